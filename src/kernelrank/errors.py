@@ -1,0 +1,81 @@
+"""The error tree.
+
+::
+
+    KernelRankError
+    ├── InvalidInputError (also ValueError)   data or an option that cannot be used; the message names it
+    │   ├── NothingToCompareError             no two items differ: one-item queries, all ties, no pairs
+    │   └── FileFormatError                   a line that cannot be read; `.path` and `.line` say where
+    ├── ModelFileError (also ValueError)      a model file that is damaged, foreign or from the future
+    ├── MissingExtraError (also ImportError)  an optional dependency; the message has the pip line
+    └── NotConverged (a warning)              an iteration stopped at `max_iter`; the message has what is left
+"""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = [
+    "FileFormatError",
+    "InvalidInputError",
+    "KernelRankError",
+    "MissingExtraError",
+    "ModelFileError",
+    "NotConverged",
+    "NothingToCompareError",
+]
+
+
+class KernelRankError(Exception):
+    """Whatever kernelrank raises on purpose."""
+
+
+class InvalidInputError(KernelRankError, ValueError):
+    """Data or an option that cannot be used."""
+
+
+class NothingToCompareError(InvalidInputError):
+    """No two items can be compared, so there is nothing to learn from."""
+
+
+class FileFormatError(InvalidInputError):
+    """A file that cannot be read as what it should be.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what was expected.
+    path : str
+        The file.
+    line : int or None
+        The line, counted from one.
+    """
+
+    def __init__(self, message: str, path: str, line: int | None = None) -> None:
+        self.path = path
+        self.line = line
+        place = path if line is None else f"{path}, line {line}"
+        super().__init__(f"{place}: {message}")
+
+
+class ModelFileError(KernelRankError, ValueError):
+    """A model file that is damaged, foreign or from a later version."""
+
+
+class MissingExtraError(KernelRankError, ImportError):
+    """An optional dependency that is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The package that was looked for.
+    extra : str
+        The extra of kernelrank that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; run: pip install 'kernelrank[{extra}]'")
+
+
+class NotConverged(ConvergenceWarning):  # noqa: N818 - a warning, named as a state
+    """An iteration that stopped before it reached its tolerance."""
