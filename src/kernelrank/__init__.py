@@ -1,0 +1,1 @@
+"""Kernel-based learning to rank."""

@@ -77,5 +77,5 @@ class MissingExtraError(KernelRankError, ImportError):
         super().__init__(f"{package} is not installed; run: pip install 'kernelrank[{extra}]'")
 
 
-class NotConverged(ConvergenceWarning):  # noqa: N818 - a warning, named as a state
+class NotConverged(ConvergenceWarning):
     """An iteration that stopped before it reached its tolerance."""

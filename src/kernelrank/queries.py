@@ -156,7 +156,9 @@ def _refuse_missing(values: NDArray[Any], name: str) -> None:
 
 
 def _is_missing(label: Any) -> bool:
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    return (
+        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
+    )
 
 
 def _rank_by_first(first: NDArray[Any]) -> NDArray[np.int64]:
@@ -166,7 +168,7 @@ def _rank_by_first(first: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _number_array(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number sortable labels; when the runs of equal labels are all different no item is sorted."""
+    """Give numbers to sortable labels; when the runs of equal labels are all different no item is sorted."""
     if len(values) == 0:
         return np.zeros(0, dtype=np.int64), values
     new_run = np.empty(len(values), dtype=bool)

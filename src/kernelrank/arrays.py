@@ -1,0 +1,45 @@
+"""Array types, and how many rows fit into one block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["BLOCK_BYTES", "Float", "Index", "Matrix", "as_columns", "blocks", "weighted_squares"]
+
+Float: TypeAlias = NDArray[np.float64]
+Index: TypeAlias = NDArray[np.int64]
+Matrix: TypeAlias = Any  # a dense array or a SciPy sparse one, m × n
+
+BLOCK_BYTES = 2**20
+"""The size of a block: small enough for a core's cache, large enough for BLAS."""
+
+
+def blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Cut rows into slices of about `block_bytes` each.
+
+    Examples
+    --------
+    >>> [(s.start, s.stop) for s in blocks(5, 8, 16)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    step = max(1, block_bytes // max(1, row_bytes))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def as_columns(values: Float) -> Float:
+    """View a vector as a matrix with one column; leave a matrix as it is."""
+    return values[:, None] if values.ndim == 1 else values
+
+
+def weighted_squares(weight: Float, Phi: Matrix) -> Float:
+    """Return ``Σ_i weight_i φ_ij²`` for each column j of a dense or sparse matrix."""
+    if sparse.issparse(Phi):
+        return np.asarray(Phi.power(2).T @ weight, dtype=np.float64)
+    squares: Float = np.einsum("i,ij,ij->j", weight, Phi, Phi, dtype=np.float64)
+    return squares

@@ -1,0 +1,90 @@
+"""The contract of a comparison graph: all that a solver ever learns about what is compared with what."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index, Matrix, blocks
+
+__all__ = ["Comparisons"]
+
+
+class Comparisons(ABC):
+    """A weighted graph over m items, known by its Laplacian ``L = M Mᵀ`` and its right-hand side ``M N``.
+
+    The problem that it poses is: minimise ``‖N - Mᵀ f‖² + alpha ‖f‖²`` over the scores f.
+    Neither the incidence matrix M nor the m × m Laplacian is ever built here.
+
+    A root of the Laplacian is a matrix C (k × m) with ``CᵀC = L``. It makes the dual problem symmetric:
+    ``a = Cᵀ(C K Cᵀ + alpha I)⁻¹ T`` where ``Cᵀ T = M N``.
+    """
+
+    n_items: int
+    """The number of items, m."""
+
+    n_pairs: int
+    """The number of comparisons, l."""
+
+    n_queries: int = 1
+    """The number of queries."""
+
+    n_idle_queries: int = 0
+    """The number of queries without any comparison: one item, all ties, or nothing scored."""
+
+    cheap_root: bool = True
+    """Whether `centre` costs O(m) a column; otherwise the first call factorises L."""
+
+    @abstractmethod
+    def apply(self, V: Float) -> Float:
+        """Multiply by the Laplacian, ``L V``, for V of shape (m,) or (m, k)."""
+
+    @abstractmethod
+    def target(self) -> Float:
+        """Return the right-hand side ``M N``, shape (m, outputs)."""
+
+    @abstractmethod
+    def diagonal(self) -> Float:
+        """Return the diagonal of L, shape (m,)."""
+
+    @abstractmethod
+    def centre(self, V: Float) -> Float:
+        """Multiply by the root, ``C V``, for V of shape (m,) or (m, k)."""
+
+    @abstractmethod
+    def centre_transpose(self, V: Float) -> Float:
+        """Multiply by the transposed root, ``Cᵀ V``."""
+
+    @abstractmethod
+    def root_target(self) -> Float:
+        """Return T with ``Cᵀ T = M N``, shape (k, outputs)."""
+
+    @abstractmethod
+    def gram(self, Phi: Matrix) -> Float:
+        """Accumulate ``Φᵀ L Φ`` (n × n) in blocks; Φ (m × n), dense or sparse, is never copied whole."""
+
+    @abstractmethod
+    def gram_diagonal(self, Phi: Matrix) -> Float:
+        """Return the diagonal of ``Φᵀ L Φ``, shape (n,), in O(nnz)."""
+
+    @abstractmethod
+    def without(self, items: Index) -> Self:
+        """Return the graph induced on the other items: their edges fall away and degrees fall with them."""
+
+    def centre_kernel(self, K: Float) -> Float:
+        """Return ``C K Cᵀ`` (k × k) for a symmetric K, which is overwritten where the root is square."""
+        if not self.cheap_root:
+            return self.centre(self.centre(K).T)
+        for rows in blocks(len(K), 8 * len(K)):
+            K[rows] = self.centre(np.ascontiguousarray(K[rows].T)).T
+        for columns in blocks(len(K), 8 * len(K)):
+            K[:, columns] = self.centre(np.ascontiguousarray(K[:, columns]))
+        return K
+
+    def _kept(self, items: Index) -> Index:
+        """Return the items that remain when `items` leave, in ascending order."""
+        mask = np.ones(self.n_items, dtype=bool)
+        mask[items] = False
+        return np.flatnonzero(mask).astype(np.int64)

@@ -1,0 +1,60 @@
+"""Groupings: weighted sums and means over a partition of the items, without sorting them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from kernelrank.arrays import Float, Index, Matrix
+
+__all__ = ["Grouping"]
+
+
+class Grouping:
+    """A partition of m weighted items, queries or the score levels inside them.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (m,)
+        The group of each item, from 0 to `count` - 1.
+    count : int
+        How many groups there are.
+    weight : ndarray, shape (m,)
+        The weight of each item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = Grouping(np.array([0, 1, 0]), 2, np.array([1.0, 1.0, 3.0]))
+    >>> groups.means(np.array([[0.0], [5.0], [4.0]])).ravel()
+    array([3., 5.])
+    """
+
+    def __init__(self, codes: Index, count: int, weight: Float) -> None:
+        self.codes = codes
+        self.count = count
+        self.weight = weight
+        self.total: Float = np.bincount(codes, weights=weight, minlength=count).astype(np.float64)
+        indicator = sparse.csr_array((weight, codes, np.arange(len(codes) + 1)), shape=(len(codes), count))
+        self._indicator = indicator.T.tocsr() if count > 1 else None
+        self._inverse_total = np.divide(1.0, self.total, out=np.zeros(count), where=self.total > 0)
+
+    def sums(self, V: Matrix) -> Matrix:
+        """Return the weighted sums ``Σ_{i in g} w_i V_i`` (count × k), sparse when V is. Time O(nnz of V)."""
+        if self._indicator is None:
+            total = self.weight @ V
+            return total[None] if not sparse.issparse(V) else sparse.csr_array(total[None])
+        return self._indicator @ V
+
+    def means(self, V: Float) -> Float:
+        """Return the weighted means (count × k); a group without weight has mean zero."""
+        means: Float = self.sums(V) * self._inverse_total[:, None]
+        return means
+
+    def subtract_means(self, V: Float) -> Float:
+        """Return a copy of V with the mean of each item's group taken away."""
+        return self.spread_minus(V, self.means(V))
+
+    def spread_minus(self, V: Float, values: Float) -> Float:
+        """Return ``V_i - values_{g(i)}``."""
+        return V - (values if self.count == 1 else values[self.codes])

@@ -1,0 +1,89 @@
+"""Item scores: every item is compared with its own score, which is plain regularised least squares."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+
+from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, weighted_squares
+from kernelrank.comparisons.base import Comparisons
+
+__all__ = ["ItemScores"]
+
+
+class ItemScores(Comparisons):
+    """The case ``L = W, M N = W y`` with item weights W (the identity unless given): no pairs at all.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m, outputs)
+        What each item's prediction should be.
+    weight : ndarray, shape (m,), optional
+        The weight of each item's squared error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ItemScores(np.array([[1.0], [2.0]]), np.array([1.0, 3.0])).target().ravel()
+    array([1., 6.])
+    """
+
+    def __init__(self, scores: Float, weight: Float | None = None) -> None:
+        self.scores = scores
+        self.weight = np.ones(len(scores)) if weight is None else weight
+        self.n_items = len(scores)
+        self.n_pairs = 0
+
+    def apply(self, V: Float) -> Float:
+        """Return ``W V``."""
+        return (as_columns(V) * self.weight[:, None]).reshape(V.shape)
+
+    def target(self) -> Float:
+        """Return ``W y``."""
+        return self.apply(self.scores)
+
+    def diagonal(self) -> Float:
+        """Return the weights."""
+        return self.weight
+
+    def centre(self, V: Float) -> Float:
+        """Return ``W^½ V``."""
+        return (as_columns(V) * np.sqrt(self.weight)[:, None]).reshape(V.shape)
+
+    def centre_transpose(self, V: Float) -> Float:
+        """Return ``W^½ V``."""
+        return self.centre(V)
+
+    def root_target(self) -> Float:
+        """Return ``W^½ y``."""
+        return self.centre(self.scores)
+
+    def centre_kernel(self, K: Float) -> Float:
+        """Return ``W^½ K W^½``; nothing is touched without weights."""
+        root = np.sqrt(self.weight)
+        if not np.all(root == 1.0):
+            K *= root[:, None]
+            K *= root
+        return K
+
+    def gram(self, Phi: Matrix) -> Float:
+        """Accumulate ``Φᵀ W Φ`` in blocks."""
+        if sparse.issparse(Phi):
+            return np.asarray((Phi.T @ (sparse.diags_array(self.weight) @ Phi)).todense(), dtype=np.float64)
+        total = np.zeros((Phi.shape[1], Phi.shape[1]))
+        root = np.sqrt(self.weight)[:, None]
+        for rows in blocks(self.n_items, 8 * Phi.shape[1]):
+            block = Phi[rows] * root[rows]
+            total += block.T @ block
+        return total
+
+    def gram_diagonal(self, Phi: Matrix) -> Float:
+        """Return ``Σ_i w_i φ_ij²``."""
+        return weighted_squares(self.weight, Phi)
+
+    def without(self, items: Index) -> Self:
+        """Drop some items."""
+        kept = self._kept(items)
+        return type(self)(self.scores[kept], self.weight[kept])

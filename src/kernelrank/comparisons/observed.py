@@ -1,0 +1,159 @@
+"""What was observed, turned into graphs: scores with options, or pairs with options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+from kernelrank.comparisons.base import Comparisons
+from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.relative_scores import RelativeScores
+from kernelrank.comparisons.scored_queries import ScoredQueries
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.queries import Queries
+
+__all__ = [
+    "COSTS",
+    "TIES",
+    "Cost",
+    "OutputGraph",
+    "Ties",
+    "by_missing_pattern",
+    "compare_pairs",
+    "compare_scores",
+]
+
+Cost: TypeAlias = Literal["magnitude", "unit", "relative"]
+Ties: TypeAlias = Literal["include", "exclude"]
+COSTS: tuple[Cost, ...] = ("magnitude", "unit", "relative")
+TIES: tuple[Ties, ...] = ("include", "exclude")
+
+OutputGraph: TypeAlias = tuple[Index, Comparisons]
+"""Some output columns and the one graph that they share."""
+
+
+def compare_scores(
+    scores: Float,
+    queries: Queries,
+    weight: Float | None = None,
+    *,
+    cost: Cost = "magnitude",
+    ties: Ties = "include",
+    query_weight: QueryWeight = "pairs",
+) -> list[OutputGraph]:
+    """Compare the items of each query through their scores.
+
+    Outputs that share a graph are solved together. The graph depends on the scores themselves when ties are left
+    out, as the unit and the relative cost always do, and on which scores are missing (NaN).
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m, outputs)
+        Scores; NaN where an item takes no part in an output.
+    queries : Queries
+        Which items belong together.
+    weight : ndarray, shape (m,), optional
+        Item weights.
+    cost, ties, query_weight : str
+        As in `RankRLS`.
+
+    Returns
+    -------
+    list of (columns, Comparisons)
+
+    Raises
+    ------
+    NothingToCompareError
+        If an output has no pair of items to compare.
+    """
+
+    def build(columns: Index, values: Float, item_weight: Float | None) -> list[OutputGraph]:
+        if cost == "magnitude" and ties == "include":
+            graph = ScoredQueries(values, queries, item_weight, query_weight=query_weight)
+            return [(columns, graph)]
+        return [(columns[k : k + 1], one_output(values[:, k : k + 1], item_weight)) for k in range(len(columns))]
+
+    def one_output(values: Float, item_weight: Float | None) -> Comparisons:
+        if cost == "relative":
+            return RelativeScores(values, queries, item_weight, query_weight=query_weight)
+        return ScoredQueries(values, queries, item_weight, cost=cost, ties=ties, query_weight=query_weight)
+
+    graphs = by_missing_pattern(scores, weight, build)
+    for columns, graph in graphs:
+        if graph.n_pairs == 0 or (cost == "magnitude" and ties == "include" and _all_tied(graph)):
+            raise NothingToCompareError(_nothing_to_compare(queries, int(columns[0]), scores.shape[1]))
+    return graphs
+
+
+def by_missing_pattern(
+    scores: Float, weight: Float | None, build: Callable[[Index, Float, Float | None], list[OutputGraph]]
+) -> list[OutputGraph]:
+    """Build graphs for the outputs that miss the same items together; a missing score is an item of weight zero."""
+    missing = np.isnan(scores)
+    if not missing.any():
+        return build(np.arange(scores.shape[1]), scores, weight)
+    graphs: list[OutputGraph] = []
+    patterns, pattern_of = np.unique(missing, axis=1, return_inverse=True)
+    for p in range(patterns.shape[1]):
+        columns = np.flatnonzero(pattern_of == p).astype(np.int64)
+        present = np.where(patterns[:, p], 0.0, 1.0 if weight is None else weight)
+        graphs += build(columns, np.where(missing, 0.0, scores)[:, columns], present)
+    return graphs
+
+
+def _all_tied(graph: Comparisons) -> bool:
+    """Whether some output has the same score everywhere in each query, so that only ties would be compared."""
+    assert isinstance(graph, ScoredQueries)
+    part = graph.weight > 0
+    first = np.zeros((graph.n_queries, graph.scores.shape[1]))
+    first[graph.queries.codes[part]] = graph.scores[part]
+    return bool(np.any(np.all(graph.scores[part] == first[graph.queries.codes[part]], axis=0)))
+
+
+def _nothing_to_compare(queries: Queries, output: int, n_outputs: int) -> str:
+    where = f" in output {output}" if n_outputs > 1 else ""
+    single = int((queries.sizes == 1).sum())
+    return (
+        f"nothing to compare{where}: no query has two items with different scores ({len(queries)} queries, "
+        f"{single} of them with one item, the others with ties only)"
+    )
+
+
+def compare_pairs(
+    n_items: int, pairs: Index, magnitude: Float | None, weight: Float | None, *, cost: Cost = "magnitude"
+) -> Preferences:
+    """Compare items through observed preferences.
+
+    Parameters
+    ----------
+    n_items : int
+        The number of items.
+    pairs : ndarray of int, shape (l, 2)
+        Column 0 is preferred to column 1.
+    magnitude, weight : ndarray, shape (l,), optional
+        By how much, and how much the squared error counts; one unless given.
+    cost : {"magnitude", "unit", "relative"}
+        The zero of the cost is the magnitude, one, or the magnitude with the weight divided by its square.
+
+    Returns
+    -------
+    Preferences
+    """
+    if len(pairs) == 0:
+        raise NothingToCompareError("nothing to compare: pairs is empty")
+    ones = np.ones(len(pairs))
+    zero = ones if magnitude is None or cost == "unit" else magnitude
+    counts = ones if weight is None else weight
+    if not np.any(counts > 0):
+        raise NothingToCompareError("nothing to compare: every weight is zero")
+    if cost == "relative" and magnitude is not None:
+        if np.any(magnitude == 0):
+            raise InvalidInputError(
+                f"cost='relative' divides by the magnitude, which is zero for pair {int(np.argmin(magnitude))}"
+            )
+        counts = counts / magnitude**2
+    return Preferences(n_items, pairs, zero, counts)

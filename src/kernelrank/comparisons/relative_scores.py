@@ -1,0 +1,158 @@
+"""Relative scores: cost (22), every pair in a query weighted by one over its squared magnitude."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, weighted_squares
+from kernelrank.comparisons.factorised import FactorisedComparisons
+from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.queries import Queries
+
+__all__ = ["RelativeScores"]
+
+STORED_PAIRS = 2 * 10**7
+"""Up to this many entries the Laplacian is kept as a sparse matrix; beyond it, its rows are made anew each time."""
+
+ROW_BYTES = 2**26
+"""The size of a block of Laplacian rows."""
+
+
+class RelativeScores(FactorisedComparisons):
+    """All pairs of different scores in each query, ``Σ (y_i - y_j - (f_i - f_j))² / (y_i - y_j)²``.
+
+    ``L_ij = -c w_i w_j / (y_i - y_j)²`` is dense inside a query and has no root in closed form.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m, 1)
+        The scores.
+    queries : Queries
+        Which items belong together.
+    weight : ndarray, shape (m,), optional
+        Item weights; the pair (i, j) weighs ``w_i w_j``.
+    query_weight : {"pairs", "items", "queries"}, default="pairs"
+        What counts the same.
+
+    Notes
+    -----
+    O(Σ n_q²) time for each product, and as much memory while that is below 2·10⁷ entries; O(m) memory beyond.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> RelativeScores(np.array([[2.0], [0.0]]), Queries.from_labels(None, 2)).target().ravel()
+    array([ 0.5, -0.5])
+    """
+
+    def __init__(
+        self,
+        scores: Float,
+        queries: Queries,
+        weight: Float | None = None,
+        *,
+        query_weight: QueryWeight = "pairs",
+    ) -> None:
+        self.scores = scores
+        self.queries = queries
+        self.weight = np.ones(len(scores)) if weight is None else weight
+        self.query_weight: QueryWeight = query_weight
+        self.n_items = len(scores)
+        self.n_queries = len(queries)
+        total: Float = np.bincount(queries.codes, weights=self.weight, minlength=len(queries)).astype(np.float64)
+        self._c = pair_weight(query_weight, total)
+        pairs = np.array([self._count_pairs(items) for items in queries])
+        self.n_pairs = int(pairs.sum())
+        self.n_idle_queries = int((pairs == 0).sum())
+
+    def _count_pairs(self, items: Index) -> int:
+        scores = self.scores[items[self.weight[items] > 0], 0]
+        levels = np.unique(scores, return_counts=True)[1]
+        return (len(scores) ** 2 - int((levels**2).sum())) // 2
+
+    def _rows(self) -> Iterator[tuple[Index, Index, Float, Float]]:
+        """Yield ``rows, items, A, Delta``: weights and score differences of some rows with all items of their query."""
+        y = self.scores[:, 0]
+        for q, items in enumerate(self.queries):
+            for part in blocks(len(items), 8 * len(items), ROW_BYTES):
+                rows = items[part]
+                difference = y[rows][:, None] - y[items]
+                weight = self._c[q] * self.weight[rows][:, None] * self.weight[items]
+                squares = np.where(difference == 0.0, np.inf, difference**2)
+                yield rows, items, weight / squares, difference
+
+    @cached_property
+    def _adjacency(self) -> Any:
+        """The adjacency matrix as a sparse one, or None when it would be too large to keep."""
+        if int((self.queries.sizes**2).sum()) > STORED_PAIRS:
+            return None
+        parts = [
+            (np.repeat(rows, len(items)), np.tile(items, len(rows)), A.ravel()) for rows, items, A, _ in self._rows()
+        ]
+        row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return sparse.coo_array((value, (row, column)), shape=(self.n_items, self.n_items)).tocsr()
+
+    @cached_property
+    def _degree_and_target(self) -> tuple[Float, Float]:
+        degree, target = np.zeros(self.n_items), np.zeros(self.n_items)
+        for rows, _, A, difference in self._rows():
+            degree[rows] = A.sum(axis=1)
+            target[rows] = (A * difference).sum(axis=1)
+        return degree, target
+
+    def apply(self, V: Float) -> Float:
+        """Return ``L V``."""
+        columns = as_columns(V)
+        degree, _ = self._degree_and_target
+        means = np.stack([columns[items].mean(axis=0) for items in self.queries])
+        U = columns - means[self.queries.codes]
+        product: Float = degree[:, None] * U
+        if self._adjacency is not None:
+            product -= self._adjacency @ U
+        else:
+            for rows, items, A, _ in self._rows():
+                product[rows] -= A @ U[items]
+        return product.reshape(V.shape)
+
+    def target(self) -> Float:
+        """Return ``(M N)_i = Σ_j c w_i w_j / (y_i - y_j)``."""
+        return as_columns(self._degree_and_target[1])
+
+    def diagonal(self) -> Float:
+        """Return the degrees."""
+        return self._degree_and_target[0]
+
+    def gram(self, Phi: Matrix) -> Float:
+        """Accumulate ``Φᵀ L Φ`` query by query; rows of a sparse Φ are made dense one query at a time."""
+        total = np.zeros((Phi.shape[1], Phi.shape[1]))
+        for items, L in self._dense_blocks():
+            rows = Phi[items].toarray() if sparse.issparse(Phi) else np.asarray(Phi[items], dtype=np.float64)
+            centred = rows - rows.mean(axis=0)
+            total += centred.T @ (L @ centred)
+        return (total + total.T) / 2
+
+    def gram_diagonal(self, Phi: Matrix) -> Float:
+        """Return the diagonal of ``Φᵀ D Φ``, which is as good for scaling and costs no pairs."""
+        return weighted_squares(self.diagonal(), Phi)
+
+    def without(self, items: Index) -> Self:
+        """Drop some items; the weight of a query follows its new size."""
+        kept = self._kept(items)
+        return type(self)(
+            self.scores[kept], self.queries.subset(kept), self.weight[kept], query_weight=self.query_weight
+        )
+
+    def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:
+        y = self.scores[:, 0]
+        degree, _ = self._degree_and_target
+        for q, items in enumerate(self.queries):
+            difference = y[items][:, None] - y[items]
+            squares = np.where(difference == 0.0, np.inf, difference**2)
+            L = -self._c[q] * self.weight[items][:, None] * self.weight[items] / squares
+            L[np.diag_indices_from(L)] = degree[items]
+            yield items, L

@@ -1,0 +1,146 @@
+"""The scatter of queries: ``Φᵀ L Φ`` for scored queries, accumulated block by block from centred rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.queries import Queries
+
+__all__ = ["query_scatter"]
+
+
+def query_scatter(
+    Phi: Matrix,
+    queries: Queries,
+    weight: Float,
+    degree: Float,
+    c: Float,
+    levels: Index | None,
+    block_bytes: int,
+) -> Float:
+    """Accumulate ``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)`` without cancellation.
+
+    The Laplacian does not see a constant added to a query, so every row is first moved by its query's mean; then
+    ``PᵀΦ = 0``, and only sums of squares are left. Queries are taken whole, as many as fit into a block; a query
+    larger than a block gives its mean in a first pass and is cut in a second.
+
+    Parameters
+    ----------
+    Phi : ndarray, shape (m, n)
+        Features; read-only, memory-mapped and float32 arrays are fine.
+    queries : Queries
+        Which rows belong together.
+    weight, degree : ndarray, shape (m,)
+        Item weights w and the diagonal of D.
+    c : ndarray, shape (n_queries,)
+        The weight of one pair in each query.
+    levels : ndarray of int64, shape (m,), or None
+        The (query, score) level of each row when ties are left out.
+    block_bytes : int
+        The size of a block.
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+
+    Notes
+    -----
+    O(m n²) time; one block and n² numbers of memory.
+    """
+    n = Phi.shape[1]
+    total = np.zeros((n, n))
+    step = max(1, block_bytes // (8 * max(1, n)))
+    order = _sorted_items(queries, levels)
+    root = np.sqrt(degree)
+    level_sums = _LevelSums(total, n)
+    centred, mean = -1, np.zeros(n)
+    for start, stop, bounds in _pieces(queries.bounds, step):
+        items = slice(start, stop) if order is None else order[start:stop]
+        block = np.array(Phi[items], dtype=np.float64)
+        if len(bounds) > 0:
+            _subtract_query_means(block, bounds - start, weight[items])
+        else:
+            large = int(queries.codes[items][0])
+            if large != centred:
+                centred, mean = (
+                    large,
+                    _query_mean(Phi, order, queries.bounds[large : large + 2], step, weight),
+                )
+            block -= mean
+        if levels is not None:
+            level_sums.add(block * weight[items][:, None], levels[items], c[queries.codes[items]])
+        block *= root[items][:, None]
+        total += block.T @ block
+    level_sums.close()
+    return total
+
+
+class _LevelSums:
+    """Adds ``(RᵀΦ)ᵀ(RᵀΦ)`` to a total; a level cut by the end of a block is carried into the next one."""
+
+    def __init__(self, total: Float, n: int) -> None:
+        self.total = total
+        self.level = -1
+        self.carried = np.zeros((1, n))
+
+    def add(self, block: Float, levels: Index, c: Float) -> None:
+        starts = np.flatnonzero(np.diff(levels, prepend=levels[0] - 1))
+        sums = np.add.reduceat(block, starts, axis=0)
+        sums *= np.sqrt(c[starts])[:, None]
+        if levels[0] == self.level:
+            sums[0] += self.carried[0]
+        else:
+            self.close()
+        self.level, self.carried = int(levels[-1]), sums[-1:].copy()
+        self.total += sums[:-1].T @ sums[:-1]
+
+    def close(self) -> None:
+        self.total += self.carried.T @ self.carried
+
+
+def _sorted_items(queries: Queries, levels: Index | None) -> Index | None:
+    """Return the items sorted by query and level, or None where they stand so already."""
+    if levels is not None:
+        return np.argsort(levels, kind="stable")
+    return None if queries.contiguous else queries.order
+
+
+def _pieces(bounds: Index, step: int) -> Iterator[tuple[int, int, Index]]:
+    """Cut the sorted items into blocks of at most `step`.
+
+    Yields ``start, stop, bounds``: the bounds of the whole queries in the block, or none in a part of a large one.
+    """
+    first = 0
+    while first < len(bounds) - 1:
+        last = int(np.searchsorted(bounds, bounds[first] + step, side="right")) - 1
+        if last > first:
+            yield int(bounds[first]), int(bounds[last]), bounds[first : last + 1]
+            first = last
+            continue
+        for start in range(int(bounds[first]), int(bounds[first + 1]), step):
+            yield start, min(start + step, int(bounds[first + 1])), bounds[:0]
+        first += 1
+
+
+def _subtract_query_means(block: Float, bounds: Index, weight: Float) -> None:
+    """Take the weighted mean of each query away, in place; `bounds` cut the block into queries."""
+    starts, sizes = bounds[:-1], np.diff(bounds)
+    uniform = bool(np.all(weight == 1.0))
+    sums = np.add.reduceat(block if uniform else block * weight[:, None], starts, axis=0)
+    totals = sizes.astype(np.float64) if uniform else np.add.reduceat(weight, starts)
+    sums /= np.where(totals > 0, totals, 1.0)[:, None]
+    block -= np.repeat(sums, sizes, axis=0)
+
+
+def _query_mean(Phi: Matrix, order: Index | None, bounds: Index, step: int, weight: Float) -> Float:
+    """Return the weighted mean of one query that is larger than a block."""
+    total, total_weight = np.zeros(Phi.shape[1]), 0.0
+    for begin in range(int(bounds[0]), int(bounds[1]), step):
+        items = slice(begin, min(begin + step, int(bounds[1])))
+        rows = items if order is None else order[items]
+        total += weight[rows] @ Phi[rows]
+        total_weight += float(weight[rows].sum())
+    return total / total_weight if total_weight > 0 else total
