@@ -1,0 +1,247 @@
+"""Ranking files: SVMlight and LETOR, read at once or in chunks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from kernelrank.data.growing import GrowingArray
+from kernelrank.data.layout import Layout
+from kernelrank.data.rows import Rows, read_rows
+from kernelrank.data.source import Source, source_name
+from kernelrank.data.words import join_labels
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["Ranking", "load_ranking", "read_ranking_chunks"]
+
+
+class Ranking(NamedTuple):
+    """Items with scores and queries.
+
+    Parameters
+    ----------
+    X : csr_array or ndarray, shape (m, n_features)
+        The features of the items.
+    y : ndarray of float64, shape (m,)
+        Their scores.
+    qid : ndarray of int64 or str, shape (m,), or None
+        Their queries: integers if all labels are (as Python writes them, so that "007" is a string). None for
+        a file without queries.
+    docid : ndarray of str, shape (m,)
+        Their names; empty where the file has none.
+    """
+
+    X: Any
+    y: NDArray[np.float64]
+    qid: NDArray[Any] | None
+    docid: NDArray[np.str_]
+
+
+def load_ranking(
+    source: Source,
+    *,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    zero_based: bool | Literal["auto"] = "auto",
+    sparse: bool = True,
+    allow_nonfinite: bool = False,
+) -> Ranking:
+    r"""Read a ranking file in the SVMlight or LETOR format.
+
+    A line is ``target qid:label index:value ... # docid = name``; blank lines and comments are skipped. The
+    name is the word after ``docid =``, or else the first word of the comment.
+
+    Time O(bytes). Memory: 9/8 of the features that the file names (12 bytes each) and a block of one
+    mebibyte; `sparse=False` needs the dense result besides.
+
+    Parameters
+    ----------
+    source : path or file object
+        Decompressed if its suffix is ``.gz``, ``.xz``, ``.lzma`` or ``.bz2``. Text is UTF-8.
+    n_features : int, optional
+        The number of columns; the largest index decides unless told.
+    dtype : dtype-like, default=float64
+        The type of X: float64 or float32.
+    zero_based : bool or "auto", default="auto"
+        Whether the first feature is 0 or 1. "auto": 0 if an index 0 occurs anywhere in the file.
+    sparse : bool, default=True
+        Whether X is a `scipy.sparse.csr_array` or a NumPy array.
+    allow_nonfinite : bool, default=False
+        Whether targets and values may be NaN or infinite.
+
+    Returns
+    -------
+    Ranking
+        ``X, y, qid, docid``.
+
+    Raises
+    ------
+    FileFormatError
+        At the first line that cannot be read; the message names the file and the line.
+
+    See Also
+    --------
+    read_ranking_chunks : the same file in bounded memory.
+    save_ranking : the way back.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.StringIO("2 qid:10 1:0.5 3:1 # docid = GX08\n0 qid:10 2:4 # docid = GX09\n")
+    >>> X, y, qid, docid = load_ranking(file, sparse=False)
+    >>> X
+    array([[0.5, 0. , 1. ],
+           [0. , 4. , 0. ]])
+    >>> y, qid, docid
+    (array([2., 0.]), array([10, 10]), array(['GX08', 'GX09'], dtype='<U4'))
+    """
+    layout = Layout(source_name(source), n_features, zero_based, dtype, sparse)
+    values, indices = GrowingArray(dtype), GrowingArray(np.int32)
+    targets: list[NDArray[np.float64]] = []
+    counts: list[NDArray[np.int64]] = []
+    docids: list[NDArray[np.str_]] = []
+    qids: list[NDArray[Any]] = []
+    for rows in read_rows(source, allow_nonfinite=allow_nonfinite):
+        layout.add(rows)
+        values.append(layout.converted(rows))
+        indices.append(rows.indices)
+        targets.append(rows.targets)
+        counts.append(rows.counts)
+        docids.append(rows.docids)
+        if rows.qids is not None:
+            qids.append(rows.qids)
+    layout.refuse_empty()
+    X = layout.matrix(values.taken(), indices.taken(), np.concatenate(counts))
+    return Ranking(X, np.concatenate(targets), join_labels(qids) if qids else None, np.concatenate(docids))
+
+
+def read_ranking_chunks(
+    source: Source,
+    *,
+    chunk_rows: int = 10_000,
+    whole_queries: bool = False,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    zero_based: bool | Literal["auto"] = "auto",
+    sparse: bool = True,
+    allow_nonfinite: bool = False,
+) -> Iterator[Ranking]:
+    r"""Read a ranking file in chunks, for files larger than memory.
+
+    The file is read twice: first for its number of features, its first index and the type of its labels, so
+    that all chunks are alike and joined they are what `load_ranking` returns. Time O(bytes), memory O(chunk).
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object must be seekable.
+    chunk_rows : int, default=10_000
+        How many rows a chunk has; the last one may have fewer.
+    whole_queries : bool, default=False
+        Whether a chunk holds whole queries only: it ends with the last query that fits into `chunk_rows`, and
+        a query that does not fit is a chunk of its own. The rows of each query must stand together.
+    n_features, dtype, zero_based, sparse, allow_nonfinite
+        See `load_ranking`.
+
+    Yields
+    ------
+    Ranking
+        The rows in the order of the file.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO(b"2 qid:a 1:1\n1 qid:a 2:1\n0 qid:b 1:1\n")
+    >>> [chunk.y.tolist() for chunk in read_ranking_chunks(file, chunk_rows=2)]
+    [[2.0, 1.0], [0.0]]
+    """
+    if chunk_rows < 1:
+        raise InvalidInputError(f"chunk_rows must be at least 1, got {chunk_rows}")
+    layout = Layout(source_name(source), n_features, zero_based, dtype, sparse)
+    return _read_chunks(source, layout, chunk_rows, whole_queries, allow_nonfinite)
+
+
+def _read_chunks(
+    source: Source, layout: Layout, chunk_rows: int, whole_queries: bool, allow_nonfinite: bool
+) -> Iterator[Ranking]:
+    rewind = _bookmark(source)
+    for rows in read_rows(source, allow_nonfinite=allow_nonfinite):
+        layout.add(rows)
+        layout.converted(rows)
+        if whole_queries and rows.qids is None:
+            raise FileFormatError("whole_queries=True, but the row has no qid", layout.path, int(rows.lines[0]))
+    layout.refuse_empty()
+    rewind()
+    seen: set[Any] = set()
+    for rows in _cut(read_rows(source, allow_nonfinite=allow_nonfinite), chunk_rows, whole_queries):
+        qids = rows.qids
+        if qids is not None and not layout.integer_qids:
+            qids = qids.astype(str)
+        if whole_queries and qids is not None:
+            _refuse_scattered(qids, rows.lines, seen, layout.path)
+        X = layout.matrix(layout.converted(rows), rows.indices, rows.counts)
+        yield Ranking(X, rows.targets, qids, rows.docids)
+
+
+def _bookmark(source: Source) -> Callable[[], object]:
+    """Return what takes an open file back to where it stands now; a path is opened anew anyway."""
+    if isinstance(source, (str, os.PathLike)):
+        return lambda: None
+    if not (hasattr(source, "seekable") and source.seekable()):
+        raise InvalidInputError("chunks are read twice, and this file cannot be rewound; load_ranking reads it once")
+    place = source.tell()
+    return lambda: source.seek(place)
+
+
+def _cut(pieces: Iterable[Rows], chunk_rows: int, whole_queries: bool) -> Iterator[Rows]:
+    """Cut a stream of rows into chunks. Time O(size): a row is joined to others a bounded number of times."""
+    pending: list[Rows] = []
+    waiting, wanted = 0, chunk_rows
+    for piece in itertools.chain(pieces, [None]):
+        if piece is not None:
+            pending.append(piece)
+            waiting += len(piece)
+            if waiting <= wanted:
+                continue
+        rows = Rows.joined(pending)
+        stops = _find_stops(rows, chunk_rows, whole_queries, last=piece is None)
+        for start, stop in itertools.pairwise([0, *stops]):
+            yield rows.part(start, stop)
+        rest = rows.part(stops[-1] if stops else 0, len(rows))
+        pending, waiting = [rest], len(rest)
+        # A query larger than a chunk: look again when there is twice as much of it, lest time be quadratic.
+        wanted = 2 * waiting if waiting > chunk_rows else chunk_rows
+
+
+def _find_stops(rows: Rows, chunk_rows: int, whole_queries: bool, *, last: bool) -> list[int]:
+    """Return where the chunks end that are complete, whatever comes after these rows."""
+    if whole_queries and rows.qids is not None:
+        bounds = np.flatnonzero(rows.qids[1:] != rows.qids[:-1]) + 1
+        bounds = np.append(bounds, len(rows)) if last else bounds
+    else:
+        bounds = np.arange(1, len(rows) + 1)
+    stops: list[int] = []
+    start = 0
+    while start < len(rows) and (last or len(rows) - start > chunk_rows):
+        place = int(np.searchsorted(bounds, start + chunk_rows, side="right"))
+        fits = place > 0 and bounds[place - 1] > start
+        if not fits and place == len(bounds):
+            break
+        start = int(bounds[place - 1] if fits else bounds[place])
+        stops.append(start)
+    return stops
+
+
+def _refuse_scattered(qids: NDArray[Any], lines: NDArray[np.int64], seen: set[Any], path: str) -> None:
+    """Add the queries of a chunk to those seen; one that was seen before is an error."""
+    starts = np.concatenate([[0], np.flatnonzero(qids[1:] != qids[:-1]) + 1])
+    for start, label in zip(starts.tolist(), qids[starts].tolist(), strict=True):
+        if label in seen:
+            message = f"query {label!r} comes back: whole_queries=True needs the rows of each query together"
+            raise FileFormatError(message, path, int(lines[start]))
+        seen.add(label)

@@ -1,0 +1,239 @@
+"""Rows of a ranking file: a block of text at a time, read by compiled loops and checked by whole arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
+from kernelrank.data.line import LARGEST_INDEX, read_line
+from kernelrank.data.source import Block, Source, read_blocks, source_name
+from kernelrank.data.tokens import Tokens, find_docids, read_integers
+from kernelrank.data.words import gather_labels, gather_words, join_labels, undecodable
+from kernelrank.errors import FileFormatError
+
+__all__ = ["Rows", "read_rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a ranking file, as they stand there.
+
+    Parameters
+    ----------
+    lines : ndarray of int64, shape (m,)
+        The line of each row.
+    targets : ndarray of float64, shape (m,)
+    qids : ndarray of int64 or str, shape (m,), or None
+        None when no row has one.
+    docids : ndarray of str, shape (m,)
+    counts : ndarray of int64, shape (m,)
+        The number of features that each row names.
+    indices : ndarray of int32, shape (counts.sum(),)
+        Their indices, increasing within each row.
+    values : ndarray of float64, shape (counts.sum(),)
+    """
+
+    lines: NDArray[np.int64]
+    targets: NDArray[np.float64]
+    qids: NDArray[Any] | None
+    docids: NDArray[np.str_]
+    counts: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @cached_property
+    def bounds(self) -> NDArray[np.int64]:
+        """Where the features of each row begin; one more entry closes the last."""
+        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+
+    def line_of_cell(self, cell: int) -> int:
+        """Return the line that holds an entry of `values`. Time O(m)."""
+        return int(self.lines[np.searchsorted(self.bounds, cell, side="right") - 1])
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Copy the rows from `start` to before `stop`. Time and memory O(size of the part)."""
+        rows, cells = slice(start, stop), slice(self.bounds[start], self.bounds[stop])
+        return Rows(
+            lines=self.lines[rows].copy(),
+            targets=self.targets[rows].copy(),
+            qids=None if self.qids is None else self.qids[rows].copy(),
+            docids=self.docids[rows].copy(),
+            counts=self.counts[rows].copy(),
+            indices=self.indices[cells].copy(),
+            values=self.values[cells].copy(),
+        )
+
+    @staticmethod
+    def joined(pieces: list[Rows]) -> Rows:
+        """Return the rows of several pieces. Time and memory O(size)."""
+        if len(pieces) == 1:
+            return pieces[0]
+        qids = [piece.qids for piece in pieces if piece.qids is not None]
+        columns = {
+            field.name: np.concatenate([getattr(piece, field.name) for piece in pieces])
+            for field in fields(Rows)
+            if field.name != "qids"
+        }
+        return Rows(qids=join_labels(qids) if qids else None, **columns)
+
+
+def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int | None = None) -> Iterator[Rows]:
+    r"""Read the rows of a ranking file, a block at a time. Time O(bytes), memory O(block_bytes).
+
+    Parameters
+    ----------
+    source : path or file object
+        See `read_blocks`.
+    allow_nonfinite : bool, default=False
+        Whether targets and values may be NaN or infinite.
+    block_bytes : int, optional
+        See `read_blocks`.
+
+    Yields
+    ------
+    Rows
+
+    Raises
+    ------
+    FileFormatError
+        At the first line that cannot be read, or when only some rows have a qid.
+
+    Examples
+    --------
+    >>> import io
+    >>> [rows] = read_rows(io.BytesIO(b"2 qid:10 1:0.5 # d7\n1 qid:10 3:1\n"))
+    >>> rows.qids, rows.indices, rows.docids
+    (array([10, 10]), array([1, 3], dtype=int32), array(['d7', ''], dtype='<U2'))
+    """
+    path = source_name(source)
+    labelled: bool | None = None
+    for block in read_blocks(source, block_bytes):
+        text = np.frombuffer(block.text, dtype=np.uint8)
+        tokens = Tokens.of(text)
+        lines = np.flatnonzero(tokens.bounds[1:] > tokens.bounds[:-1])
+        if len(lines) == 0:
+            continue
+        parser = _Parser(block, path, allow_nonfinite, text, tokens, lines)
+        rows = parser.rows(labelled)
+        labelled = rows.qids is not None
+        yield rows
+
+
+@dataclass(frozen=True)
+class _Parser:
+    """The reading of one block; `lines` are those with a row, counted from zero in the block."""
+
+    block: Block
+    path: str
+    allow_nonfinite: bool
+    text: NDArray[np.uint8]
+    tokens: Tokens
+    lines: NDArray[np.intp]
+
+    def rows(self, labelled: bool | None) -> Rows:
+        """Read all rows; `labelled` says whether those of the earlier blocks have a qid (None: no row yet)."""
+        bounds = self.tokens.bounds
+        heads = bounds[self.lines]
+        has_qid = self._find_qids(heads)
+        is_feature = np.ones(len(self.tokens.begins), dtype=bool)
+        is_feature[heads] = False
+        is_feature[heads[has_qid] + 1] = False
+        begins, colons, ends = (spans[is_feature] for spans in self.tokens[:3])
+        counts = bounds[self.lines + 1] - heads - 1 - has_qid
+        labels = (self.tokens.colons[heads[has_qid] + 1] + np.int32(1), self.tokens.ends[heads[has_qid] + 1])
+        names = find_docids(self.text, self.tokens.comments[self.lines], self.tokens.line_ends[self.lines])
+
+        targets, bad_target = self._read_numbers(self.tokens.begins[heads], self.tokens.ends[heads])
+        indices, bad_index = self._read_indices(begins, colons, counts)
+        # A token without a colon has no value: an empty span, which is no number.
+        values, bad_value = self._read_numbers(np.where(colons < 0, ends, colons + np.int32(1)), ends)
+        bad_label = _smallest(_first(labels[0] == labels[1]), undecodable(self.block.text, *labels))
+        self._check(
+            _smallest(
+                bad_target,
+                _row_of(_smallest(bad_index, bad_value), counts),
+                None if bad_label is None else int(np.flatnonzero(has_qid)[bad_label]),
+                undecodable(self.block.text, *names),
+            ),
+            _first(has_qid != (has_qid[0] if labelled is None else labelled)),
+        )
+        return Rows(
+            lines=self.lines + self.block.first_line,
+            targets=targets,
+            qids=gather_labels(self.block.text, *labels) if has_qid[0] else None,
+            docids=gather_words(self.block.text, *names),
+            counts=counts,
+            indices=indices.astype(np.int32),
+            values=values,
+        )
+
+    def _find_qids(self, heads: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which rows have a second token that begins with ``qid:``."""
+        second = np.minimum(heads + 1, len(self.tokens.begins) - 1)
+        begins = self.tokens.begins[second]
+        found: NDArray[np.bool_] = (heads + 1 < self.tokens.bounds[self.lines + 1]) & (
+            self.tokens.colons[second] == begins + 3
+        )
+        for offset, letter in enumerate(b"qid"):
+            # A row that is not found may have no such letter: the last token of a block can be short.
+            found &= self.text[np.minimum(begins + offset, len(self.text) - 1)] == letter
+        return found
+
+    def _read_indices(
+        self, begins: NDArray[np.int32], colons: NDArray[np.int32], counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], int | None]:
+        """Return the indices, and the first that is none or does not increase."""
+        indices = read_integers(self.text, begins, colons, False, False)
+        steps_back = np.zeros(len(indices), dtype=bool)
+        np.less_equal(indices[1:], indices[:-1], out=steps_back[1:])
+        starts = np.cumsum(counts) - counts
+        steps_back[starts[counts > 0]] = False
+        return indices, _first(steps_back | (indices < 0) | (indices > LARGEST_INDEX))
+
+    def _read_numbers(
+        self, begins: NDArray[np.int32], ends: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], int | None]:
+        """Return the numbers, and the first that is none or not finite; those after it are not read."""
+        values, certain = read_decimals(self.text, begins, ends, powers_of_ten())
+        for token in np.flatnonzero(~certain).tolist():
+            value = read_decimal(self.block.text[begins[token] : ends[token]])
+            if value is None or not (self.allow_nonfinite or math.isfinite(value)):
+                return values, token
+            values[token] = value
+        return values, None
+
+    def _check(self, faulty: int | None, different: int | None) -> None:
+        """Raise the error of the first faulty row, or of the first that differs from those before it in its qid."""
+        row = _smallest(faulty, different)
+        if row is None:
+            return
+        number = int(self.lines[row]) + self.block.first_line
+        line = read_line(self.block.line(number), self.path, number, allow_nonfinite=self.allow_nonfinite)
+        if line is not None and line.qid is None:
+            raise FileFormatError("no qid, but the rows before it have one", self.path, number)
+        raise FileFormatError("a qid, but the rows before it have none", self.path, number)
+
+
+def _first(faults: NDArray[np.bool_]) -> int | None:
+    """Return where the first True stands, if there is one."""
+    place = int(np.argmax(faults)) if len(faults) else 0
+    return place if len(faults) and faults[place] else None
+
+
+def _smallest(*places: int | None) -> int | None:
+    return min((place for place in places if place is not None), default=None)
+
+
+def _row_of(cell: int | None, counts: NDArray[np.int64]) -> int | None:
+    """Return the row that holds a cell."""
+    return None if cell is None else int(np.searchsorted(np.cumsum(counts), cell, side="right"))

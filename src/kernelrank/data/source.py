@@ -1,0 +1,179 @@
+"""The source of a text file: a path, compressed or not, or an open file, as blocks of whole lines."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeAlias
+
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["Block", "Source", "opened_for_writing", "read_blocks", "source_name"]
+
+Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+BLOCK_BYTES = 1 << 20
+DECOMPRESSORS: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+    ".lzma": lzma.open,
+    ".bz2": bz2.open,
+}
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Block(NamedTuple):
+    """Some whole lines of a file.
+
+    Parameters
+    ----------
+    text : bytes
+        The lines, each with its newline.
+    first_line : int
+        The number of the first one, counted from one.
+    """
+
+    text: bytes
+    first_line: int
+
+    def line(self, number: int) -> bytes:
+        """Return the line that has this number in the file. Time O(block)."""
+        return self.text.split(b"\n", number - self.first_line + 1)[number - self.first_line]
+
+
+def source_name(source: Source) -> str:
+    """Return what error messages call a source: its path, or a word for a file without a name.
+
+    Examples
+    --------
+    >>> import io
+    >>> source_name("train.txt"), source_name(io.BytesIO())
+    ('train.txt', '<stream>')
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<stream>"
+
+
+def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Block]:
+    r"""Read whole lines, about `block_bytes` at a time.
+
+    A byte order mark is dropped, a last line without a newline gets one. What no text line can hold (a NUL
+    byte, a carriage return without its newline) is an error that names the line. Time O(bytes), memory
+    O(block_bytes + longest line).
+
+    Parameters
+    ----------
+    source : path or file object
+        ``.gz``, ``.xz``, ``.lzma`` and ``.bz2`` paths are decompressed; a file object is read from where it
+        stands and left open.
+    block_bytes : int, optional
+        How much to read at a time; one mebibyte unless told.
+
+    Yields
+    ------
+    Block
+
+    Examples
+    --------
+    >>> import io
+    >>> list(read_blocks(io.BytesIO(b"one\r\ntwo")))
+    [Block(text=b'one\r\n', first_line=1), Block(text=b'two\n', first_line=2)]
+    """
+    name = source_name(source)
+    first_line = 1
+    pending: list[bytes] = []
+    with _opened_for_reading(source) as stream:
+        for piece in _read_pieces(stream, name, block_bytes or BLOCK_BYTES):
+            cut = piece.rfind(b"\n") + 1
+            if cut:
+                text = b"".join([*pending, piece[:cut]])
+                pending = []
+                yield _checked(text, first_line, name)
+                first_line += text.count(b"\n")
+            pending.append(piece[cut:])
+    rest = b"".join(pending)
+    if rest:
+        yield _checked(rest + b"\n", first_line, name)
+
+
+def _checked(text: bytes, first_line: int, name: str) -> Block:
+    if b"\0" in text:
+        line = first_line + text.count(b"\n", 0, text.index(b"\0"))
+        raise FileFormatError("a NUL byte: is this a text file in UTF-8?", name, line)
+    if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
+        position = next(i for i, byte in enumerate(text) if byte == 13 and text[i + 1] != 10)
+        line = first_line + text.count(b"\n", 0, position)
+        raise FileFormatError("a carriage return that ends no line: end lines with \\n or \\r\\n", name, line)
+    return Block(text, first_line)
+
+
+def _read_pieces(stream: IO[Any], name: str, block_bytes: int) -> Iterator[bytes]:
+    first = True
+    while True:
+        try:
+            piece = stream.read(block_bytes)
+        except (EOFError, zlib.error, lzma.LZMAError) as error:
+            raise FileFormatError(f"the compressed data is damaged: {error}", name) from error
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"not text in the encoding it was opened with: {error}", name) from error
+        except OSError as error:
+            # The decompressors raise an OSError without a number; the operating system's has one.
+            if error.errno is not None:
+                raise
+            raise FileFormatError(f"the compressed data is damaged: {error}", name) from error
+        if not piece:
+            return
+        data = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else bytes(piece)
+        yield data.removeprefix(BYTE_ORDER_MARK) if first else data
+        first = False
+
+
+@contextlib.contextmanager
+def _opened_for_reading(source: Source) -> Iterator[IO[Any]]:
+    if not isinstance(source, (str, os.PathLike)):
+        if not hasattr(source, "read"):
+            raise InvalidInputError(f"expected a path or an open file, got {type(source).__name__}")
+        yield source
+        return
+    opener = DECOMPRESSORS.get(Path(source).suffix.lower(), open)
+    with opener(source, "rb") as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    """Compress what goes into an open binary file when the suffix of its path asks for it.
+
+    Examples
+    --------
+    >>> import io
+    >>> plain = io.BytesIO()
+    >>> with opened_for_writing(plain, ".txt") as file:
+    ...     _ = file.write(b"text")
+    >>> plain.getvalue()
+    b'text'
+    """
+    match suffix.lower():
+        case ".gz":
+            # No name and no time, so that the same data makes the same file.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed:
+                yield compressed  # type: ignore[misc]
+        case ".xz":
+            with lzma.open(stream, "wb") as compressed:
+                yield compressed
+        case ".lzma":
+            with lzma.open(stream, "wb", format=lzma.FORMAT_ALONE) as compressed:
+                yield compressed
+        case ".bz2":
+            with bz2.open(stream, "wb") as compressed:
+                yield compressed
+        case _:
+            yield stream
