@@ -1,0 +1,55 @@
+"""Atomic writes: a file appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+__all__ = ["atomic_write"]
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Write a file under another name in the same folder, and rename it when all of it is on the disk.
+
+    Whoever opens `path` meanwhile sees the old file, or none. When the body raises anything, Ctrl-C included,
+    the new file is removed and the old one stays. A symbolic link is followed, and the permissions of an
+    existing file are kept. Costs one flush to the disk.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Yields
+    ------
+    binary file
+        Open for writing and reading.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "greeting.txt"
+    ...     with atomic_write(path) as file:
+    ...         _ = file.write(b"hello")
+    ...     path.read_bytes(), len(list(Path(folder).iterdir()))
+    (b'hello', 1)
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".kernelrank-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "x+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
