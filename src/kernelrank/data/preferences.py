@@ -1,0 +1,166 @@
+"""Preference files: which item is preferred to which."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.data.decimals import read_decimal
+from kernelrank.data.line import shown
+from kernelrank.data.source import Source, read_blocks, source_name
+from kernelrank.data.words import CANONICAL
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["Preferences", "load_pairs"]
+
+SEPARATOR = re.compile(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+")
+COLUMNS = ("winner", "loser", "magnitude", "weight")
+LARGEST_ITEM = 2**63 - 1
+
+
+class Preferences(NamedTuple):
+    """Pairs of items of which the first is preferred to the second.
+
+    Parameters
+    ----------
+    pairs : ndarray of int64, shape (l, 2)
+        Item numbers: winner, loser.
+    magnitude : ndarray of float64, shape (l,), or None
+        By how much, if the file says so.
+    weight : ndarray of float64, shape (l,), or None
+        How much each pair counts, if the file says so.
+    names : ndarray of str, shape (n_items,), or None
+        What the file calls the items; None if it numbers them.
+    """
+
+    pairs: NDArray[np.int64]
+    magnitude: NDArray[np.float64] | None
+    weight: NDArray[np.float64] | None
+    names: NDArray[np.str_] | None
+
+
+def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Preferences:
+    r"""Read a preference file.
+
+    A line is ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number
+    of columns throughout; what follows a ``#`` is a comment. Winner and loser are item numbers from zero if
+    all of them are integers (as Python writes them), and otherwise names.
+
+    Time O(bytes); memory O(lines), 16 bytes for each pair and 8 for each further column.
+
+    Parameters
+    ----------
+    source : path or file object
+        Decompressed if its suffix is ``.gz``, ``.xz``, ``.lzma`` or ``.bz2``. Text is UTF-8.
+    items : sequence, optional
+        The names of all items, which fixes their numbers. Otherwise names are numbered as they first occur.
+
+    Returns
+    -------
+    Preferences
+        ``pairs, magnitude, weight, names``.
+
+    Raises
+    ------
+    FileFormatError
+        At the first line that cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> load_pairs(io.StringIO("0 2  # an opinion\n2, 1\n")).pairs
+    array([[0, 2],
+           [2, 1]])
+    >>> chosen = load_pairs(io.StringIO("tea coffee 0.5\n"), items=["coffee", "tea", "water"])
+    >>> chosen.pairs, chosen.magnitude, chosen.names
+    (array([[1, 0]]), array([0.5]), array(['coffee', 'tea', 'water'], dtype='<U6'))
+    """
+    table = _Table(source_name(source), items)
+    for block in read_blocks(source):
+        for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
+            data = line.partition(b"#")[0].strip()
+            if data:
+                table.add(SEPARATOR.split(data), number)
+    return table.preferences()
+
+
+class _Table:
+    """The lines read so far. Words are numbered as they come, and become item numbers in the end."""
+
+    def __init__(self, path: str, items: Iterable[object] | None) -> None:
+        self.path = path
+        self.fixed = items is not None
+        names = [str(item).encode() for item in items or ()]
+        self.code_of = {name: code for code, name in enumerate(names)}
+        if len(self.code_of) < len(names):
+            twice = next(name for code, name in enumerate(names) if self.code_of[name] != code)
+            raise InvalidInputError(f"items has {twice.decode()!r} twice")
+        self.first_lines: list[int] = []
+        self.codes = array("q")
+        self.numbers = (array("d"), array("d"))
+        self.n_columns = 0
+
+    def add(self, fields: list[bytes], line: int) -> None:
+        """Read one line."""
+        self._check_columns(fields, line)
+        winner, loser = (self._code(field, line) for field in fields[:2])
+        if winner == loser:
+            raise self._wrong(f"{shown(fields[0])} is preferred to itself", line)
+        self.codes.extend((winner, loser))
+        for name, field, column in zip(COLUMNS[2:], fields[2:], self.numbers, strict=False):
+            value = read_decimal(field)
+            if value is None or not (math.isfinite(value) and value >= 0):
+                raise self._wrong(f"the {name} {shown(field)} is not a finite number, zero or more", line)
+            column.append(value)
+
+    def _wrong(self, message: str, line: int | None) -> FileFormatError:
+        return FileFormatError(message, self.path, line)
+
+    def _check_columns(self, fields: list[bytes], line: int) -> None:
+        if not all(fields):
+            raise self._wrong("an empty field: nothing before, between or after commas", line)
+        if not 2 <= len(fields) <= len(COLUMNS):
+            raise self._wrong(f"{len(fields)} columns: expected winner loser [magnitude [weight]]", line)
+        self.n_columns = self.n_columns or len(fields)
+        if len(fields) != self.n_columns:
+            raise self._wrong(f"{len(fields)} columns, but the lines before it have {self.n_columns}", line)
+
+    def _code(self, word: bytes, line: int) -> int:
+        code = self.code_of.get(word)
+        if code is None:
+            if self.fixed:
+                raise self._wrong(f"{shown(word)} is not among the items", line)
+            try:
+                word.decode()
+            except UnicodeDecodeError:
+                raise self._wrong(f"{shown(word)} is not UTF-8", line) from None
+            code = self.code_of[word] = len(self.code_of)
+            self.first_lines.append(line)
+        return code
+
+    def preferences(self) -> Preferences:
+        """Return what was read."""
+        if not self.codes:
+            raise self._wrong("the file has no preferences", None)
+        pairs = np.array(self.codes, dtype=np.int64).reshape(-1, 2)
+        magnitude, weight = (np.array(column) if column else None for column in self.numbers)
+        is_integer = np.array([CANONICAL.fullmatch(word) is not None for word in self.code_of])
+        if not self.fixed and is_integer.all():
+            return Preferences(self._item_numbers()[pairs], magnitude, weight, None)
+        if not (self.fixed or is_integer[pairs[0]].any()) and is_integer[pairs[1:]].all() and len(pairs) > 1:
+            line = self.first_lines[0]
+            raise self._wrong("looks like a header, for the other lines have item numbers: begin it with a #", line)
+        return Preferences(pairs, magnitude, weight, np.array([word.decode() for word in self.code_of]))
+
+    def _item_numbers(self) -> NDArray[np.int64]:
+        for word, line in zip(self.code_of, self.first_lines, strict=True):
+            if not 0 <= int(word) <= LARGEST_ITEM:
+                fault = "negative" if int(word) < 0 else "too large"
+                raise self._wrong(f"the item number {shown(word)} is {fault}", line)
+        return np.array([int(word) for word in self.code_of], dtype=np.int64)
