@@ -1,0 +1,17 @@
+"""Data: ranking and preference files, read and written, and generators of both."""
+
+from kernelrank.data.generators import make_preferences, make_ranking
+from kernelrank.data.preferences import Preferences, load_pairs
+from kernelrank.data.ranking import Ranking, load_ranking, read_ranking_chunks
+from kernelrank.data.ranking_writer import save_ranking
+
+__all__ = [
+    "Preferences",
+    "Ranking",
+    "load_pairs",
+    "load_ranking",
+    "make_preferences",
+    "make_ranking",
+    "read_ranking_chunks",
+    "save_ranking",
+]
