@@ -1,0 +1,59 @@
+"""Measures of a ranking, per query and averaged, with every convention said aloud.
+
+A measure is a value, ``NDCG(k=10, gain="linear")``; called on true and predicted scores it gives a
+`MeasureResult`. Each has a function that gives the mean alone, and a name that `get_measure` reads.
+"""
+
+from kernelrank.metrics.gain import NDCG, ndcg
+from kernelrank.metrics.interval import Interval, bootstrap_interval
+from kernelrank.metrics.kendall import KendallTau, kendall_tau
+from kernelrank.metrics.measure import Measure
+from kernelrank.metrics.names import get_measure, measure_names
+from kernelrank.metrics.pairs import (
+    AUC,
+    Disagreement,
+    PairwiseAccuracy,
+    auc,
+    disagreement,
+    pairwise_accuracy,
+)
+from kernelrank.metrics.precision import (
+    MeanAveragePrecision,
+    Precision,
+    mean_average_precision,
+    precision_at,
+)
+from kernelrank.metrics.reciprocal import (
+    ExpectedReciprocalRank,
+    ReciprocalRank,
+    expected_reciprocal_rank,
+    reciprocal_rank,
+)
+from kernelrank.metrics.result import MeasureResult
+
+__all__ = [
+    "AUC",
+    "NDCG",
+    "Disagreement",
+    "ExpectedReciprocalRank",
+    "Interval",
+    "KendallTau",
+    "MeanAveragePrecision",
+    "Measure",
+    "MeasureResult",
+    "PairwiseAccuracy",
+    "Precision",
+    "ReciprocalRank",
+    "auc",
+    "bootstrap_interval",
+    "disagreement",
+    "expected_reciprocal_rank",
+    "get_measure",
+    "kendall_tau",
+    "mean_average_precision",
+    "measure_names",
+    "ndcg",
+    "pairwise_accuracy",
+    "precision_at",
+    "reciprocal_rank",
+]

@@ -1,0 +1,131 @@
+r"""Gain: discounted cumulative gain, normalised by its best value.
+
+.. math:: \text{nDCG@}k = \frac{1}{Z} \sum_{p=1}^{k} \frac{g(y_{(p)})}{\log_2(1 + p)}
+
+with :math:`y_{(p)}` the grade at place p and Z the same sum in the best order. When ties fall at random the
+expected gain at a place is the mean gain of the tied items that compete for it [MN08].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.lists import EmptyRule, ListMeasure, RankedLists, TieRule, check_grades
+from kernelrank.metrics.measure import check_cutoff, check_option
+from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.segments import sort_segments
+
+__all__ = ["NDCG", "Gain", "ndcg"]
+
+Gain = Literal["exponential", "linear"]
+
+_GAINS = ("exponential", "linear")
+# Up to this grade 2^y, summed over any list that fits into memory, is a finite number.
+_HIGHEST_EXPONENT = 900.0
+
+
+@dataclass(frozen=True)
+class NDCG(ListMeasure):
+    """Normalised discounted cumulative gain; 1 is perfect.
+
+    Grades must be at least 0. A query whose gains are all 0 is empty; a query with one item, or with equal
+    positive grades, has the value 1 in every order and is measured, as everywhere.
+
+    O(m log m) time, O(m) memory, for every tie rule.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        How many places count; None counts all.
+    gain : {"exponential", "linear"}, default="exponential"
+        The gain of a grade y: 2^y - 1, or y itself.
+    ties, empty
+        See `ListMeasure`.
+
+    Examples
+    --------
+    >>> print(NDCG(k=2, gain="linear")([3, 2, 0], [0.1, 0.9, 0.5]))
+    nDCG@2 (gain linear, ties averaged, empty queries left out) = 0.4693 over 1 query, 0 left out
+    """
+
+    k: int | None = None
+    gain: Gain = "exponential"
+
+    def __post_init__(self) -> None:
+        """Refuse unknown options."""
+        super().__post_init__()
+        check_cutoff(self.k)
+        check_option("gain", self.gain, _GAINS)
+
+    @property
+    def name(self) -> str:
+        """The name with its cutoff; `get_measure` reads it."""
+        return "nDCG" if self.k is None else f"nDCG@{self.k}"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The conventions that the number depends on, in words."""
+        return (f"gain {self.gain}", *super().rules)
+
+    def _values(self, items: JudgedItems) -> FloatArray:
+        exponential = self.gain == "exponential"
+        check_grades(items.y, self.name, _HIGHEST_EXPONENT if exponential else np.inf)
+        lists = RankedLists.of(items, self.ties)
+        gain = np.exp2(lists.y) - 1 if exponential else lists.y
+        discount = 1 / np.log2(np.arange(2, items.queries.sizes.max() + 2))
+        found = lists.sums(lists.tied_mean(gain) * discount[lists.position - 1], self.k)
+        best = lists.sums(_falling(gain, lists) * discount[lists.position - 1], self.k)
+        values = np.zeros(len(lists))
+        np.divide(found, best, out=values, where=best > 0)
+        return self._filled(np.minimum(values, 1.0), best > 0)
+
+
+def _falling(gain: FloatArray, lists: RankedLists) -> FloatArray:
+    """Sort the gains of each list from the largest down."""
+    rising = -gain
+    sort_segments(rising, np.ones(len(gain)), lists.bounds)
+    return -rising
+
+
+def ndcg(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: Any = None,
+    *,
+    k: int | None = None,
+    gain: Gain = "exponential",
+    ties: TieRule = "average",
+    empty: EmptyRule = "skip",
+    per_query: bool = False,
+) -> float | MeasureResult:
+    """Give the mean normalised discounted cumulative gain per query; see `NDCG`.
+
+    O(m log m) time, O(m) memory.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like, shape (m,) or (m, outputs)
+        Grades of at least 0, and predicted scores; several outputs are averaged.
+    qid : sequence or None
+        One query label per item; None puts all items into one query.
+    k, gain, ties, empty
+        See `NDCG`.
+    per_query : bool, default=False
+        Whether to return the values of the queries.
+
+    Returns
+    -------
+    float or MeasureResult
+
+    Examples
+    --------
+    >>> ndcg([1, 0], [0.5, 0.5])
+    0.815...
+    """
+    measure = NDCG(k, gain, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid) if per_query else measure.average(y_true, y_score, qid)
