@@ -82,8 +82,10 @@ def test_the_public_names_are_these():
         "PairwiseAccuracy",
         "Precision",
         "precision_at",
+        "QueryScorer",
         "reciprocal_rank",
         "ReciprocalRank",
+        "scorer",
     }
     assert metrics.measure_names() == [
         "pairwise_accuracy",

@@ -1,7 +1,8 @@
 """Measures of a ranking, per query and averaged, with every convention said aloud.
 
 A measure is a value, ``NDCG(k=10, gain="linear")``; called on true and predicted scores it gives a
-`MeasureResult`. Each has a function that gives the mean alone, and a name that `get_measure` reads.
+`MeasureResult`. Each has a function that gives the mean alone, and a name that `get_measure` and `scorer`
+read.
 """
 
 from kernelrank.metrics.gain import NDCG, ndcg
@@ -30,6 +31,7 @@ from kernelrank.metrics.reciprocal import (
     reciprocal_rank,
 )
 from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.scorer import QueryScorer, scorer
 
 __all__ = [
     "AUC",
@@ -43,6 +45,7 @@ __all__ = [
     "MeasureResult",
     "PairwiseAccuracy",
     "Precision",
+    "QueryScorer",
     "ReciprocalRank",
     "auc",
     "bootstrap_interval",
@@ -56,4 +59,5 @@ __all__ = [
     "pairwise_accuracy",
     "precision_at",
     "reciprocal_rank",
+    "scorer",
 ]

@@ -1,0 +1,126 @@
+"""Scorers: measures in the shape that scikit-learn's searches call, with the query labels routed to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from kernelrank.metrics.measure import Measure
+from kernelrank.metrics.names import get_measure
+
+__all__ = ["QueryScorer", "scorer"]
+
+
+class QueryScorer:
+    """A measure as ``scoring=`` of `GridSearchCV`, `cross_val_score` and alike.
+
+    It asks for `qid` by itself. scikit-learn passes it on only where metadata routing is enabled, and without
+    routing every search scores all queries as one: enable it, and give `qid` to the search.
+
+    Parameters
+    ----------
+    measure : Measure
+        A measure where lower is better is returned with its sign changed, as scikit-learn does.
+
+    Examples
+    --------
+    >>> import numpy as np, sklearn
+    >>> from sklearn.dummy import DummyRegressor
+    >>> from sklearn.model_selection import GroupKFold, cross_val_score
+    >>> qid = np.repeat([1, 2, 3, 4], 5)
+    >>> X, y = np.zeros((20, 1)), np.tile([0, 1, 2, 3, 4], 4)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     cross_val_score(
+    ...         DummyRegressor(), X, y, scoring=scorer("pairwise_accuracy"), cv=GroupKFold(2),
+    ...         params={"qid": qid, "groups": qid},
+    ...     )
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        # A measure without weights is never given any, whatever the estimator asks for.
+        self._requests: dict[str, bool | str | None] = {
+            "qid": True,
+            "sample_weight": None if measure.takes_weight else False,
+        }
+
+    def __call__(
+        self, estimator: Any, X: Any, y: ArrayLike, qid: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Measure the predictions of a fitted estimator; higher is better.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted; a classifier of two classes is measured by its decision function or its probabilities,
+            since the classes that it predicts are two levels only.
+        X : array-like, shape (m, features)
+            The items.
+        y : array-like, shape (m,) or (m, outputs)
+            Their true scores.
+        qid : sequence or None
+            One query label per item.
+        sample_weight : array-like, shape (m,), or None
+            Item weights, where the measure takes them.
+
+        Returns
+        -------
+        float
+        """
+        value = self.measure.average(y, _scores(estimator, X), qid, sample_weight)
+        return value if self.measure.higher_is_better else -value
+
+    def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
+        """Change what is asked for, as with scikit-learn's own scorers; returns the scorer itself."""
+        for parameter, request in requests.items():
+            if parameter not in self._requests:
+                raise TypeError(f"a scorer can ask for qid and sample_weight, not for {parameter!r}")
+            self._requests[parameter] = request
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Give scikit-learn the requests."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        routing = MetadataRequest(owner=self)
+        for parameter, request in self._requests.items():
+            routing.score.add_request(param=parameter, alias=request)
+        return routing
+
+    def __repr__(self) -> str:
+        sign = "" if self.measure.higher_is_better else "-"
+        return f"<QueryScorer {sign}{self.measure.label}>"
+
+
+def _scores(estimator: Any, X: Any) -> Any:
+    from sklearn.base import is_classifier
+
+    if is_classifier(estimator) and hasattr(estimator, "decision_function"):
+        return estimator.decision_function(X)
+    if is_classifier(estimator) and hasattr(estimator, "predict_proba"):
+        return estimator.predict_proba(X)[:, 1:]
+    return estimator.predict(X)
+
+
+def scorer(name: str | Measure, **options: Any) -> QueryScorer:
+    """Make a scorer from the name of a measure, or from a measure.
+
+    Parameters
+    ----------
+    name : str or Measure
+        As `get_measure` reads it.
+    **options
+        Options of the measure.
+
+    Returns
+    -------
+    QueryScorer
+
+    Examples
+    --------
+    >>> scorer("disagreement")
+    <QueryScorer -disagreement (tied predictions count a half, tied true scores are no pair)>
+    """
+    return QueryScorer(get_measure(name, **options))
