@@ -1,0 +1,320 @@
+"""Persistence: estimators as files that cannot run code.
+
+A model file is a sealed container (see `kernelrank.data.container`) whose content is::
+
+    class     a name from the registry
+    params    the constructor's parameters
+    fitted    the fitted attributes: those that end with an underscore
+
+Values are plain data, arrays, sparse matrices, scikit-learn's Gaussian-process kernels and registered
+estimators. Anything else is refused when the model is saved, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelrank.data.atomic import atomic_write
+from kernelrank.data.container import read_container, storable, write_container
+from kernelrank.errors import InvalidInputError, ModelFileError
+
+__all__ = ["load", "register", "save"]
+
+REGISTRY: dict[str, str] = {
+    "RLS": "kernelrank.estimators:RLS",
+    "RankRLS": "kernelrank.estimators:RankRLS",
+}
+
+KERNELS = frozenset(
+    {
+        "CompoundKernel",
+        "ConstantKernel",
+        "DotProduct",
+        "ExpSineSquared",
+        "Exponentiation",
+        "Matern",
+        "PairwiseKernel",
+        "Product",
+        "RBF",
+        "RationalQuadratic",
+        "Sum",
+        "WhiteKernel",
+    }
+)
+KERNEL_MODULE = "sklearn.gaussian_process.kernels"
+SPARSE_TYPES = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
+DEEPEST = 40
+LARGEST_BITS = 10_000
+
+
+def register(name: str, place: str) -> None:
+    """Let `save` and `load` know an estimator class.
+
+    Only registered classes are ever imported by `load`: a file names a class, the program says where it is.
+
+    Parameters
+    ----------
+    name : str
+        The name of the class, which stands in the file.
+    place : str
+        Where it is imported from: ``"package.module:Class"``.
+
+    Examples
+    --------
+    >>> register("RankRLS", "kernelrank.estimators:RankRLS")
+    """
+    module, colon, attribute = place.partition(":")
+    if not (module and colon and attribute.isidentifier()):
+        raise InvalidInputError(f"place must be 'package.module:Class', got {place!r}")
+    if REGISTRY.get(name, place) != place:
+        raise InvalidInputError(f"{name!r} is already registered as {REGISTRY[name]}")
+    REGISTRY[name] = place
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator into a file, whole or not at all.
+
+    Parameters and fitted attributes are kept to the last bit. Time O(bytes), memory O(1) beyond the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of a registered class, and fitted.
+    path : str or path-like
+
+    Raises
+    ------
+    InvalidInputError
+        When the estimator is not fitted, its class not registered, or a value cannot be kept; the message
+        names it, and nothing is written.
+
+    Examples
+    --------
+    >>> save(object(), "model.kr")
+    Traceback (most recent call last):
+    kernelrank.errors.InvalidInputError: cannot save object: the class is not registered (see register)
+    """
+    encoder = _Encoder()
+    content = encoder.estimator(estimator, type(estimator).__name__, 0)
+    with atomic_write(path) as file:
+        write_container(file, content, encoder.arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator that `save` wrote. No code of the file is run, for there is none.
+
+    Time O(bytes), memory O(result).
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    estimator
+        Fitted; it predicts what the saved one does, to the last bit.
+
+    Raises
+    ------
+    ModelFileError
+        When the file is damaged, truncated, tampered with, of an unknown class, or from a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     load(file.name)
+    Traceback (most recent call last):
+    kernelrank.errors.ModelFileError: ...: the file is empty
+    """
+    with open(path, "rb") as file:
+        try:
+            content, arrays = read_container(file)
+            return _Decoder(arrays).estimator(content)
+        except ModelFileError as error:
+            raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
+        except Exception as error:
+            # Whoever forges a file chooses what fails first, so that no list of exceptions would be complete.
+            raise ModelFileError(f"{os.fspath(path)}: cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _resolve(name: str) -> type | None:
+    """Import a class of the registry; None for any other name."""
+    place = REGISTRY.get(name)
+    if place is None:
+        return None
+    module, _, attribute = place.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    return found if isinstance(found, type) else None
+
+
+class _Encoder:
+    """Estimators as JSON, with the arrays apart. An array that occurs twice is kept once."""
+
+    def __init__(self) -> None:
+        self.arrays: list[NDArray[Any]] = []
+        self._number_of: dict[int, int] = {}
+
+    def estimator(self, estimator: Any, where: str, depth: int = 0) -> dict[str, Any]:
+        name = type(estimator).__name__
+        registered: object = _resolve(name)
+        if registered is not type(estimator):
+            raise InvalidInputError(f"cannot save {where}: the class is not registered (see register)")
+        fitted = {key: v for key, v in vars(estimator).items() if _is_fitted_name(key)}
+        if not fitted:
+            raise InvalidInputError(f"cannot save {where}: it is not fitted")
+        params = estimator.get_params(deep=False)
+        return {
+            "class": name,
+            "params": {k: self.value(v, f"the parameter {k} of {where}", depth + 1) for k, v in params.items()},
+            "fitted": {k: self.value(v, f"the attribute {k} of {where}", depth + 1) for k, v in fitted.items()},
+        }
+
+    def value(self, value: Any, where: str, depth: int) -> Any:
+        """Return the JSON of one value; `where` names it in errors."""
+        kind = type(value)
+        if depth > DEEPEST:
+            raise InvalidInputError(f"cannot save {where}: it is nested too deeply")
+        if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= LARGEST_BITS):
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"is": "float", "value": repr(value)}
+        if isinstance(value, np.generic) and storable(value.dtype):
+            return {"is": "scalar", "array": self._keep(np.asarray(value))}
+        if kind in (np.ndarray, np.memmap):
+            return self._array(value, where, depth)
+        if kind in (list, tuple):
+            items = [self.value(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
+            return {"is": kind.__name__, "items": items}
+        if kind is dict and all(type(key) is str for key in value):
+            return {"is": "dict", "items": self._items(value, where, depth)}
+        if kind.__name__ in SPARSE_TYPES and sparse.issparse(value):
+            parts = [self.value(part, where, depth + 1) for part in (value.data, value.indices, value.indptr)]
+            return {"is": kind.__name__, "shape": list(value.shape), "parts": parts}
+        if kind.__module__ == KERNEL_MODULE and kind.__name__ in KERNELS:
+            return {
+                "is": "kernel",
+                "class": kind.__name__,
+                "params": self._items(value.get_params(deep=False), where, depth),
+            }
+        if kind.__name__ in REGISTRY:
+            return {"is": "estimator", "content": self.estimator(value, where, depth + 1)}
+        raise InvalidInputError(f"cannot save {where}: {_why_not(value)}")
+
+    def _items(self, mapping: dict[str, Any], where: str, depth: int) -> dict[str, Any]:
+        return {key: self.value(value, f"{where}[{key!r}]", depth + 1) for key, value in mapping.items()}
+
+    def _array(self, array: NDArray[Any], where: str, depth: int) -> dict[str, Any]:
+        if array.dtype == object:
+            items = [self.value(item, f"{where}, entry {i}", depth + 1) for i, item in enumerate(array.flat)]
+            return {"is": "objects", "shape": list(array.shape), "items": items}
+        if not storable(array.dtype):
+            raise InvalidInputError(f"cannot save {where}: an array of {array.dtype}")
+        return {"is": "array", "array": self._keep(array)}
+
+    def _keep(self, array: NDArray[Any]) -> int:
+        # `arrays` keeps the array alive, so that its id stays its own.
+        number = self._number_of.setdefault(id(array), len(self.arrays))
+        if number == len(self.arrays):
+            self.arrays.append(array)
+        return number
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.isidentifier() and name.endswith("_") and not name.startswith("__")
+
+
+def _why_not(value: Any) -> str:
+    """Say why a value is not kept, and what to do."""
+    if isinstance(value, (np.random.RandomState, np.random.Generator)):
+        return "it is a random number generator; give random_state an integer or None"
+    if isinstance(value, dict):
+        return "it is a dict with keys that are not strings"
+    if isinstance(value, int):
+        return f"it is an integer of more than {LARGEST_BITS} bits"
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if callable(value):
+        return (
+            f"it is code ({kind}), and a model file holds data only; use a named kernel or a scikit-learn kernel object"
+        )
+    return f"a {kind} is not data that a model file can hold"
+
+
+class _Decoder:
+    """The way back; what the encoder would not have written is an error."""
+
+    def __init__(self, arrays: list[NDArray[Any]]) -> None:
+        self._arrays = arrays
+
+    def estimator(self, content: dict[str, Any]) -> Any:
+        name = content["class"]
+        kind = _resolve(name)
+        if kind is None:
+            raise ModelFileError(f"the class {name!r} is unknown; registered are {', '.join(sorted(REGISTRY))}")
+        known = inspect.signature(kind).parameters
+        for parameter in content["params"]:
+            if parameter not in known:
+                raise ModelFileError(f"{name} has no parameter {parameter!r} in this version of kernelrank")
+        estimator = kind(**self._items(content["params"]))
+        for attribute, value in self._items(content["fitted"]).items():
+            if not _is_fitted_name(attribute):
+                raise ModelFileError(f"{attribute!r} is not the name of a fitted attribute")
+            vars(estimator)[attribute] = value  # past __setattr__ and properties: data is put, no code is asked
+        return estimator
+
+    def value(self, node: Any) -> Any:
+        if not isinstance(node, dict):
+            if isinstance(node, list):
+                raise ModelFileError("a list without its type")
+            return node
+        match node["is"]:
+            case "float":
+                return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
+            case "scalar":
+                return self._array(node)[()]
+            case "array":
+                return self._array(node)
+            case "objects":
+                items = np.empty(len(node["items"]), dtype=object)
+                for i, item in enumerate(node["items"]):
+                    items[i] = self.value(item)
+                return items.reshape(node["shape"])
+            case "list":
+                return [self.value(item) for item in node["items"]]
+            case "tuple":
+                return tuple(self.value(item) for item in node["items"])
+            case "dict":
+                return self._items(node["items"])
+            case "kernel" if node["class"] in KERNELS:
+                kind = getattr(importlib.import_module(KERNEL_MODULE), node["class"])
+                return kind(**self._items(node["params"]))
+            case "estimator":
+                return self.estimator(node["content"])
+            case name if name in SPARSE_TYPES:
+                return self._sparse(node)
+        raise ModelFileError(f"a value of the unknown kind {node['is']!r}")
+
+    def _items(self, nodes: dict[str, Any]) -> dict[str, Any]:
+        return {key: self.value(node) for key, node in nodes.items()}
+
+    def _array(self, node: dict[str, Any]) -> NDArray[Any]:
+        number: int = node["array"]
+        if not 0 <= number < len(self._arrays):
+            raise ModelFileError(f"there is no array {number}")
+        return self._arrays[number]
+
+    def _sparse(self, node: dict[str, Any]) -> Any:
+        data, indices, bounds = (self.value(part) for part in node["parts"])
+        matrix = getattr(sparse, node["is"])((data, indices, bounds), shape=tuple(node["shape"]))
+        # SciPy may have chosen another integer type.
+        matrix.data, matrix.indices, matrix.indptr = data, indices, bounds
+        matrix.check_format(full_check=True)
+        return matrix
