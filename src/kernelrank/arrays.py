@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["BLOCK_BYTES", "Float", "Index", "Matrix", "as_columns", "blocks", "weighted_squares"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Float",
+    "Index",
+    "Matrix",
+    "as_columns",
+    "blocks",
+    "product",
+    "transpose_product",
+    "weighted_squares",
+]
 
 Float: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.int64]
@@ -43,3 +53,23 @@ def weighted_squares(weight: Float, Phi: Matrix) -> Float:
         return np.asarray(Phi.power(2).T @ weight, dtype=np.float64)
     squares: Float = np.einsum("i,ij,ij->j", weight, Phi, Phi, dtype=np.float64)
     return squares
+
+
+def product(X: Matrix, W: Float) -> Float:
+    """Return ``X W`` in float64; a float32 X is cast block by block, never whole."""
+    if sparse.issparse(X) or X.dtype == np.float64:
+        return np.asarray(X @ W, dtype=np.float64)
+    result = np.empty((X.shape[0], *W.shape[1:]))
+    for rows in blocks(X.shape[0], 8 * X.shape[1]):
+        result[rows] = X[rows].astype(np.float64) @ W
+    return result
+
+
+def transpose_product(X: Matrix, V: Float) -> Float:
+    """Return ``Xᵀ V`` in float64; a float32 X is cast block by block, never whole."""
+    if sparse.issparse(X) or X.dtype == np.float64:
+        return np.asarray(X.T @ V, dtype=np.float64)
+    result = np.zeros((X.shape[1], *V.shape[1:]))
+    for rows in blocks(X.shape[0], 8 * X.shape[1]):
+        result += X[rows].astype(np.float64).T @ V[rows]
+    return result

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, weighted_squares
+from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, transpose_product, weighted_squares
 from kernelrank.comparisons.factorised import FactorisedComparisons
 
 __all__ = ["Preferences"]
@@ -105,7 +105,7 @@ class Preferences(FactorisedComparisons):
         for start in range(0, n, COLUMNS):
             columns = slice(start, start + COLUMNS)
             product = self._adjacency @ np.ascontiguousarray(Phi[:, columns] - mean[columns])
-            half = Phi.T @ product - np.outer(mean, product.sum(axis=0))
+            half = transpose_product(Phi, product) - np.outer(mean, product.sum(axis=0))
             total[:, columns] -= half
             total[columns] -= half.T
         return total

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Matrix, transpose_product
 from kernelrank.queries import Queries
 
 __all__ = ["query_scatter"]
@@ -141,6 +141,6 @@ def _query_mean(Phi: Matrix, order: Index | None, bounds: Index, step: int, weig
     for begin in range(int(bounds[0]), int(bounds[1]), step):
         items = slice(begin, min(begin + step, int(bounds[1])))
         rows = items if order is None else order[items]
-        total += weight[rows] @ Phi[rows]
+        total += transpose_product(Phi[rows], weight[rows])
         total_weight += float(weight[rows].sum())
     return total / total_weight if total_weight > 0 else total

@@ -1,0 +1,188 @@
+"""What RLS and RankRLS share: a kernel, a solver, and coefficients that predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelrank.arrays import Float, Matrix, product
+from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
+from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
+from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed
+from kernelrank.solvers import SOLVER_NAMES, Solution, get_solver
+
+__all__ = ["KernelLearner"]
+
+
+class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
+    """Minimises ``‖N - Mᵀ f‖² + alpha ‖f‖²`` for graphs that a subclass makes of its training data."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "basis": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "solver": [StrOptions(set(SOLVER_NAMES))],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "warm_start": ["boolean"],
+        "missing": [StrOptions({"error", "ignore"})],
+        "random_state": ["random_state"],
+    }
+
+    alpha: float
+    kernel: KernelLike
+    gamma: float | None
+    degree: float
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    basis: int | Sequence[int] | None
+    solver: str
+    tol: float
+    max_iter: int | None
+    warm_start: bool
+    missing: str
+    random_state: Any
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _kernel(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
+
+    def _check_items(self, X: Any, *, reset: bool) -> Matrix:
+        """Validate X; its names and number of columns are remembered when `reset`."""
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2 if reset else 1,
+        )
+        if reset and self._kernel().precomputed:
+            check_precomputed(X)
+        return X
+
+    def _features(self, X: Matrix) -> Features:
+        """Turn the items into features, as the kernel and the basis say."""
+        kernel = self._kernel()
+        if self.basis is not None:
+            given = int(self.basis) if isinstance(self.basis, Integral) else np.asarray(self.basis)
+            basis = choose_basis(given, X.shape[0], check_random_state(self.random_state))
+            return ReducedSet(kernel, X, basis)
+        return ExplicitFeatures(X) if kernel.linear else FullKernel(kernel, X)
+
+    def _fit(self, X: Matrix, graphs: list[OutputGraph], progress: FitProgress, *, one_output: bool) -> Self:
+        """Solve for the alpha of this estimator, graph by graph, and keep the coefficients."""
+        features = self._features(X)
+        start = self._start(features, one_output) if self.warm_start else None
+        solver = get_solver(self.solver, features, graphs[0][1], tol=self.tol, max_iter=self.max_iter)
+        solutions = []
+        for columns, graph in graphs:
+            begin = None if start is None or start.shape[1] <= columns.max() else start[:, columns]
+            state = solver.prepare(features, graph)
+            solutions.append(solver.solve(state, float(self.alpha), last=True, start=begin, step=progress.step))
+        progress.done()
+        return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
+
+    def _fit_path(
+        self, X: Matrix, graphs: list[OutputGraph], alphas: Sequence[float], *, one_output: bool
+    ) -> list[Self]:
+        """Solve for every alpha from one preparation of each graph."""
+        features = self._features(X)
+        solver = get_solver(self.solver, features, graphs[0][1], len(alphas), tol=self.tol, max_iter=self.max_iter)
+        path: list[list[Solution]] = [[] for _ in alphas]
+        for _, graph in graphs:
+            state = solver.prepare(features, graph)
+            previous: Float | None = None
+            for solutions, alpha in zip(path, alphas, strict=True):
+                solution = solver.solve(state, float(alpha), start=previous)
+                previous = solution.unknowns
+                solutions.append(solution)
+        fitted = []
+        for alpha, solutions in zip(alphas, path, strict=True):
+            model = clone(self).set_params(alpha=float(alpha))
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self, name):
+                    setattr(model, name, getattr(self, name))
+            fitted.append(model._keep(features, graphs, solutions, solver.name, one_output=one_output))
+        return fitted
+
+    def _keep(
+        self,
+        features: Features,
+        graphs: list[OutputGraph],
+        solutions: list[Solution],
+        solver: str,
+        *,
+        one_output: bool,
+    ) -> Self:
+        """Store what was fitted."""
+        n_outputs = sum(len(columns) for columns, _ in graphs)
+        coefficients = np.empty((len(solutions[0].coefficients), n_outputs))
+        for (columns, _), solution in zip(graphs, solutions, strict=True):
+            coefficients[:, columns] = solution.coefficients
+        if isinstance(features, ReducedSet):
+            self.basis_ = features.basis
+            self.X_fit_ = features.basis_items if not features.kernel.precomputed else None
+        elif isinstance(features, FullKernel):
+            self.X_fit_ = features.X if not features.kernel.precomputed else None
+        if isinstance(features, ExplicitFeatures) and not isinstance(features, ReducedSet):
+            self.coef_ = coefficients[:, 0] if one_output else np.ascontiguousarray(coefficients.T)
+        else:
+            self.dual_coef_ = coefficients[:, 0] if one_output else coefficients
+        self.solver_ = solver
+        self.n_iter_ = max(solution.n_iter or 1 for solution in solutions)
+        self.n_queries_ = graphs[0][1].n_queries
+        self.n_idle_queries_ = max(graph.n_idle_queries for _, graph in graphs)
+        self.n_pairs_ = sum(graph.n_pairs for _, graph in graphs)
+        return self
+
+    def _start(self, features: Features, one_output: bool) -> Float | None:
+        """Return the coefficients of an earlier fit as a warm start, if they fit the new problem."""
+        if isinstance(features, ReducedSet):
+            return None
+        name = "coef_" if isinstance(features, ExplicitFeatures) else "dual_coef_"
+        earlier: Float | None = getattr(self, name, None)
+        if earlier is None or (earlier.ndim == 1) != one_output:
+            return None
+        columns = earlier[:, None] if one_output else (earlier.T if name == "coef_" else earlier)
+        size = features.n_items if features.n_columns is None else features.n_columns
+        return columns if len(columns) == size else None
+
+    def _raw_scores(self, X: Any) -> Float:
+        """Return the scores of new items, (t,) or (t, outputs)."""
+        check_is_fitted(self)
+        X = self._check_items(X, reset=False)
+        if hasattr(self, "coef_"):
+            return product(X, self.coef_.T)
+        dual = self.dual_coef_[:, None] if self.dual_coef_.ndim == 1 else self.dual_coef_
+        kernel = self._kernel()
+        rows = X[:, self.basis_] if kernel.precomputed and hasattr(self, "basis_") else X
+        scores = kernel_scores(kernel, rows, self.X_fit_, dual)
+        return scores[:, 0] if self.dual_coef_.ndim == 1 else scores
+
+
+def check_alphas(alphas: Any) -> list[float]:
+    """Return a path of alphas as positive floats."""
+    values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values > 0)):
+        raise InvalidInputError(f"alphas must be positive numbers, got {alphas!r}")
+    return [float(alpha) for alpha in values]

@@ -1,0 +1,340 @@
+"""RankRLS: learn to rank by regularised least squares on the differences of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons import compare_pairs, compare_scores
+from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
+from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import KernelLearner, check_alphas
+from kernelrank.estimators.progress import FitProgress
+from kernelrank.kernels import KernelLike
+from kernelrank.metrics import PairwiseAccuracy
+from kernelrank.queries import Queries
+from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
+
+__all__ = ["RankRLS"]
+
+
+class RankRLS(RegressorMixin, KernelLearner):
+    """Kernel ranking by regularised least squares over pairs.
+
+    Minimises ``Σ (y_i - y_j - (f_i - f_j))² + alpha ‖f‖²`` over all pairs (i, j) inside a query, exactly, and never
+    builds a pair. Only differences are learnt: a constant added to all scores of a query changes nothing.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The weight of the norm beside the sum (not the mean) over pairs.
+    kernel : str, callable or kernel object, default="linear"
+        What scikit-learn's `pairwise_kernels` takes, "gaussian" (the same as "rbf"), "precomputed", a function of two
+        rows, or a scikit-learn Gaussian-process kernel object.
+    gamma : float, optional
+        The width of the "rbf", "poly", "sigmoid", "laplacian" and "chi2" kernels; ``1 / n_features`` unless given.
+    degree : float, default=3
+        The degree of the "poly" kernel.
+    coef0 : float, default=1.0
+        The constant of the "poly" and "sigmoid" kernels.
+    kernel_params : dict, optional
+        Further keyword arguments of the kernel function.
+    cost : {"magnitude", "unit", "relative"}, default="magnitude"
+        The cost of a pair with magnitude ``z = y_i - y_j > 0`` and predicted difference g: ``(z - g)²`` [PTAJB09]_
+        (21), ``(1 - g)²`` (20), or ``(z - g)² / z²`` (22). The last two leave ties out, whatever `ties` says.
+    ties : {"include", "exclude"}, default="include"
+        Whether two items with the same score are a pair whose difference should be zero.
+    query_weight : {"pairs", "items", "queries"}, default="pairs"
+        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query
+        (``1 / (n_q choose 2)``).
+    basis : int or list of int, optional
+        A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
+        kernels only. All items, unless given.
+    solver : {"auto", "cholesky", "spectral", "conjugate_gradient"}, default="auto"
+        How the minimum is found; see `kernelrank.solvers.choose_solver` for the automatic choice.
+    tol : float, default=1e-10
+        The relative residual at which conjugate gradients stop.
+    max_iter : int, optional
+        The largest number of iterations of conjugate gradients; ten times the number of unknowns unless given.
+    warm_start : bool, default=False
+        Whether conjugate gradients start from the coefficients of the last fit.
+    missing : {"error", "ignore"}, default="error"
+        What a NaN in y means: an error, or an item that takes no part in that output's comparisons.
+    random_state : int, RandomState or None, default=None
+        Draws the basis.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,) or (n_outputs, n_features)
+        Weights of the features, for the linear kernel without a basis.
+    dual_coef_ : ndarray, shape (r,) or (r, n_outputs)
+        Coefficients of the training or basis items, for every other kernel.
+    X_fit_ : array or sparse matrix, shape (r, n_features), or None
+        The items whose kernels are evaluated; None for a precomputed kernel.
+    basis_ : ndarray of int, shape (r,)
+        The numbers of the basis items, if there is a basis.
+    solver_ : str
+        The solver that was used.
+    n_iter_ : int
+        Its number of iterations; one for a direct solver.
+    n_queries_, n_idle_queries_, n_pairs_ : int
+        How many queries there were, how many of them without a single pair, and how many pairs.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        As in scikit-learn.
+
+    Notes
+    -----
+    With r the number of columns (linear kernel) or basis items, the time is O(m r² + r³) in the primal, which is used
+    when r ≤ m, and O(m³) in the dual; memory r² and a block, or m². Conjugate gradients take O(nnz) a step.
+    `predict` takes O(t n) for a linear model and O(t r n) for others.
+
+    References
+    ----------
+    .. [PTAJB09] Pahikkala, Tsivtsivadze, Airola, Järvinen and Boberg (2009). An efficient algorithm for learning to
+       rank from preference graphs. Machine Learning 75(1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RankRLS
+    >>> X = np.array([[1.0], [2.0], [3.0], [10.0], [11.0]])
+    >>> y = np.array([1.0, 2.0, 3.0, 0.0, 1.0])
+    >>> model = RankRLS(alpha=0.01).fit(X, y, qid=["a", "a", "a", "b", "b"])
+    >>> model.predict(np.array([[5.0], [6.0]])).round(2)
+    array([4.99, 5.99])
+    >>> model.score(X, y, qid=["a", "a", "a", "b", "b"])
+    1.0
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelLearner._parameter_constraints,
+        "cost": [StrOptions(set(COSTS))],
+        "ties": [StrOptions(set(TIES))],
+        "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        kernel: KernelLike = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        cost: Cost = "magnitude",
+        ties: Ties = "include",
+        query_weight: QueryWeight = "pairs",
+        basis: int | Sequence[int] | None = None,
+        solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        missing: str = "error",
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.cost: Cost = cost
+        self.ties: Ties = ties
+        self.query_weight: QueryWeight = query_weight
+        self.basis = basis
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.missing = missing
+        self.random_state = random_state
+
+    def _compare(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[list[OutputGraph], bool]:
+        """Build the graphs of scored items; also tell whether y has one dimension."""
+        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
+        graphs = compare_scores(
+            scores[:, None] if scores.ndim == 1 else scores,
+            Queries.from_labels(qid, X.shape[0]),
+            check_weight(sample_weight, X.shape[0]),
+            cost=self.cost,
+            ties=self.ties,
+            query_weight=self.query_weight,
+        )
+        return graphs, scores.ndim == 1
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to scored items.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores; each output is learnt as if it were alone.
+        qid : sequence, shape (m,), optional
+            The query of each item: any hashable labels in any order. One query unless given.
+        sample_weight : array-like, shape (m,), optional
+            Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times.
+
+        Returns
+        -------
+        self
+        """
+        X = self._check_items(X, reset=True)
+        graphs, one_output = self._compare(X, y, qid, sample_weight)
+        return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_pairs(self, X: Any, pairs: Any, magnitude: Any = None, weight: Any = None) -> Self:
+        """Fit to preferences, without any scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        pairs : array-like of int, shape (l, 2)
+            Row numbers of X: the item of column 0 is preferred to that of column 1. A pair may occur many times, and
+            in both directions.
+        magnitude : array-like, shape (l,), optional
+            By how much; one unless given.
+        weight : array-like, shape (l,), optional
+            What the squared error of each preference is multiplied by; one unless given.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        O(l) time and memory for the graph, whatever its form; then as `fit`.
+
+        Examples
+        --------
+        >>> from kernelrank import RankRLS
+        >>> model = RankRLS().fit_pairs([[0.0], [1.0], [2.0]], [[2, 0], [1, 0], [2, 1], [2, 0]])
+        >>> model.predict([[3.0], [4.0]]).round(3)
+        array([1.636, 2.182])
+        """
+        X = self._check_items(X, reset=True)
+        pairs = check_pairs(pairs, X.shape[0])
+        graph = compare_pairs(
+            X.shape[0],
+            pairs,
+            check_pair_values(magnitude, len(pairs), name="magnitude"),
+            check_pair_values(weight, len(pairs), name="weight"),
+            cost=self.cost,
+        )
+        return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], FitProgress(self, X), one_output=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(self, X: Any, y: Any, alphas: Any, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+        """Fit for many alphas at the price of one decomposition.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in `fit`.
+        alphas : array-like of float
+            The values of alpha.
+
+        Returns
+        -------
+        list of RankRLS
+            One fitted model for each alpha, in their order. This estimator itself stays unfitted.
+
+        Notes
+        -----
+        O(s³) time once, where s is the smaller of the numbers of items and of columns, then O(s²) for each alpha and
+        output.
+        """
+        X = self._check_items(X, reset=True)
+        graphs, one_output = self._compare(X, y, qid, sample_weight)
+        return self._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+
+    def predict(self, X: Any) -> Float:
+        """Predict scores, which order the items of any query; no qid is needed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray, shape (t,) or (t, n_outputs)
+        """
+        return self._raw_scores(X)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+        y : array-like, shape (t,) or (t, n_outputs)
+            True scores.
+        qid : sequence, shape (t,), optional
+            The query of each item; needed if the model was fitted on several queries.
+        sample_weight : array-like, shape (t,), optional
+            Item weights.
+
+        Returns
+        -------
+        float
+            The share of pairs in the right order; a tied prediction counts a half.
+        """
+        check_is_fitted(self)
+        if qid is None and self.n_queries_ > 1:
+            raise InvalidInputError(
+                f"this model was fitted on {self.n_queries_} queries, so score needs qid: without it items of "
+                "different queries would be compared. Inside a search or a pipeline, turn routing on: "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        predicted = self.predict(X)
+        truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
+        weight = check_weight(sample_weight, len(predicted))
+        if not np.isnan(truth).any():
+            return PairwiseAccuracy().average(truth, predicted, qid, weight)
+        queries = Queries.from_labels(qid, len(predicted))
+        truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
+        accuracies = []
+        for k in range(truth.shape[1]):
+            scored = np.flatnonzero(~np.isnan(truth[:, k]))
+            part = None if weight is None else weight[scored]
+            codes = queries.codes[scored]
+            accuracies.append(PairwiseAccuracy().average(truth[scored, k], predicted[scored, k], codes, part))
+        return float(np.mean(accuracies))
+
+    def score_pairs(self, X: Any, pairs: Any, weight: Any = None) -> float:
+        """Return the (weighted) share of preferences that the predicted scores agree with; a tie counts a half.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+        pairs : array-like of int, shape (l, 2)
+            Column 0 is preferred to column 1.
+        weight : array-like, shape (l,), optional
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        pairs = check_pairs(pairs, len(predicted))
+        if len(pairs) == 0:
+            raise InvalidInputError("pairs is empty: nothing to score")
+        weight = check_pair_values(weight, len(pairs), name="weight")
+        difference = predicted[pairs[:, 0]] - predicted[pairs[:, 1]]
+        return float(np.average((np.sign(difference) + 1) / 2, weights=weight))

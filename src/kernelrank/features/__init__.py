@@ -1,0 +1,16 @@
+"""A kernel as a feature map: explicit columns, the full kernel, a reduced set."""
+
+from kernelrank.features.base import ColumnFeatures, Features
+from kernelrank.features.explicit import ExplicitFeatures
+from kernelrank.features.full_kernel import FullKernel, kernel_scores
+from kernelrank.features.reduced_set import ReducedSet, choose_basis
+
+__all__ = [
+    "ColumnFeatures",
+    "ExplicitFeatures",
+    "Features",
+    "FullKernel",
+    "ReducedSet",
+    "choose_basis",
+    "kernel_scores",
+]

@@ -1,0 +1,69 @@
+"""The contract of a feature map: a kernel over the training items, as a solver meets it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons import Comparisons
+
+__all__ = ["ColumnFeatures", "Features"]
+
+
+class Features(ABC):
+    """Features Φ (m × r) of the training items with ``Φ Φᵀ = K``; Φ itself may be unknown.
+
+    Predictions are linear in coefficients of the map's own kind: weights of columns, of all items, or of basis items.
+    `from_primal` and `from_dual` turn a solution of either form into them.
+    """
+
+    n_items: int
+    """The number of items, m."""
+
+    n_columns: int | None
+    """The number of columns r of Φ, or None if only the kernel is known."""
+
+    sparse: bool = False
+    """Whether products with Φ cost O(nnz) and Φ must not be made dense."""
+
+    @abstractmethod
+    def centred_kernel(self, comparisons: Comparisons) -> Float:
+        """Return ``C K Cᵀ``, where ``CᵀC = L``, as a fresh array."""
+
+    @abstractmethod
+    def kernel_multiply(self, V: Float) -> Float:
+        """Return ``K V``."""
+
+    @abstractmethod
+    def from_dual(self, a: Float) -> Float:
+        """Turn dual coefficients, ``f = K a``, into those of the map."""
+
+    @abstractmethod
+    def predict(self, X: Matrix, coefficients: Float) -> Float:
+        """Return the scores of new items."""
+
+
+class ColumnFeatures(Features):
+    """A feature map whose columns are known, so that the problem has a primal form."""
+
+    n_columns: int
+
+    @abstractmethod
+    def gram(self, comparisons: Comparisons) -> Float:
+        """Return ``Φᵀ L Φ`` (r × r)."""
+
+    @abstractmethod
+    def gram_diagonal(self, comparisons: Comparisons) -> Float:
+        """Return the diagonal of ``Φᵀ L Φ``."""
+
+    @abstractmethod
+    def multiply(self, W: Float) -> Float:
+        """Return ``Φ W``."""
+
+    @abstractmethod
+    def transpose_multiply(self, V: Float) -> Float:
+        """Return ``Φᵀ V``."""
+
+    @abstractmethod
+    def from_primal(self, w: Float) -> Float:
+        """Turn primal coefficients, ``f = Φ w``, into those of the map."""

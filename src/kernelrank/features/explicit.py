@@ -1,0 +1,80 @@
+"""Explicit features: the columns of X, dense or sparse, are the features; the kernel is linear."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from kernelrank.arrays import Float, Matrix, product, transpose_product
+from kernelrank.comparisons import Comparisons
+from kernelrank.features.base import ColumnFeatures
+
+__all__ = ["ExplicitFeatures"]
+
+COLUMN_BYTES = 2**24
+"""The size of a block of columns that is centred at once for the dual form."""
+
+
+class ExplicitFeatures(ColumnFeatures):
+    """Φ = X. Nothing here copies X whole, or makes a sparse one dense.
+
+    Parameters
+    ----------
+    X : array or sparse matrix, shape (m, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ExplicitFeatures(np.eye(2)).predict(np.array([[3.0, 4.0]]), np.array([[1.0], [2.0]]))
+    array([[11.]])
+    """
+
+    def __init__(self, X: Matrix) -> None:
+        self.X = X
+        self.n_items, self.n_columns = X.shape
+        self.sparse = sparse.issparse(X)
+
+    def gram(self, comparisons: Comparisons) -> Float:
+        """Return ``Xᵀ L X``."""
+        return comparisons.gram(self.X)
+
+    def gram_diagonal(self, comparisons: Comparisons) -> Float:
+        """Return the diagonal of ``Xᵀ L X``."""
+        return comparisons.gram_diagonal(self.X)
+
+    def multiply(self, W: Float) -> Float:
+        """Return ``X W``."""
+        return product(self.X, W)
+
+    def transpose_multiply(self, V: Float) -> Float:
+        """Return ``Xᵀ V``."""
+        return transpose_product(self.X, V)
+
+    def centred_kernel(self, comparisons: Comparisons) -> Float:
+        """Accumulate ``(C X)(C X)ᵀ`` over blocks of columns; a sparse X is multiplied first and centred then."""
+        if self.sparse:
+            return comparisons.centre_kernel(np.ascontiguousarray((self.X @ self.X.T).toarray(), dtype=np.float64))
+        total: Float | None = None
+        step = max(1, COLUMN_BYTES // (8 * self.n_items))
+        for start in range(0, self.n_columns, step):
+            Z = comparisons.centre(np.array(self.X[:, start : start + step], dtype=np.float64))
+            squares = Z @ Z.T
+            total = squares if total is None else np.add(total, squares, out=total)
+        assert total is not None
+        return total
+
+    def kernel_multiply(self, V: Float) -> Float:
+        """Return ``X Xᵀ V``."""
+        return self.multiply(self.transpose_multiply(V))
+
+    def from_primal(self, w: Float) -> Float:
+        """Return the weights of the columns, which w holds already."""
+        return w
+
+    def from_dual(self, a: Float) -> Float:
+        """Return ``Xᵀ a``."""
+        return self.transpose_multiply(a)
+
+    def predict(self, X: Matrix, coefficients: Float) -> Float:
+        """Return ``X w``."""
+        return product(X, coefficients)

@@ -1,0 +1,89 @@
+"""The full kernel: features known only through their inner products with every training item."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from kernelrank.arrays import Float, Matrix, product
+from kernelrank.comparisons import Comparisons
+from kernelrank.features.base import Features
+from kernelrank.kernels import Kernel
+
+__all__ = ["FullKernel", "kernel_scores"]
+
+SCORE_BYTES = 2**26
+"""The size of a block of kernel rows when scores are predicted."""
+
+
+class FullKernel(Features):
+    """The m × m kernel matrix over all training items.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array or sparse matrix, shape (m, n), or (m, m) if precomputed
+
+    Notes
+    -----
+    A direct solver asks for the matrix once and overwrites it; conjugate gradients keep one copy.
+    """
+
+    n_columns = None
+
+    def __init__(self, kernel: Kernel, X: Matrix) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.n_items = X.shape[0]
+
+    @cached_property
+    def _kept(self) -> Float:
+        if self.kernel.precomputed and not sparse.issparse(self.X) and self.X.dtype == np.float64:
+            return np.asarray(self.X)
+        return self.kernel.matrix(self.X)
+
+    def centred_kernel(self, comparisons: Comparisons) -> Float:
+        """Return ``C K Cᵀ``."""
+        return comparisons.centre_kernel(self.kernel.matrix(self.X))
+
+    def kernel_multiply(self, V: Float) -> Float:
+        """Return ``K V``."""
+        return self._kept @ V
+
+    def from_dual(self, a: Float) -> Float:
+        """Return the coefficients of the items, which a holds already."""
+        return a
+
+    def predict(self, X: Matrix, coefficients: Float) -> Float:
+        """Return ``k(X, X_train) a``."""
+        return kernel_scores(self.kernel, X, self.X, coefficients)
+
+
+def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float) -> Float:
+    """Return ``k(X, basis) coefficients``, rows of the kernel computed in blocks.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array or sparse matrix, shape (t, n), or (t, r) if precomputed
+    basis : array or sparse matrix, shape (r, n)
+    coefficients : ndarray, shape (r, outputs)
+
+    Returns
+    -------
+    ndarray, shape (t, outputs)
+
+    Notes
+    -----
+    O(t r n) time for a named kernel; memory one block of at most 64 MiB, never t × r.
+    """
+    if kernel.precomputed:
+        return product(X, coefficients)
+    scores = np.empty((X.shape[0], coefficients.shape[1]))
+    step = max(1, SCORE_BYTES // (8 * len(coefficients)))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        scores[rows] = kernel.matrix(X[rows], basis) @ coefficients
+    return scores

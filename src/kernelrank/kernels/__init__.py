@@ -1,0 +1,5 @@
+"""What similar means: kernels, resolved through scikit-learn."""
+
+from kernelrank.kernels.kernel import KERNEL_NAMES, Kernel, KernelLike, check_precomputed
+
+__all__ = ["KERNEL_NAMES", "Kernel", "KernelLike", "check_precomputed"]

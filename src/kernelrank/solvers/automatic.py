@@ -1,0 +1,73 @@
+"""The automatic choice of a solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelrank.comparisons import Comparisons
+from kernelrank.features import Features
+from kernelrank.solvers.base import Solver
+from kernelrank.solvers.cholesky import Cholesky
+from kernelrank.solvers.conjugate_gradient import ConjugateGradient
+from kernelrank.solvers.normal_equations import primal_is_smaller
+from kernelrank.solvers.spectral import Spectral
+
+__all__ = ["SOLVER_NAMES", "choose_solver", "get_solver"]
+
+SOLVER_NAMES = ("auto", "cholesky", "spectral", "conjugate_gradient")
+
+DENSE_LIMIT = 5_000
+"""The largest system that is made dense for sparse features; below it BLAS wins over any number of iterations."""
+
+DIRECT_LIMIT = 20_000
+"""The largest system that is factorised at all: 3.2 GB and some 2.7·10¹² multiplications."""
+
+
+def choose_solver(
+    features: Features, comparisons: Comparisons, n_alphas: int = 1, *, tol: float = 1e-10, max_iter: int | None = None
+) -> Solver[Any]:
+    """Choose a solver by what the features and the graph are.
+
+    With s the smaller of the number of items m and of columns r (m for a full kernel):
+
+    ==============================  =========================  ==========  =======================================
+    features                        size                       alphas      solver
+    ==============================  =========================  ==========  =======================================
+    sparse columns                  s > 5,000                  any         conjugate gradients, nothing made dense
+    any                             s > 20,000                 any         conjugate gradients
+    r > m, root of L not cheap      s > 5,000                  any         conjugate gradients, no root needed
+    any other                                                  one         Cholesky
+    any other                                                  several     spectral
+    ==============================  =========================  ==========  =======================================
+
+    Parameters
+    ----------
+    features : Features
+    comparisons : Comparisons
+    n_alphas : int, default=1
+        For how many alphas the problem will be solved.
+    tol, max_iter : float, int
+        Passed to conjugate gradients.
+
+    Returns
+    -------
+    Solver
+    """
+    size = features.n_items if features.n_columns is None else min(features.n_items, features.n_columns)
+    iterate = ConjugateGradient(tol=tol, max_iter=max_iter)
+    if size > DIRECT_LIMIT or (features.sparse and size > DENSE_LIMIT):
+        return iterate
+    if not (comparisons.cheap_root or primal_is_smaller(features)) and size > DENSE_LIMIT:
+        return iterate
+    return Cholesky() if n_alphas == 1 else Spectral()
+
+
+def get_solver(
+    name: str, features: Features, comparisons: Comparisons, n_alphas: int = 1, *, tol: float, max_iter: int | None
+) -> Solver[Any]:
+    """Return the solver of that name; "auto" chooses."""
+    if name == "auto":
+        return choose_solver(features, comparisons, n_alphas, tol=tol, max_iter=max_iter)
+    if name == "conjugate_gradient":
+        return ConjugateGradient(tol=tol, max_iter=max_iter)
+    return Cholesky() if name == "cholesky" else Spectral()

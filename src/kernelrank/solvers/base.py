@@ -1,0 +1,55 @@
+"""The contract of a solver: one costly step that knows no alpha, then a cheap one for every alpha."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import Comparisons
+from kernelrank.features import Features
+
+__all__ = ["Solution", "Solver", "Step"]
+
+State = TypeVar("State")
+
+Step = Callable[[int, float], bool]
+"""Called after each iteration with its number and the relative residual; True asks to stop."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The coefficients of the feature map, and what it took to find them.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (r, outputs)
+    unknowns : ndarray, shape (size, outputs)
+        What the solver solved for: a warm start for the next alpha.
+    n_iter : int or None
+        The number of iterations; None for a direct solver.
+    residual : float or None
+        The largest relative residual over the outputs; None for a direct solver.
+    """
+
+    coefficients: Float
+    unknowns: Float
+    n_iter: int | None = None
+    residual: float | None = None
+
+
+@dataclass(frozen=True)
+class Solver(ABC, Generic[State]):
+    """How the minimum of ``‖N - Mᵀ f‖² + alpha ‖f‖²`` is found."""
+
+    name: str = field(init=False, default="")
+
+    @abstractmethod
+    def prepare(self, features: Features, comparisons: Comparisons) -> State:
+        """Do the costly part, which serves every alpha and every output."""
+
+    @abstractmethod
+    def solve(self, state: State, alpha: float, **options: Any) -> Solution:
+        """Solve for one alpha."""

@@ -1,0 +1,60 @@
+"""Cholesky: the cheapest direct solution for a single alpha."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import Comparisons
+from kernelrank.features import Features
+from kernelrank.solvers.base import Solution, Solver
+from kernelrank.solvers.normal_equations import NormalEquations
+from kernelrank.solvers.spectral import spectrum
+
+__all__ = ["Cholesky"]
+
+
+@dataclass(frozen=True)
+class Cholesky(Solver[NormalEquations]):
+    """Factorise ``A + alpha I`` once for each alpha.
+
+    Notes
+    -----
+    ``s³/3`` multiplications for each alpha, where s is the smaller of m and r; about twenty times fewer than a
+    spectrum. With ``last=True`` the matrix is factorised in place, so one s × s array is all there ever is.
+    """
+
+    name: str = field(init=False, default="cholesky")
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> NormalEquations:
+        """Form the normal equations."""
+        return NormalEquations.of(features, comparisons)
+
+    def solve(self, state: NormalEquations, alpha: float, *, last: bool = False, **_: Any) -> Solution:
+        """Solve for one alpha; `last` promises that the state is not needed again."""
+        # A is symmetric, so its transpose is the same matrix in the column order that LAPACK overwrites in place.
+        A = (state.A if last else state.A.copy()).T
+        index = np.arange(len(A))
+        diagonal = A[index, index]
+        A[index, index] = diagonal + alpha
+        factor, failed_at = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
+        if failed_at > 0:
+            x = _solve_semidefinite(A, diagonal, state.b, alpha)
+        else:
+            x, _info = lapack.dpotrs(factor, state.b, lower=1)
+        return Solution(state.back(x), x)
+
+
+def _solve_semidefinite(A: Float, diagonal: Float, b: Float, alpha: float) -> Float:
+    """Solve through the spectrum where rounding stopped the factorisation; an indefinite kernel is refused there.
+
+    The factorisation wrote below the diagonal and on it only, so the part above still holds the matrix.
+    """
+    upper = np.triu(A, 1)
+    values, vectors = spectrum(upper + upper.T + np.diag(diagonal))
+    solution: Float = vectors @ ((vectors.T @ b) / (values + alpha)[:, None])
+    return solution

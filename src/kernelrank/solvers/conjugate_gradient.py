@@ -1,0 +1,142 @@
+"""Conjugate gradients: only products with the features and the Laplacian, for large sparse data and many pairs.
+
+The primal operator is ``w ↦ Φᵀ(L(Φ w)) + alpha w``, preconditioned by its diagonal.
+
+In the dual, ``L K + alpha I`` is not symmetric, but it is self-adjoint in the inner product ``⟨u, v⟩ = uᵀ K v``.
+Keeping ``K r`` and ``K p`` beside the residual r and the direction p, each step still costs one product with K and
+one with L, no root of L is needed, and the conditioning is that of ``L K + alpha I`` rather than its square.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import Comparisons
+from kernelrank.errors import NotConverged
+from kernelrank.features import ColumnFeatures, Features
+from kernelrank.solvers.base import Solution, Solver, Step
+
+__all__ = ["ConjugateGradient", "Operator"]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A self-adjoint operator without its alpha, the inner product that it lives in, and the way back.
+
+    Parameters
+    ----------
+    multiply : callable
+        Maps ``metric(V)`` to ``A V``.
+    metric : callable
+        V itself in the primal; ``K V`` in the dual.
+    b : ndarray, shape (size, outputs)
+    diagonal : ndarray, shape (size,), or None
+        The diagonal of A for the preconditioner.
+    back : callable
+        From the solution to the coefficients of the feature map.
+    """
+
+    multiply: Callable[[Float], Float]
+    metric: Callable[[Float], Float]
+    b: Float
+    diagonal: Float | None
+    back: Callable[[Float], Float]
+
+
+@dataclass(frozen=True)
+class ConjugateGradient(Solver[Operator]):
+    """Iterate until the relative residual of every output is below `tol`.
+
+    Parameters
+    ----------
+    tol : float, default=1e-10
+        The relative residual at which an output is done.
+    max_iter : int, optional
+        The largest number of iterations; ten times the number of unknowns unless given.
+
+    Notes
+    -----
+    Each step costs O(nnz outputs) for features in columns, O(m² outputs) for a full kernel. All outputs go through
+    one product with the features together, and those that are done leave.
+    """
+
+    tol: float = 1e-10
+    max_iter: int | None = None
+    name: str = field(init=False, default="conjugate_gradient")
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> Operator:
+        """Collect the products; nothing is computed but the diagonal of the operator."""
+        if isinstance(features, ColumnFeatures):
+            columns = features
+            return Operator(
+                lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
+                lambda w: w,
+                columns.transpose_multiply(comparisons.target()),
+                columns.gram_diagonal(comparisons),
+                columns.from_primal,
+            )
+        return Operator(comparisons.apply, features.kernel_multiply, comparisons.target(), None, features.from_dual)
+
+    def solve(
+        self, state: Operator, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: Any
+    ) -> Solution:
+        """Solve for one alpha, from `start` if it is given; `step` hears of each iteration."""
+        max_iter = 10 * len(state.b) if self.max_iter is None else self.max_iter
+        x, n_iter, residual = _iterate(state, alpha, start, self.tol, max_iter, step)
+        if residual > self.tol:
+            warnings.warn(
+                f"conjugate gradients stopped after {n_iter} iterations with a relative residual of {residual:.2g}, "
+                f"above tol={self.tol:g}: raise max_iter or alpha",
+                NotConverged,
+                stacklevel=2,
+            )
+        return Solution(state.back(x), x, n_iter, residual)
+
+
+def _iterate(
+    operator: Operator, alpha: float, start: Float | None, tol: float, max_iter: int, step: Step | None
+) -> tuple[Float, int, float]:
+    """Run preconditioned conjugate gradients on all outputs at once."""
+    b = operator.b
+    scale = np.where(norm := np.linalg.norm(b, axis=0), norm, 1.0)
+    inverse = None if operator.diagonal is None else 1.0 / (operator.diagonal + alpha)[:, None]
+    x = np.zeros_like(b) if start is None else np.array(start, dtype=np.float64)
+    r = b.copy() if start is None else b - operator.multiply(operator.metric(x)) - alpha * x
+    residual = np.linalg.norm(r, axis=0) / scale
+    active = np.flatnonzero(residual > tol)
+    r = r[:, active]
+    z = r if inverse is None else inverse * r
+    metric_z = operator.metric(z)
+    p, metric_p = z, metric_z
+    size = _inner(r, metric_z)
+    n_iter = 0
+    while len(active) and n_iter < max_iter:
+        n_iter += 1
+        product = operator.multiply(metric_p) + alpha * p
+        length = size / _inner(metric_p, product)
+        x[:, active] += length * p
+        r = r - length * product
+        residual[active] = np.linalg.norm(r, axis=0) / scale[active]
+        if step is not None and step(n_iter, float(residual.max())):
+            break
+        going = residual[active] > tol
+        if not going.all():
+            active, r, p, metric_p, size = active[going], r[:, going], p[:, going], metric_p[:, going], size[going]
+        z = r if inverse is None else inverse * r
+        metric_z = operator.metric(z)
+        new_size = _inner(r, metric_z)
+        p = z + (new_size / size) * p
+        metric_p = metric_z + (new_size / size) * metric_p if metric_z is not z else p
+        size = new_size
+    return x, n_iter, float(residual.max(initial=0.0))
+
+
+def _inner(U: Float, V: Float) -> Float:
+    product: Float = np.einsum("ij,ij->j", U, V)
+    return product

@@ -1,0 +1,45 @@
+"""The normal equations of the one problem, in the smaller of their two forms.
+
+===========  =======================  ============  ==========================
+form         matrix A                 right side b  coefficients
+===========  =======================  ============  ==========================
+primal       ``Φᵀ L Φ``  (r × r)      ``Φᵀ M N``    ``w = (A + alpha I)⁻¹ b``
+dual         ``C K Cᵀ``  (k × k)      ``T``         ``a = Cᵀ(A + alpha I)⁻¹ b``
+===========  =======================  ============  ==========================
+
+where ``CᵀC = L`` and ``Cᵀ T = M N``. Both matrices are symmetric and positive semidefinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import Comparisons
+from kernelrank.features import ColumnFeatures, Features
+
+__all__ = ["NormalEquations", "primal_is_smaller"]
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """``(A + alpha I) x = b``, and the way back from x to the coefficients of the feature map."""
+
+    A: Float
+    b: Float
+    back: Callable[[Float], Float]
+
+    @classmethod
+    def of(cls, features: Features, comparisons: Comparisons) -> NormalEquations:
+        """Form the equations: O(m r²) time in the primal, O(m² r) and a kernel matrix in the dual."""
+        if isinstance(features, ColumnFeatures) and primal_is_smaller(features):
+            b = features.transpose_multiply(comparisons.target())
+            return cls(features.gram(comparisons), b, features.from_primal)
+        A = features.centred_kernel(comparisons)
+        return cls(A, comparisons.root_target(), lambda x: features.from_dual(comparisons.centre_transpose(x)))
+
+
+def primal_is_smaller(features: Features) -> bool:
+    """Whether there are no more columns than items."""
+    return features.n_columns is not None and features.n_columns <= features.n_items

@@ -1,0 +1,128 @@
+"""The door: scores, weights and pairs as users bring them, checked once and named in every complaint."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError
+
+__all__ = ["check_pair_values", "check_pairs", "check_scores", "check_weight"]
+
+
+def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
+    """Return scores as a float64 array (m,) or (m, outputs).
+
+    Parameters
+    ----------
+    y : array-like or data frame column
+    n_items : int
+    allow_missing : bool, default=False
+        Whether NaN, an unscored item, may occur.
+
+    Returns
+    -------
+    ndarray
+    """
+    if y is None:
+        raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
+    scores: Float = check_array(
+        y,
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name="y",
+        ensure_min_samples=0,
+        ensure_all_finite="allow-nan" if allow_missing else True,
+    )
+    if scores.ndim not in (1, 2):
+        raise InvalidInputError(f"y must have one or two dimensions, got shape {scores.shape}")
+    if len(scores) != n_items:
+        raise InvalidInputError(f"y has {len(scores)} entries, but X has {n_items} items")
+    return scores
+
+
+def check_weight(weight: Any, n_items: int, *, name: str = "sample_weight") -> Float | None:
+    """Return item weights as a float64 vector, or None; a single number weighs every item.
+
+    Parameters
+    ----------
+    weight : array-like, number or None
+    n_items : int
+    name : str, default="sample_weight"
+        What an error message calls the weights.
+
+    Returns
+    -------
+    ndarray, shape (m,), or None
+    """
+    if weight is None:
+        return None
+    if isinstance(weight, Real):
+        weight = np.full(n_items, weight, dtype=np.float64)
+    values: Float = check_array(weight, ensure_2d=False, dtype=np.float64, input_name=name, ensure_min_samples=0)
+    if values.ndim != 1:
+        raise InvalidInputError(f"{name}: Sample weights must be 1D array or scalar, got shape {values.shape}")
+    if len(values) != n_items:
+        raise InvalidInputError(f"{name} has {len(values)} entries, but there are {n_items}")
+    if np.any(values < 0):
+        raise InvalidInputError(f"{name} is negative at {int(np.argmax(values < 0))}: weights must be at least zero")
+    if n_items and not np.any(values > 0):
+        raise InvalidInputError(f"{name} is zero everywhere: at least one weight must be positive")
+    return values
+
+
+def check_pairs(pairs: Any, n_items: int) -> Index:
+    """Return preferences as integers (l, 2) that all point at items.
+
+    Parameters
+    ----------
+    pairs : array-like or data frame with two columns
+        Column 0 is preferred to column 1.
+    n_items : int
+
+    Returns
+    -------
+    ndarray of int, shape (l, 2)
+    """
+    frame = nw.from_native(pairs, eager_only=True, pass_through=True)
+    values = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(pairs)
+    if values.size == 0:
+        return np.zeros((0, 2), dtype=np.int64)
+    if values.ndim != 2 or values.shape[1] != 2:
+        raise InvalidInputError(f"pairs must have two columns (preferred, other), got shape {values.shape}")
+    if values.dtype.kind == "f" and np.all(values == np.floor(values)):
+        values = values.astype(np.int64)
+    if values.dtype.kind not in "iu":
+        raise InvalidInputError(f"pairs must hold item numbers (integers), got {values.dtype}")
+    low, high = int(values.min()), int(values.max())
+    if low < 0 or high >= n_items:
+        row = int(np.argmax(((values < 0) | (values >= n_items)).any(axis=1)))
+        raise InvalidInputError(
+            f"pair {row} is {tuple(values[row].tolist())}, which points outside X: the items go from 0 to {n_items - 1}"
+        )
+    same = values[:, 0] == values[:, 1]
+    if same.any():
+        row = int(np.argmax(same))
+        raise InvalidInputError(f"pair {row} compares item {int(values[row, 0])} with itself")
+    return values
+
+
+def check_pair_values(values: Any, n_pairs: int, *, name: str) -> Float | None:
+    """Return magnitudes or weights of pairs as a float64 vector of numbers that are at least zero, or None."""
+    if values is None:
+        return None
+    numbers: Float = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name, ensure_min_samples=0)
+    if numbers.shape != (n_pairs,):
+        raise InvalidInputError(f"{name} has shape {numbers.shape}, but there are {n_pairs} pairs")
+    if np.any(numbers < 0):
+        row = int(np.argmax(numbers < 0))
+        raise InvalidInputError(
+            f"{name} of pair {row} is {numbers[row]:g}, but must be at least zero"
+            + (": turn the pair around instead" if name == "magnitude" else "")
+        )
+    return numbers
