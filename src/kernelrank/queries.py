@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Number
 from typing import Any
 
 import narwhals as nw
@@ -16,7 +18,7 @@ from kernelrank.errors import InvalidInputError
 __all__ = ["Queries"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Queries:
     """A partition of m items into queries, numbered in the order of their first item.
 
@@ -57,7 +59,7 @@ class Queries:
         Queries
         """
         if qid is None:
-            return cls(np.zeros(n_items, dtype=np.int64), np.array([None], dtype=object))
+            return cls(np.zeros(n_items, dtype=np.int64), np.full(min(n_items, 1), None, dtype=object))
         values = _as_vector(qid, name)
         if len(values) != n_items:
             raise InvalidInputError(f"{name} has {len(values)} entries, but there are {n_items} items")
@@ -114,25 +116,27 @@ def _as_vector(qid: Any, name: str) -> NDArray[Any]:
     """Turn labels into a one-dimensional array without letting NumPy merge types (1 is not "1")."""
     column = nw.from_native(qid, series_only=True, pass_through=True)
     if isinstance(column, nw.Series):
-        return column.to_numpy()
+        values: NDArray[Any] = column.to_numpy()
+        return values if values.ndim == 1 else _boxed(column.to_list())
     if hasattr(qid, "__array__"):
-        values = np.asarray(qid)
+        values = np.asanyarray(qid)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
             raise InvalidInputError(f"{name} must have one entry per item, got an array of shape {values.shape}")
-        return values
+        # Masked entries become None; records and strings that may be missing NumPy cannot compare.
+        opaque = isinstance(values, np.ma.MaskedArray) or values.dtype.kind in "VT"
+        return _boxed(values.tolist()) if opaque else np.asarray(values)
     if isinstance(qid, (str, bytes)) or not isinstance(qid, Sequence):
         raise InvalidInputError(f"{name} must be a list, an array or a data frame column, got {type(qid).__name__}")
     kinds = set(map(type, qid))
-    if kinds == {int} or kinds == {str}:
-        try:
-            return np.array(qid)
-        except OverflowError:
-            pass
-    values = np.empty(len(qid), dtype=object)
-    values[:] = qid if kinds.isdisjoint({tuple, frozenset, list}) else _boxed(qid)
-    return values
+    if kinds == {int} or (kinds == {str} and not any(label.endswith("\0") for label in qid)):
+        with contextlib.suppress(OverflowError):
+            values = np.array(qid)
+            # From 2**63 on NumPy may turn integers into floats, and different ones into the same.
+            if values.dtype.kind in "iuU":
+                return values
+    return _boxed(qid)
 
 
 def _boxed(labels: Sequence[Any]) -> NDArray[Any]:
@@ -143,7 +147,7 @@ def _boxed(labels: Sequence[Any]) -> NDArray[Any]:
 
 
 def _refuse_missing(values: NDArray[Any], name: str) -> None:
-    if values.dtype.kind == "f":
+    if values.dtype.kind in "fc":
         missing = np.isnan(values)
     elif values.dtype.kind in "mM":
         missing = np.isnat(values)
@@ -156,9 +160,10 @@ def _refuse_missing(values: NDArray[Any], name: str) -> None:
 
 
 def _is_missing(label: Any) -> bool:
-    return (
-        label is None or type(label).__name__ in ("NAType", "NaTType") or (isinstance(label, float) and label != label)
-    )
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    # NaN and NaT of any library differ from themselves; only they are asked, for arrays have no one answer.
+    return isinstance(label, (Number, np.generic)) and bool(label != label)
 
 
 def _rank_by_first(first: NDArray[Any]) -> NDArray[np.int64]:
