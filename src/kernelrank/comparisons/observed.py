@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.base import Comparisons
@@ -84,8 +85,10 @@ def compare_scores(
 
     graphs = by_missing_pattern(scores, weight, build)
     for columns, graph in graphs:
-        if graph.n_pairs == 0 or (cost == "magnitude" and ties == "include" and _all_tied(graph)):
-            raise NothingToCompareError(_nothing_to_compare(queries, int(columns[0]), scores.shape[1]))
+        tied = _all_tied(graph) if isinstance(graph, ScoredQueries) else np.zeros(len(columns), dtype=bool)
+        if graph.n_pairs == 0 or tied.any():
+            output = int(columns[int(np.argmax(tied))])
+            raise NothingToCompareError(_nothing_to_compare(queries, output, scores.shape[1]))
     return graphs
 
 
@@ -105,13 +108,13 @@ def by_missing_pattern(
     return graphs
 
 
-def _all_tied(graph: Comparisons) -> bool:
-    """Whether some output has the same score everywhere in each query, so that only ties would be compared."""
-    assert isinstance(graph, ScoredQueries)
+def _all_tied(graph: ScoredQueries) -> NDArray[np.bool_]:
+    """Tell which outputs have one score only in each query, so that nothing but ties would be compared."""
     part = graph.weight > 0
     first = np.zeros((graph.n_queries, graph.scores.shape[1]))
     first[graph.queries.codes[part]] = graph.scores[part]
-    return bool(np.any(np.all(graph.scores[part] == first[graph.queries.codes[part]], axis=0)))
+    tied: NDArray[np.bool_] = np.all(graph.scores[part] == first[graph.queries.codes[part]], axis=0)
+    return tied
 
 
 def _nothing_to_compare(queries: Queries, output: int, n_outputs: int) -> str:

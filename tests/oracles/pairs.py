@@ -1,0 +1,106 @@
+"""The slow, obvious twin of comparisons and solvers: every pair is written out, every system is solved as it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Observed preferences: item h over item j with magnitude z, squared error weighted by w2."""
+
+    m: int
+    h: np.ndarray
+    j: np.ndarray
+    z: np.ndarray
+    w2: np.ndarray
+
+    def incidence(self) -> np.ndarray:
+        """M (m × l): column i has +w at the preferred item and -w at the other; Paper I, eq. 12."""
+        M = np.zeros((self.m, len(self.h)))
+        M[self.h, np.arange(len(self.h))] = np.sqrt(self.w2)
+        M[self.j, np.arange(len(self.h))] = -np.sqrt(self.w2)
+        return M
+
+    def laplacian(self) -> np.ndarray:
+        M = self.incidence()
+        return M @ M.T
+
+    def target(self) -> np.ndarray:
+        return self.incidence() @ (np.sqrt(self.w2) * self.z)
+
+    def without(self, items) -> Edges:
+        """The induced graph on the other items, renumbered."""
+        kept = np.setdiff1d(np.arange(self.m), items)
+        number = {int(old): new for new, old in enumerate(kept)}
+        rows = [e for e in range(len(self.h)) if self.h[e] in number and self.j[e] in number]
+        h = np.array([number[int(self.h[e])] for e in rows], dtype=int)
+        j = np.array([number[int(self.j[e])] for e in rows], dtype=int)
+        return Edges(len(kept), h, j, self.z[rows], self.w2[rows])
+
+
+def scored_edges(y, qid=None, *, cost="magnitude", ties="include", query_weight="pairs", weight=None) -> Edges:
+    """Write out every pair of a query, as the definitions of the costs (20), (21), (22) say."""
+    y = np.asarray(y, dtype=float)
+    m = len(y)
+    qid = [0] * m if qid is None else list(qid)
+    weight = np.ones(m) if weight is None else np.asarray(weight, dtype=float)
+    total = {q: sum(weight[i] for i in range(m) if qid[i] == q) for q in set(qid)}
+    edges = []
+    for h in range(m):
+        for j in range(m):
+            if qid[h] != qid[j] or h == j or y[h] < y[j] or (y[h] == y[j] and h > j):
+                continue
+            tied = y[h] == y[j]
+            if tied and (ties == "exclude" or cost != "magnitude"):
+                continue
+            n = total[qid[h]]
+            c = {"pairs": 1.0, "items": 1 / n if n else 0.0, "queries": 2 / (n * (n - 1)) if n > 1 else 0.0}[
+                query_weight
+            ]
+            magnitude = y[h] - y[j]
+            z = 1.0 if cost == "unit" else magnitude
+            w2 = c * weight[h] * weight[j] / (magnitude**2 if cost == "relative" else 1.0)
+            edges.append((h, j, z, w2))
+    columns = list(zip(*edges, strict=True)) if edges else [(), (), (), ()]
+    return Edges(
+        m, np.array(columns[0], dtype=int), np.array(columns[1], dtype=int), np.array(columns[2]), np.array(columns[3])
+    )
+
+
+def root_features(K):
+    """Φ with Φ Φᵀ = K."""
+    values, vectors = np.linalg.eigh(K)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def fit_weights(Phi, edges: Edges, alpha: float) -> np.ndarray:
+    """Minimise Σ w²(z - (Φ_h - Φ_j) w)² + alpha ‖w‖² as one stacked least-squares problem (nothing is squared)."""
+    root = np.sqrt(edges.w2)
+    rows = np.vstack([root[:, None] * (Phi[edges.h] - Phi[edges.j]), np.sqrt(alpha) * np.eye(Phi.shape[1])])
+    right = np.concatenate([root * edges.z, np.zeros(Phi.shape[1])])
+    return np.linalg.lstsq(rows, right, rcond=None)[0]
+
+
+def fit_regression(Phi, y, alpha, weight=None) -> np.ndarray:
+    """Minimise Σ w (y - Φ w)² + alpha ‖w‖² as one stacked least-squares problem."""
+    root = np.sqrt(np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float))
+    rows = np.vstack([root[:, None] * Phi, np.sqrt(alpha) * np.eye(Phi.shape[1])])
+    return np.linalg.lstsq(rows, np.concatenate([root * y, np.zeros(Phi.shape[1])]), rcond=None)[0]
+
+
+def centred(scores, qid=None):
+    """Scores less the mean of their query, which ranking does not see."""
+    scores = np.array(scores, dtype=float)
+    for q in {None} if qid is None else set(qid):
+        items = [i for i in range(len(scores)) if qid is None or qid[i] == q]
+        scores[items] -= scores[items].mean(axis=0)
+    return scores
+
+
+def relative_error(found, expected) -> float:
+    """The largest difference beside the largest expected value."""
+    scale = np.abs(expected).max()
+    return float(np.abs(found - expected).max() / scale) if scale > 0 else float(np.abs(found).max())
