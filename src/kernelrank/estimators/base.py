@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
@@ -17,10 +18,31 @@ from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
-from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed
+from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
 from kernelrank.solvers import SOLVER_NAMES, Solution, get_solver
 
-__all__ = ["KernelLearner"]
+__all__ = ["KernelLearner", "check_alphas", "whole_or_not_at_all"]
+
+Learner = TypeVar("Learner", bound="KernelLearner")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[Concatenate[Learner, P], R]:
+    """Wrap a fit: when it fails, Ctrl-C included, the estimator is what it was before, fitted or not."""
+
+    @functools.wraps(fit)
+    def fit_or_restore(self: Learner, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        earlier = {name: value for name, value in self.__dict__.items() if name.endswith("_")}
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            for name in [name for name in self.__dict__ if name.endswith("_")]:
+                delattr(self, name)
+            self.__dict__.update(earlier)
+            raise
+
+    return fit_or_restore
 
 
 class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
@@ -59,9 +81,13 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator takes."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = takes_sparse(self.kernel)
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there are coefficients; the number of features alone is no model."""
+        return hasattr(self, "solver_")
 
     def _kernel(self) -> Kernel:
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
@@ -72,7 +98,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             self,
             X,
             reset=reset,
-            accept_sparse=("csr", "csc"),
+            accept_sparse=("csr", "csc") if takes_sparse(self.kernel) else False,
             dtype=[np.float64, np.float32],
             ensure_min_samples=2 if reset else 1,
         )
@@ -134,7 +160,9 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         *,
         one_output: bool,
     ) -> Self:
-        """Store what was fitted."""
+        """Store what was fitted, and nothing of an earlier fit with another kernel or basis."""
+        for name in ("coef_", "dual_coef_", "X_fit_", "basis_"):
+            self.__dict__.pop(name, None)
         n_outputs = sum(len(columns) for columns, _ in graphs)
         coefficients = np.empty((len(solutions[0].coefficients), n_outputs))
         for (columns, _), solution in zip(graphs, solutions, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +15,7 @@ from kernelrank.comparisons import compare_pairs, compare_scores
 from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, check_alphas
+from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.kernels import KernelLike
 from kernelrank.metrics import PairwiseAccuracy
@@ -175,6 +175,7 @@ class RankRLS(RegressorMixin, KernelLearner):
         return graphs, scores.ndim == 1
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to scored items.
 
@@ -198,6 +199,7 @@ class RankRLS(RegressorMixin, KernelLearner):
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
     def fit_pairs(self, X: Any, pairs: Any, magnitude: Any = None, weight: Any = None) -> Self:
         """Fit to preferences, without any scores.
 
@@ -253,16 +255,17 @@ class RankRLS(RegressorMixin, KernelLearner):
         Returns
         -------
         list of RankRLS
-            One fitted model for each alpha, in their order. This estimator itself stays unfitted.
+            One fitted model for each alpha, in their order. This estimator itself stays as it was.
 
         Notes
         -----
         O(s³) time once, where s is the smaller of the numbers of items and of columns, then O(s²) for each alpha and
         output.
         """
-        X = self._check_items(X, reset=True)
-        graphs, one_output = self._compare(X, y, qid, sample_weight)
-        return self._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+        learner: Self = clone(self)
+        X = learner._check_items(X, reset=True)
+        graphs, one_output = learner._compare(X, y, qid, sample_weight)
+        return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
 
     def predict(self, X: Any) -> Float:
         """Predict scores, which order the items of any query; no qid is needed.

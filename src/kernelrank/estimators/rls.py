@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context, clone
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags
+from sklearn.utils import ClassifierTags, assert_all_finite
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,7 +19,7 @@ from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.estimators.base import KernelLearner, check_alphas
+from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.kernels import KernelLike
 from kernelrank.queries import Queries
@@ -123,6 +123,7 @@ class RLS(RegressorMixin, KernelLearner):
     def _compare(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[list[OutputGraph], bool]:
         """Build the graphs, one for each pattern of missing scores; also tell whether y has one dimension."""
         Queries.from_labels(qid, X.shape[0])
+        self.__dict__.pop("classes_", None)
         if _classifies(self):
             y = self._encode(y)
         scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
@@ -140,6 +141,7 @@ class RLS(RegressorMixin, KernelLearner):
     def _encode(self, y: Any) -> Float:
         """Turn two classes into -1 and +1."""
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         self.classes_ = np.unique(labels)
         if len(self.classes_) != 2:
@@ -152,6 +154,7 @@ class RLS(RegressorMixin, KernelLearner):
         return np.where(labels == self.classes_[1], 1.0, -1.0)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to scored or classified items.
 
@@ -189,11 +192,12 @@ class RLS(RegressorMixin, KernelLearner):
         -------
         list of RLS
         """
-        X = self._check_items(X, reset=True)
-        graphs, one_output = self._compare(X, y, qid, sample_weight)
-        path = self._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+        learner: Self = clone(self)
+        X = learner._check_items(X, reset=True)
+        graphs, one_output = learner._compare(X, y, qid, sample_weight)
+        path = learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
         for model in path if _classifies(self) else []:
-            model.classes_ = self.classes_
+            model.classes_ = learner.classes_
         return path
 
     @available_if(_classifies)

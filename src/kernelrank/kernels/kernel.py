@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from kernelrank.arrays import Float, Matrix, blocks
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["KERNEL_NAMES", "Kernel", "KernelLike", "check_precomputed"]
+__all__ = ["KERNEL_NAMES", "Kernel", "KernelLike", "check_precomputed", "takes_sparse"]
 
 KernelLike: TypeAlias = str | Callable[..., float] | GaussianProcessKernel
 
@@ -77,12 +77,15 @@ class Kernel:
     def matrix(self, X: Matrix, Y: Matrix | None = None) -> Float:
         """Return k(X, Y), or k(X, X); a fresh float64 array that the caller may overwrite.
 
-        O(m t n) time for m × n and t × n inputs and a named kernel; memory m × t.
+        O(m t n) time for m × n and t × n inputs and a named kernel; memory m × t. A float32 X is cast first: a kernel
+        that is rounded to 24 bits is not positive semidefinite.
         """
         if self.precomputed:
             return np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
         if isinstance(self.metric, GaussianProcessKernel):
             return np.array(self.metric(_dense(X), None if Y is None else _dense(Y)), dtype=np.float64)
+        X = X.astype(np.float64, copy=False)
+        Y = None if Y is None else Y.astype(np.float64, copy=False)
         if isinstance(self.metric, str):
             K = pairwise_kernels(X, Y, metric=ALIASES.get(self.metric, self.metric), **self._arguments())
         else:
@@ -97,6 +100,11 @@ class Kernel:
         if arguments.get("gamma", 0) is None and self.metric == "chi2":
             del arguments["gamma"]
         return {**arguments, **self.parameters}
+
+
+def takes_sparse(metric: KernelLike) -> bool:
+    """Whether X may be sparse: scikit-learn's Gaussian-process kernels take dense rows only."""
+    return not isinstance(metric, GaussianProcessKernel)
 
 
 def _dense(X: Matrix) -> Float:
