@@ -101,7 +101,9 @@ class Layout:
             lost = np.isinf(values) & np.isfinite(rows.values)
             if lost.any():
                 cell = int(np.argmax(lost))
-                message = f"the value {rows.values[cell]!r} of feature {rows.indices[cell]} is too large for float32"
+                message = (
+                    f"the value {float(rows.values[cell])!r} of feature {rows.indices[cell]} is too large for float32"
+                )
                 raise FileFormatError(message, self.path, rows.line_of_cell(cell))
         return values
 

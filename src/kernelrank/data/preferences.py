@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
 from kernelrank.data.source import Source, read_blocks, source_name
-from kernelrank.data.words import CANONICAL
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["Preferences", "load_pairs"]
 
 SEPARATOR = re.compile(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+")
+INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
 COLUMNS = ("winner", "loser", "magnitude", "weight")
 LARGEST_ITEM = 2**63 - 1
 
@@ -96,7 +96,7 @@ class _Table:
     def __init__(self, path: str, items: Iterable[object] | None) -> None:
         self.path = path
         self.fixed = items is not None
-        names = [str(item).encode() for item in items or ()]
+        names = [str(item).encode() for item in (() if items is None else items)]
         self.code_of = {name: code for code, name in enumerate(names)}
         if len(self.code_of) < len(names):
             twice = next(name for code, name in enumerate(names) if self.code_of[name] != code)
@@ -150,7 +150,7 @@ class _Table:
             raise self._wrong("the file has no preferences", None)
         pairs = np.array(self.codes, dtype=np.int64).reshape(-1, 2)
         magnitude, weight = (np.array(column) if column else None for column in self.numbers)
-        is_integer = np.array([CANONICAL.fullmatch(word) is not None for word in self.code_of])
+        is_integer = np.array([INTEGER.fullmatch(word) is not None for word in self.code_of])
         if not self.fixed and is_integer.all():
             return Preferences(self._item_numbers()[pairs], magnitude, weight, None)
         if not (self.fixed or is_integer[pairs[0]].any()) and is_integer[pairs[1:]].all() and len(pairs) > 1:
@@ -160,7 +160,8 @@ class _Table:
 
     def _item_numbers(self) -> NDArray[np.int64]:
         for word, line in zip(self.code_of, self.first_lines, strict=True):
-            if not 0 <= int(word) <= LARGEST_ITEM:
-                fault = "negative" if int(word) < 0 else "too large"
-                raise self._wrong(f"the item number {shown(word)} is {fault}", line)
+            if word.startswith(b"-"):
+                raise self._wrong(f"the item number {shown(word)} is negative", line)
+            if len(word) > 19 or int(word) > LARGEST_ITEM:
+                raise self._wrong(f"the item number {shown(word)} is too large", line)
         return np.array([int(word) for word in self.code_of], dtype=np.int64)
