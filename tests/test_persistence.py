@@ -20,7 +20,9 @@ from sklearn.base import BaseEstimator
 from sklearn.gaussian_process import kernels
 from sklearn.utils.validation import validate_data
 
+import kernelrank
 from kernelrank import persistence
+from kernelrank.data import make_ranking
 from kernelrank.data.container import SEAL_BYTES
 from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.persistence import load, register, save
@@ -220,6 +222,50 @@ class TestRoundTrip:
         save(fitted(a_=np.arange(3)), folder / "one.kr")
         save(fitted(a_=np.arange(3)), folder / "two.kr")
         assert (folder / "one.kr").read_bytes() == (folder / "two.kr").read_bytes()
+
+
+class TestEstimators:
+    """The estimators of the package, in each form that their fitted state takes."""
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"kernel": "rbf", "gamma": 0.3},
+            {"kernel": "rbf", "basis": 5, "random_state": 0},
+            {"kernel": "polynomial", "kernel_params": {"gamma": 0.5}},
+            {"kernel": kernels.RBF(0.7) + kernels.DotProduct()},
+            {"basis": [0, 3, 7]},
+            {"solver": "conjugate_gradient", "alpha": np.float32(0.5)},
+        ],
+        ids=lambda options: "-".join(options),
+    )
+    @pytest.mark.parametrize("sparse_input", [False, True], ids=["dense", "sparse"])
+    @pytest.mark.parametrize("name", ["RLS", "RankRLS"])
+    def test_predictions_are_the_same_to_the_last_bit(self, folder, name, options, sparse_input):
+        if sparse_input and isinstance(options.get("kernel"), kernels.Kernel):
+            pytest.skip("scikit-learn's Gaussian-process kernels take dense items")
+        X, y, qid = make_ranking(4, 6, 5, qid_type="str", density=0.6 if sparse_input else None, random_state=0)
+        estimator = getattr(kernelrank, name)(**options)
+        estimator.fit(X, y, **({"qid": qid} if name == "RankRLS" else {}))
+        again = round_trip(estimator, folder)
+        assert type(again) is type(estimator)
+        assert again.predict(X).tobytes() == estimator.predict(X).tobytes()
+        assert set(vars(again)) >= {key for key in vars(estimator) if key.endswith("_")}
+        for key, value in again.get_params(deep=False).items():
+            assert same(value, estimator.get_params(deep=False)[key]), key
+
+    def test_names_of_features_and_several_outputs(self, folder):
+        pandas = pytest.importorskip("pandas")
+        X = pandas.DataFrame(np.random.default_rng(0).standard_normal((9, 2)), columns=["a", "b"])
+        estimator = kernelrank.RankRLS(kernel="rbf").fit(X, X.to_numpy())
+        again = round_trip(estimator, folder)
+        assert again.predict(X).tobytes() == estimator.predict(X).tobytes()
+        assert again.feature_names_in_.tolist() == ["a", "b"]
+
+    def test_every_registered_class_exists(self):
+        for name, place in persistence.REGISTRY.items():
+            assert persistence._resolve(name).__name__ == name, place
 
 
 class TestRefusedOnSave:

@@ -15,7 +15,6 @@ are compared with the manifest before memory is asked for, and no type of array 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import io
 import json
 import math
@@ -27,6 +26,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank import __version__
 from kernelrank.errors import ModelFileError
 
 __all__ = ["FORMAT_NAME", "FORMAT_VERSION", "read_container", "storable", "write_container"]
@@ -76,7 +76,7 @@ def write_container(file: IO[bytes], content: Any, arrays: Sequence[NDArray[Any]
         manifest = {
             "format": FORMAT_NAME,
             "format_version": FORMAT_VERSION,
-            "kernelrank_version": _own_version(),
+            "kernelrank_version": __version__,
             "content": content,
             "members": members,
         }
@@ -125,13 +125,6 @@ class _Digest(io.RawIOBase):
 
     def hexdigest(self) -> str:
         return self._hash.hexdigest()
-
-
-def _own_version() -> str:
-    try:
-        return importlib.metadata.version("kernelrank")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _member_name(number: int) -> str:
