@@ -1,0 +1,88 @@
+"""Pairs held out, and how the models that never saw them ordered them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+
+__all__ = ["PairHoldout", "pair_accuracy"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairHoldout:
+    """Pairs of items, each scored by the model that was trained without both.
+
+    Parameters
+    ----------
+    first, second : ndarray of int64, shape (pairs,)
+        The item numbers of the pairs held out.
+    difference : ndarray, shape (pairs[, outputs][, alphas])
+        ``f(first) - f(second)`` by the model trained without both. An axis of outputs is there if y has two
+        dimensions, an axis of alphas, always the last, if alphas were given.
+    truth : ndarray, shape (pairs[, outputs])
+        ``y_first - y_second``.
+    accuracy : float or ndarray, shape ([outputs][, alphas])
+        The share of the pairs with different true scores that are in the right order; a tied prediction counts a half.
+        NaN for an output whose pairs are all tied.
+    n_pairs : int
+        How many pairs were held out: the length of the arrays, which are empty where only the accuracy was asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> held_out = PairHoldout.of(np.array([0, 0]), np.array([1, 2]), np.array([0.3, -0.1]), np.array([1.0, 2.0]))
+    >>> held_out.accuracy, held_out.n_pairs
+    (0.5, 2)
+    """
+
+    first: Index
+    second: Index
+    difference: Float
+    truth: Float
+    accuracy: float | Float
+    n_pairs: int
+
+    @classmethod
+    def of(cls, first: Index, second: Index, difference: Float, truth: Float) -> PairHoldout:
+        """Measure the accuracy of known differences and keep both.
+
+        Parameters
+        ----------
+        first, second : ndarray of int, shape (pairs,)
+        difference : ndarray, shape (pairs[, outputs][, alphas])
+        truth : ndarray, shape (pairs[, outputs])
+
+        Returns
+        -------
+        PairHoldout
+        """
+        return cls(first, second, difference, truth, pair_accuracy(difference, truth), len(first))
+
+
+def pair_accuracy(difference: Float, truth: Float) -> float | Float:
+    """Return the share of pairs in the right order, a tied prediction counting a half.
+
+    Parameters
+    ----------
+    difference : ndarray, shape (pairs[, outputs][, alphas])
+    truth : ndarray, shape (pairs[, outputs])
+
+    Returns
+    -------
+    float or ndarray, shape ([outputs][, alphas])
+
+    Notes
+    -----
+    O(size of `difference`) time.
+    """
+    sign = np.sign(truth)
+    counted = np.abs(sign).sum(axis=0)
+    shape = sign.shape + (1,) * (difference.ndim - sign.ndim)
+    agreement = np.sum(np.sign(difference) * sign.reshape(shape), axis=0)
+    counted = counted.reshape(counted.shape + (1,) * (agreement.ndim - counted.ndim))
+    share = np.full(agreement.shape, np.nan)
+    np.divide(agreement, 2.0 * counted, out=share, where=counted > 0)
+    return float(share + 0.5) if share.ndim == 0 else share + 0.5
