@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["check_pair_values", "check_pairs", "check_scores", "check_weight"]
+__all__ = ["check_pair_values", "check_pairs", "check_scores", "check_weight", "require_scores"]
 
 
 def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
@@ -29,8 +29,7 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     -------
     ndarray
     """
-    if y is None:
-        raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
+    require_scores(y)
     scores: Float = check_array(
         y,
         ensure_2d=False,
@@ -44,6 +43,12 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     if len(scores) != n_items:
         raise InvalidInputError(f"y has {len(scores)} entries, but X has {n_items} items")
     return scores
+
+
+def require_scores(y: Any) -> None:
+    """Refuse None for y."""
+    if y is None:
+        raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
 
 
 def check_weight(weight: Any, n_items: int, *, name: str = "sample_weight") -> Float | None:

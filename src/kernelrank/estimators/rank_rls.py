@@ -323,6 +323,8 @@ class RankRLS(RegressorMixin, KernelLearner):
     def score_pairs(self, X: Any, pairs: Any, weight: Any = None) -> float:
         """Return the (weighted) share of preferences that the predicted scores agree with; a tie counts a half.
 
+        Several outputs are averaged.
+
         Parameters
         ----------
         X : array-like or sparse matrix
@@ -339,5 +341,7 @@ class RankRLS(RegressorMixin, KernelLearner):
         if len(pairs) == 0:
             raise InvalidInputError("pairs is empty: nothing to score")
         weight = check_pair_values(weight, len(pairs), name="weight")
+        if weight is not None and not np.any(weight > 0):
+            raise InvalidInputError("every weight is zero: nothing to score")
         difference = predicted[pairs[:, 0]] - predicted[pairs[:, 1]]
-        return float(np.average((np.sign(difference) + 1) / 2, weights=weight))
+        return float(np.mean(np.average((np.sign(difference) + 1) / 2, axis=0, weights=weight)))

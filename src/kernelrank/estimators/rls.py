@@ -23,7 +23,7 @@ from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.kernels import KernelLike
 from kernelrank.queries import Queries
-from kernelrank.validation import check_scores, check_weight
+from kernelrank.validation import check_scores, check_weight, require_scores
 
 __all__ = ["RLS"]
 
@@ -140,6 +140,7 @@ class RLS(RegressorMixin, KernelLearner):
 
     def _encode(self, y: Any) -> Float:
         """Turn two classes into -1 and +1."""
+        require_scores(y)
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
@@ -232,7 +233,7 @@ class RLS(RegressorMixin, KernelLearner):
         return classes
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return R², or the accuracy for classes.
+        """Return R², averaged over the outputs, or the accuracy for classes.
 
         Parameters
         ----------
@@ -249,5 +250,19 @@ class RLS(RegressorMixin, KernelLearner):
         check_is_fitted(self)
         predicted = self.predict(X)
         Queries.from_labels(qid, len(predicted))
-        measure = accuracy_score if _classifies(self) else r2_score
-        return float(measure(y, predicted, sample_weight=sample_weight))
+        weight = check_weight(sample_weight, len(predicted))
+        if _classifies(self):
+            return float(accuracy_score(y, predicted, sample_weight=weight))
+        truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
+        if not np.isnan(truth).any():
+            return float(r2_score(truth, predicted, sample_weight=weight))
+        truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
+        scored = ~np.isnan(truth)
+        return float(
+            np.mean(
+                [
+                    r2_score(truth[s, k], predicted[s, k], sample_weight=None if weight is None else weight[s])
+                    for k, s in enumerate(scored.T)
+                ]
+            )
+        )

@@ -63,6 +63,10 @@ class Kernel:
     def __post_init__(self) -> None:
         if isinstance(self.metric, str) and self.metric not in KERNEL_NAMES:
             raise InvalidInputError(f"kernel {self.metric!r} is unknown; the names are {', '.join(KERNEL_NAMES)}")
+        if self.parameters and (self.linear or self.precomputed or isinstance(self.metric, GaussianProcessKernel)):
+            raise InvalidInputError(
+                f"kernel {self.metric!s} takes no kernel_params, got {', '.join(map(repr, self.parameters))}"
+            )
 
     @property
     def linear(self) -> bool:
