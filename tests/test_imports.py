@@ -1,0 +1,110 @@
+"""Imports go one way, from what is compared and what is similar up to what people see."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernelrank
+
+PACKAGE = Path(kernelrank.__file__).parent
+
+FLOORS = [
+    {"comparisons", "kernels"},
+    {"features"},
+    {"solvers"},
+    {"holdout"},
+    {"estimators"},
+    {"model_selection"},
+    {"report", "cli"},
+]
+BASE = {"errors", "arrays", "compiled", "queries", "validation"}
+BESIDE = {"metrics", "data"}
+
+# What a module of each room may import besides its own room.
+MAY_IMPORT: dict[str, set[str]] = {name: set(BASE) for name in BASE | BESIDE}
+MAY_IMPORT["persistence"] = BASE | {"data"}
+for height, floor in enumerate(FLOORS):
+    for room in floor:
+        MAY_IMPORT[room] = BASE.union(*FLOORS[:height])
+for room in ("estimators", "model_selection"):
+    MAY_IMPORT[room] |= {"metrics"}
+for room in ("report", "cli"):
+    MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
+
+MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def room_of(module: Path) -> str:
+    return module.parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms that a file names in any import, late ones and those for type checkers included."""
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            module = node.module or ""
+            names = [f"{module}.{alias.name}" for alias in node.names] if module == "kernelrank" else [module]
+        else:
+            continue
+        rooms |= {name.split(".")[1] if "." in name else name for name in names if name.split(".")[0] == "kernelrank"}
+    return rooms
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_imports_go_down(module):
+    room = room_of(module)
+    assert room in MAY_IMPORT, f"the room {room} has no place in the order yet: give it one in {__file__}"
+    upwards = imported_rooms(PACKAGE / module) - MAY_IMPORT[room] - {room, "__version__"}
+    assert not upwards, f"{module} imports {', '.join(sorted(upwards))}"
+
+
+def test_the_order_is_seen_to_be_broken(tmp_path):
+    file = tmp_path / "module.py"
+    file.write_text(
+        "def late():\n    from kernelrank.estimators.base import KernelLearner\n    import kernelrank.data\n"
+    )
+    assert imported_rooms(file) == {"estimators", "data"}
+    file.write_text("from kernelrank import metrics, RankRLS\n")
+    assert imported_rooms(file) == {"metrics", "RankRLS"}
+
+
+def run(code: str) -> str:
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+HEAVY = ("numpy", "scipy", "sklearn", "numba", "matplotlib", "narwhals", "pandas", "polars", "joblib")
+
+
+def test_the_package_itself_imports_nothing_heavy():
+    assert run(f"import sys, kernelrank; print([name for name in {HEAVY} if name in sys.modules])") == "[]"
+
+
+def test_estimators_import_neither_numba_nor_plots():
+    late = ("numba", "matplotlib", "polars")
+    code = f"import sys, kernelrank; kernelrank.RankRLS; print([name for name in {late} if name in sys.modules])"
+    assert run(code) == "[]"
+
+
+def test_importing_changes_no_configuration():
+    code = """
+import numpy as np, sklearn, warnings
+import scipy.sparse, scipy.linalg, sklearn.gaussian_process, sklearn.model_selection
+before = sklearn.get_config(), np.geterr(), list(warnings.filters), np.get_printoptions()
+import kernelrank
+for name in kernelrank.__all__:
+    getattr(kernelrank, name)
+after = sklearn.get_config(), np.geterr(), list(warnings.filters), np.get_printoptions()
+print([a == b for a, b in zip(before, after)])
+"""
+    assert run(code) == "[True, True, True, True]"

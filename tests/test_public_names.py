@@ -1,0 +1,140 @@
+"""The names that people's scripts call: none appears or goes without this file saying so."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+
+import kernelrank
+from kernelrank import errors, metrics
+
+NAMES = [
+    "RLS",
+    "QueryKFold",
+    "RankRLS",
+    "load",
+    "load_pairs",
+    "load_ranking",
+    "make_preferences",
+    "make_ranking",
+    "metrics",
+    "save",
+]
+
+MEASURES = [
+    "AUC",
+    "NDCG",
+    "Disagreement",
+    "ExpectedReciprocalRank",
+    "Interval",
+    "KendallTau",
+    "MeanAveragePrecision",
+    "Measure",
+    "MeasureResult",
+    "PairwiseAccuracy",
+    "Precision",
+    "QueryScorer",
+    "ReciprocalRank",
+    "auc",
+    "bootstrap_interval",
+    "disagreement",
+    "expected_reciprocal_rank",
+    "get_measure",
+    "kendall_tau",
+    "mean_average_precision",
+    "measure_names",
+    "ndcg",
+    "pairwise_accuracy",
+    "precision_at",
+    "reciprocal_rank",
+    "scorer",
+]
+
+ERRORS = {
+    "KernelRankError": (Exception,),
+    "InvalidInputError": (errors.KernelRankError, ValueError),
+    "NothingToCompareError": (errors.InvalidInputError,),
+    "FileFormatError": (errors.InvalidInputError,),
+    "ModelFileError": (errors.KernelRankError, ValueError),
+    "MissingExtraError": (errors.KernelRankError, ImportError),
+}
+
+# What scripts write in a call; a new parameter goes to the end or is named only.
+SIGNATURES = {
+    "RankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "cost='magnitude', ties='include', query_weight='pairs', basis=None, solver='auto', tol=1e-10, max_iter=None, "
+    "warm_start=False, missing='error', random_state=None)",
+    "RLS": "(alpha=1.0, *, task='regression', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "basis=None, solver='auto', tol=1e-10, max_iter=None, warm_start=False, missing='error', random_state=None)",
+    "RankRLS.fit": "(self, X, y, qid=None, sample_weight=None)",
+    "RankRLS.fit_pairs": "(self, X, pairs, magnitude=None, weight=None)",
+    "RankRLS.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
+    "RankRLS.predict": "(self, X)",
+    "RankRLS.score": "(self, X, y, qid=None, sample_weight=None)",
+    "RankRLS.score_pairs": "(self, X, pairs, weight=None)",
+    "RLS.fit": "(self, X, y, qid=None, sample_weight=None)",
+    "RLS.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
+    "RLS.score": "(self, X, y, qid=None, sample_weight=None)",
+    "save": "(estimator, path)",
+    "load": "(path)",
+}
+
+
+def test_names_are_these():
+    assert sorted(kernelrank.__all__) == sorted(NAMES)
+    assert sorted(metrics.__all__) == sorted(MEASURES)
+    assert dir(kernelrank) == sorted([*NAMES, "__version__"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_name_can_be_imported_and_explains_itself(name):
+    thing = getattr(kernelrank, name)
+    assert len(inspect.getdoc(thing) or "") > 20
+    home = kernelrank._HOMES.get(name)
+    if home is not None:
+        assert getattr(importlib.import_module(f"kernelrank.{home}"), name) is thing
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_measure_explains_itself(name):
+    assert len(inspect.getdoc(getattr(metrics, name)) or "") > 20
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signature(name):
+    thing = kernelrank
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    signature = inspect.signature(thing)
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    assert str(inspect.Signature(bare)) == SIGNATURES[name]
+
+
+@pytest.mark.parametrize("kind", [kernelrank.RLS, kernelrank.RankRLS, kernelrank.QueryKFold])
+def test_public_methods_explain_themselves(kind):
+    for name, method in vars(kind).items():
+        if callable(method) and not name.startswith("_"):
+            assert len(inspect.getdoc(method) or "") > 20, name
+
+
+def test_error_tree():
+    assert set(errors.__all__) == {*ERRORS, "NotConverged"}
+    for name, bases in ERRORS.items():
+        assert getattr(errors, name).__bases__ == bases
+    assert issubclass(errors.NotConverged, Warning)
+    for name in errors.__all__:
+        assert name in (errors.__doc__ or "")
+        assert inspect.getdoc(getattr(errors, name))
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="module 'kernelrank' has no attribute 'RankBoost'"):
+        _ = kernelrank.RankBoost
+
+
+def test_version_is_that_of_the_package():
+    from importlib.metadata import version
+
+    assert kernelrank.__version__ == version("kernelrank")
