@@ -73,6 +73,15 @@ class Comparisons(ABC):
     def without(self, items: Index) -> Self:
         """Return the graph induced on the other items: their edges fall away and degrees fall with them."""
 
+    def submatrix(self, items: Index) -> Float:
+        """Return L restricted to sets of items: (..., u) item numbers give (..., u, u)."""
+        block = np.empty((*items.shape, items.shape[-1]))
+        for place in np.ndindex(items.shape[:-1]):
+            units = np.zeros((self.n_items, items.shape[-1]))
+            units[items[place], np.arange(items.shape[-1])] = 1.0
+            block[place] = self.apply(units)[items[place]]
+        return block
+
     def centre_kernel(self, K: Float) -> Float:
         """Return ``C K Cᵀ`` (k × k) for a symmetric K, which is overwritten where the root is square."""
         if not self.cheap_root:

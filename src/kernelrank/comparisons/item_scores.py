@@ -83,6 +83,10 @@ class ItemScores(Comparisons):
         """Return ``Σ_i w_i φ_ij²``."""
         return weighted_squares(self.weight, Phi)
 
+    def submatrix(self, items: Index) -> Float:
+        """Return the weights on the diagonal."""
+        return self.weight[items][..., None] * np.eye(items.shape[-1])
+
     def without(self, items: Index) -> Self:
         """Drop some items."""
         kept = self._kept(items)

@@ -140,6 +140,17 @@ class RelativeScores(FactorisedComparisons):
         """Return the diagonal of ``Φᵀ D Φ``, which is as good for scaling and costs no pairs."""
         return weighted_squares(self.diagonal(), Phi)
 
+    def submatrix(self, items: Index) -> Float:
+        """Return L restricted to sets of items; O(u²) time for each set."""
+        codes, y, weight = self.queries.codes[items], self.scores[items, 0], self.weight[items]
+        difference = y[..., :, None] - y[..., None, :]
+        apart = (codes[..., :, None] != codes[..., None, :]) | (difference == 0.0)
+        stake = self._c[codes][..., None] * weight[..., :, None] * weight[..., None, :]
+        block = -stake / np.where(apart, np.inf, difference) ** 2
+        diagonal = np.arange(items.shape[-1])
+        block[..., diagonal, diagonal] = self.diagonal()[items]
+        return block
+
     def without(self, items: Index) -> Self:
         """Drop some items; the weight of a query follows its new size."""
         kept = self._kept(items)

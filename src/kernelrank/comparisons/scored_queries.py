@@ -213,6 +213,18 @@ class ScoredQueries(Comparisons):
             total += weighted_squares(self._c[self._level_query], self._by_level.sums(Phi))
         return np.maximum(total, 0.0)
 
+    def submatrix(self, items: Index) -> Float:
+        """Return L restricted to sets of items; O(u²) time for each set."""
+        codes, weight = self.queries.codes[items], self.weight[items]
+        same = codes[..., :, None] == codes[..., None, :]
+        if self._by_level is not None:
+            level = self._by_level.codes[items]
+            same &= level[..., :, None] != level[..., None, :]
+        block = np.where(same, -self._item_c[items] * weight[..., :, None] * weight[..., None, :], 0.0)
+        diagonal = np.arange(items.shape[-1])
+        block[..., diagonal, diagonal] = self.diagonal()[items]
+        return block
+
     def without(self, items: Index) -> Self:
         """Drop some items; the weight of a query follows its new size."""
         kept = self._kept(items)
