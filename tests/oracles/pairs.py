@@ -100,7 +100,15 @@ def centred(scores, qid=None):
     return scores
 
 
-def relative_error(found, expected) -> float:
-    """The largest difference beside the largest expected value."""
-    scale = np.abs(expected).max()
-    return float(np.abs(found - expected).max() / scale) if scale > 0 else float(np.abs(found).max())
+def tolerance(K, L, target, alpha, expected) -> float:
+    """How far scores may be from those expected: 1e-8 of the largest, or what no arithmetic in double precision avoids.
+
+    Rounding K and L in their last digits moves the solution by ε (1 + ‖K‖‖L‖ / alpha) of itself, and evaluating
+    K a with coefficients as large as ‖M N‖ / alpha, which cancel between duplicated items, costs ε ‖K‖‖M N‖ / alpha.
+    """
+    norm_K, norm_L, epsilon = np.linalg.norm(K, 2), np.linalg.norm(L, 2), np.finfo(float).eps
+    condition = 1.0 + norm_K * norm_L / alpha
+    largest = np.abs(expected).max()
+    return float(
+        max(1e-8 * largest, 8 * epsilon * condition * largest, 4 * epsilon * norm_K * np.linalg.norm(target) / alpha)
+    )

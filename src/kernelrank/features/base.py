@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import Comparisons
 
@@ -25,6 +27,9 @@ class Features(ABC):
 
     sparse: bool = False
     """Whether products with Φ cost O(nnz) and Φ must not be made dense."""
+
+    kernel_scale: float = np.inf
+    """The largest k(x, x), once the kernel has been computed; infinite where no kernel can be indefinite."""
 
     @abstractmethod
     def centred_kernel(self, comparisons: Comparisons) -> Float:

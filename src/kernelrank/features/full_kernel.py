@@ -46,7 +46,9 @@ class FullKernel(Features):
 
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Return ``C K Cᵀ``."""
-        return comparisons.centre_kernel(self.kernel.matrix(self.X))
+        K = self.kernel.matrix(self.X)
+        self.kernel_scale = float(np.abs(np.diagonal(K)).max())
+        return comparisons.centre_kernel(K)
 
     def kernel_multiply(self, V: Float) -> Float:
         """Return ``K V``."""

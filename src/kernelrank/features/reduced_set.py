@@ -39,9 +39,12 @@ class ReducedSet(ExplicitFeatures):
         self.basis = basis
         self.basis_items = X[basis]
         K_RR = kernel.matrix(X[basis][:, basis]) if kernel.precomputed else kernel.matrix(self.basis_items)
-        self.map = _inverse_root(K_RR)
+        root, self.map = _roots(K_RR)
         K_MR = kernel.matrix(X[:, basis]) if kernel.precomputed else kernel.matrix(X, self.basis_items)
-        super().__init__(K_MR @ self.map)
+        Phi = K_MR @ self.map
+        # The basis items' own rows are known without the division by small eigenvalues.
+        Phi[basis] = root
+        super().__init__(Phi)
 
     def from_primal(self, w: Float) -> Float:
         """Return ``b = T w``, the coefficients of the basis items."""
@@ -57,14 +60,14 @@ class ReducedSet(ExplicitFeatures):
         return kernel_scores(self.kernel, rows, self.basis_items, coefficients)
 
 
-def _inverse_root(K: Float) -> Float:
-    """Return T with ``T Tᵀ = K⁺``."""
+def _roots(K: Float) -> tuple[Float, Float]:
+    """Return R with ``R Rᵀ = K`` and T with ``T Tᵀ = K⁺`` and ``K T = R``."""
     values, vectors = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
     kept = values > np.finfo(np.float64).eps * values[-1]
     if not kept.any():
         raise InvalidInputError("the kernel of the basis is zero: every basis item is the zero vector")
-    root: Float = vectors[:, kept] / np.sqrt(values[kept])
-    return root
+    root = np.sqrt(values[kept])
+    return vectors[:, kept] * root, vectors[:, kept] / root
 
 
 def choose_basis(basis: int | Index, n_items: int, random_state: np.random.RandomState) -> Index:

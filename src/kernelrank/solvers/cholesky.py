@@ -43,18 +43,18 @@ class Cholesky(Solver[NormalEquations]):
         A[index, index] = diagonal + alpha
         factor, failed_at = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
         if failed_at > 0:
-            x = _solve_semidefinite(A, diagonal, state.b, alpha)
+            x = _solve_semidefinite(A, diagonal, state, alpha)
         else:
             x, _info = lapack.dpotrs(factor, state.b, lower=1)
         return Solution(state.back(x), x)
 
 
-def _solve_semidefinite(A: Float, diagonal: Float, b: Float, alpha: float) -> Float:
+def _solve_semidefinite(A: Float, diagonal: Float, state: NormalEquations, alpha: float) -> Float:
     """Solve through the spectrum where rounding stopped the factorisation; an indefinite kernel is refused there.
 
     The factorisation wrote below the diagonal and on it only, so the part above still holds the matrix.
     """
     upper = np.triu(A, 1)
-    values, vectors = spectrum(upper + upper.T + np.diag(diagonal))
-    solution: Float = vectors @ ((vectors.T @ b) / (values + alpha)[:, None])
+    values, vectors = spectrum(upper + upper.T + np.diag(diagonal), state.rounding)
+    solution: Float = vectors @ ((vectors.T @ state.b) / (values + alpha)[:, None])
     return solution

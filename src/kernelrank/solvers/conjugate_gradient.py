@@ -104,37 +104,42 @@ def _iterate(
 ) -> tuple[Float, int, float]:
     """Run preconditioned conjugate gradients on all outputs at once."""
     b = operator.b
-    scale = np.where(norm := np.linalg.norm(b, axis=0), norm, 1.0)
     inverse = None if operator.diagonal is None else 1.0 / (operator.diagonal + alpha)[:, None]
+    scale = _norm(b, operator.metric(b))
+    scale[scale == 0] = 1.0
     x = np.zeros_like(b) if start is None else np.array(start, dtype=np.float64)
-    r = b.copy() if start is None else b - operator.multiply(operator.metric(x)) - alpha * x
-    residual = np.linalg.norm(r, axis=0) / scale
-    active = np.flatnonzero(residual > tol)
-    r = r[:, active]
+    r = b if start is None else b - operator.multiply(operator.metric(x)) - alpha * x
     z = r if inverse is None else inverse * r
     metric_z = operator.metric(z)
-    p, metric_p = z, metric_z
-    size = _inner(r, metric_z)
+    residual = _norm(r, r if inverse is not None else metric_z) / scale
+    active = np.flatnonzero(residual > tol)
+    r, p, metric_p, size = r[:, active], z[:, active], metric_z[:, active], _inner(r, metric_z)[active]
     n_iter = 0
     while len(active) and n_iter < max_iter:
         n_iter += 1
         product = operator.multiply(metric_p) + alpha * p
-        length = size / _inner(metric_p, product)
+        curvature = _inner(metric_p, product)
+        # An output whose direction has no length left is as exact as rounding allows; it takes no step.
+        length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
         x[:, active] += length * p
         r = r - length * product
-        residual[active] = np.linalg.norm(r, axis=0) / scale[active]
-        if step is not None and step(n_iter, float(residual.max())):
-            break
-        going = residual[active] > tol
-        if not going.all():
-            active, r, p, metric_p, size = active[going], r[:, going], p[:, going], metric_p[:, going], size[going]
         z = r if inverse is None else inverse * r
         metric_z = operator.metric(z)
-        new_size = _inner(r, metric_z)
-        p = z + (new_size / size) * p
-        metric_p = metric_z + (new_size / size) * metric_p if metric_z is not z else p
-        size = new_size
+        residual[active] = _norm(r, r if inverse is not None else metric_z) / scale[active]
+        if step is not None and step(n_iter, float(residual.max())):
+            break
+        going = (residual[active] > tol) & (length > 0)
+        growth = np.divide(_inner(r, metric_z), size, out=np.zeros_like(size), where=size > 0)
+        size = size * growth
+        p, metric_p = z + growth * p, metric_z + growth * metric_p
+        if not going.all():
+            active, r, p, metric_p, size = active[going], r[:, going], p[:, going], metric_p[:, going], size[going]
     return x, n_iter, float(residual.max(initial=0.0))
+
+
+def _norm(U: Float, metric_U: Float) -> Float:
+    """Return the norm of each column in the metric; what lies in the null space of a singular kernel has none."""
+    return np.sqrt(np.maximum(_inner(U, metric_U), 0.0))
 
 
 def _inner(U: Float, V: Float) -> Float:

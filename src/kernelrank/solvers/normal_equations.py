@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import ColumnFeatures, Features
@@ -29,6 +31,8 @@ class NormalEquations:
     A: Float
     b: Float
     back: Callable[[Float], Float]
+    rounding: float = np.inf
+    """How negative rounding can make an eigenvalue of A; infinite in the primal, where A is made of squares."""
 
     @classmethod
     def of(cls, features: Features, comparisons: Comparisons) -> NormalEquations:
@@ -37,7 +41,13 @@ class NormalEquations:
             b = features.transpose_multiply(comparisons.target())
             return cls(features.gram(comparisons), b, features.from_primal)
         A = features.centred_kernel(comparisons)
-        return cls(A, comparisons.root_target(), lambda x: features.from_dual(comparisons.centre_transpose(x)))
+        scale = features.kernel_scale * float(comparisons.diagonal().max())
+        return cls(
+            A,
+            comparisons.root_target(),
+            lambda x: features.from_dual(comparisons.centre_transpose(x)),
+            100 * len(A) * float(np.finfo(np.float64).eps) * scale,
+        )
 
 
 def primal_is_smaller(features: Features) -> bool:

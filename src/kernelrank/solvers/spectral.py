@@ -43,7 +43,7 @@ class Spectral(Solver[Spectrum]):
     def prepare(self, features: Features, comparisons: Comparisons) -> Spectrum:
         """Form the normal equations and decompose them."""
         equations = NormalEquations.of(features, comparisons)
-        values, vectors = spectrum(equations.A)
+        values, vectors = spectrum(equations.A, equations.rounding)
         return Spectrum(values, vectors, vectors.T @ equations.b, equations.back)
 
     def solve(self, state: Spectrum, alpha: float, **_: Any) -> Solution:
@@ -52,16 +52,15 @@ class Spectral(Solver[Spectrum]):
         return Solution(state.back(x), x)
 
 
-def spectrum(A: Float) -> tuple[Float, Float]:
+def spectrum(A: Float, rounding: float) -> tuple[Float, Float]:
     """Return the eigenvalues and eigenvectors of a positive semidefinite matrix, which is overwritten.
 
-    Eigenvalues that rounding made negative become zero; any that are more negative than that are an error.
+    Eigenvalues that rounding made negative become zero; any that are more negative than `rounding` are an error.
     """
-    size, scale = len(A), float(np.abs(np.diagonal(A)).max(initial=0.0))
+    if len(A) == 0:
+        return np.zeros(0), np.zeros((0, 0))
     values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
-    # Rounding of the kernel itself, of its centring and of the decomposition, each of this order.
-    allowed = 100 * size * np.finfo(np.float64).eps * max(scale, float(values[-1]) if size else 0.0)
-    if size and values[0] < -allowed:
+    if values[0] < -rounding:
         raise InvalidInputError(
             "the kernel matrix is not positive semidefinite: after centring its smallest eigenvalue is "
             f"{values[0]:.3g} and its largest {values[-1]:.3g}"
