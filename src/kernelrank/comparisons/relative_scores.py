@@ -146,7 +146,7 @@ class RelativeScores(FactorisedComparisons):
         difference = y[..., :, None] - y[..., None, :]
         apart = (codes[..., :, None] != codes[..., None, :]) | (difference == 0.0)
         stake = self._c[codes][..., None] * weight[..., :, None] * weight[..., None, :]
-        block = -stake / np.where(apart, np.inf, difference) ** 2
+        block: Float = -stake / np.where(apart, np.inf, difference) ** 2
         diagonal = np.arange(items.shape[-1])
         block[..., diagonal, diagonal] = self.diagonal()[items]
         return block

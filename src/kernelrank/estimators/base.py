@@ -13,13 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelrank.arrays import Float, Matrix, product
+from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
-from kernelrank.solvers import SOLVER_NAMES, Solution, get_solver
+from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
 
 __all__ = ["KernelLearner", "check_alphas", "whole_or_not_at_all"]
 
@@ -106,25 +106,54 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             check_precomputed(X)
         return X
 
+    def _random(self) -> np.random.RandomState:
+        random_state: np.random.RandomState = check_random_state(self.random_state)
+        return random_state
+
     def _features(self, X: Matrix) -> Features:
         """Turn the items into features, as the kernel and the basis say."""
         kernel = self._kernel()
         if self.basis is not None:
             given = int(self.basis) if isinstance(self.basis, Integral) else np.asarray(self.basis)
-            basis = choose_basis(given, X.shape[0], check_random_state(self.random_state))
+            basis = choose_basis(given, X.shape[0], self._random())
             return ReducedSet(kernel, X, basis)
         return ExplicitFeatures(X) if kernel.linear else FullKernel(kernel, X)
 
-    def _fit(self, X: Matrix, graphs: list[OutputGraph], progress: FitProgress, *, one_output: bool) -> Self:
-        """Solve for the alpha of this estimator, graph by graph, and keep the coefficients."""
+    def _features_without(self, X: Matrix, kept: Index, held: Index) -> tuple[Features, Matrix]:
+        """Return the features of the kept items, and the rows that predict the others.
+
+        A number of basis items is drawn anew from those that are kept; given basis items lose those held out.
+        """
+        rows = X[held][:, kept] if self._kernel().precomputed else X[held]
+        items = X[kept][:, kept] if self._kernel().precomputed else X[kept]
+        if self.basis is None or isinstance(self.basis, Integral):
+            return self._features(items), rows
+        number = np.full(X.shape[0], -1)
+        number[kept] = np.arange(len(kept))
+        basis = number[np.asarray(self.basis)]
+        return ReducedSet(self._kernel(), items, choose_basis(basis[basis >= 0], len(kept), self._random())), rows
+
+    def _fit(
+        self,
+        X: Matrix,
+        graphs: list[OutputGraph],
+        progress: FitProgress,
+        *,
+        one_output: bool,
+        alpha: float | Sequence[float] | None = None,
+    ) -> Self:
+        """Solve graph by graph for the alpha of this estimator, or those of the outputs, and keep the coefficients."""
         features = self._features(X)
+        n_outputs = sum(len(columns) for columns, _ in graphs)
+        alphas = np.broadcast_to(np.asarray(self.alpha if alpha is None else alpha, dtype=np.float64), (n_outputs,))
         start = self._start(features, one_output) if self.warm_start else None
         solver = get_solver(self.solver, features, graphs[0][1], tol=self.tol, max_iter=self.max_iter)
         solutions = []
         for columns, graph in graphs:
             begin = None if start is None or start.shape[1] <= columns.max() else start[:, columns]
             state = solver.prepare(features, graph)
-            solutions.append(solver.solve(state, float(self.alpha), last=True, start=begin, step=progress.step))
+            options = {"start": begin, "step": progress.step}
+            solutions.append(_solve_outputs(solver, state, alphas[columns], options))
         progress.done()
         return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
 
@@ -206,6 +235,17 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         rows = X[:, self.basis_] if kernel.precomputed and hasattr(self, "basis_") else X
         scores = kernel_scores(kernel, rows, self.X_fit_, dual)
         return scores[:, 0] if self.dual_coef_.ndim == 1 else scores
+
+
+def _solve_outputs(solver: Solver[Any], state: Any, alphas: Float, options: dict[str, Any]) -> Solution:
+    """Solve each output for its own alpha; outputs that share one are solved together."""
+    distinct, which = np.unique(alphas, return_inverse=True)
+    solution = solver.solve(state, float(distinct[0]), last=len(distinct) == 1, **options)
+    for number, alpha in enumerate(distinct[1:], start=1):
+        other = solver.solve(state, float(alpha), last=number == len(distinct) - 1, **options)
+        solution.coefficients[:, which == number] = other.coefficients[:, which == number]
+        solution.unknowns[:, which == number] = other.unknowns[:, which == number]
+    return solution
 
 
 def check_alphas(alphas: Any) -> list[float]:

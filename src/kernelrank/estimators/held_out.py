@@ -1,0 +1,67 @@
+"""From an RLS or RankRLS estimator and its data to the problems that are held out from."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kernelrank.arrays import Float, Index
+from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.estimators.base import KernelLearner
+from kernelrank.holdout import ItemSets, Problem, leave_sets_out
+
+__all__ = ["HoldoutData"]
+
+
+class HoldoutData:
+    """Training data of a learner, from which items are held out.
+
+    Parameters
+    ----------
+    learner : RLS or RankRLS
+        Only its parameters are used.
+    X, y, qid, sample_weight
+        As in its `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RankRLS
+    >>> data = HoldoutData(RankRLS(), np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 3.0]))
+    >>> data.n_items, data.one_output
+    (3, True)
+    """
+
+    def __init__(self, learner: KernelLearner, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> None:
+        self.learner: Any = clone(learner)
+        self.learner._validate_params()
+        X = self.learner._check_items(X, reset=True)
+        graphs, self.one_output = self.learner._compare(X, y, qid, sample_weight)
+        self._read(X, graphs)
+
+    @classmethod
+    def of(cls, learner: KernelLearner, X: Any, graphs: list[OutputGraph], *, one_output: bool) -> HoldoutData:
+        """Hold out from data that are validated and compared already."""
+        data = cls.__new__(cls)
+        data.learner, data.one_output = learner, one_output
+        data._read(X, graphs)
+        return data
+
+    def _read(self, X: Any, graphs: list[OutputGraph]) -> None:
+        features = self.learner._features(X)
+        retrain = partial(self.learner._features_without, X)
+        self.n_items: int = X.shape[0]
+        self.n_outputs = sum(len(columns) for columns, _ in graphs)
+        self.problems: list[tuple[Index, Problem]] = [
+            (columns, Problem(features, graph, retrain)) for columns, graph in graphs
+        ]
+
+    def scores(self, sets: ItemSets, alphas: Float) -> Float:
+        """Return the scores of each set by the model trained without it, shape (total, outputs, alphas)."""
+        scores = np.empty((len(sets.items), self.n_outputs, len(alphas)))
+        for columns, problem in self.problems:
+            scores[:, columns] = leave_sets_out(problem, sets, alphas)
+        return scores

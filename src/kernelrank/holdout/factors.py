@@ -1,0 +1,201 @@
+"""The factors that every hold-out identity is written in, from one decomposition.
+
+Two forms of one problem, ``(A + λ I)⁻¹ = B diag(d) Bᵀ``:
+
+===========  ==============  ==================  =================  ====================
+form         A               left Q (m × s)      right N (m × s)    rotated b (s × k)
+===========  ==============  ==================  =================  ====================
+dual         ``C K Cᵀ``      ``Cᵀ B``            ``K Cᵀ B``         ``Bᵀ T``
+primal       ``Φᵀ L Φ``      ``L Φ B``           ``Φ B``            ``Bᵀ Φᵀ M N``
+===========  ==============  ==================  =================  ====================
+
+with ``CᵀC = L`` and ``Cᵀ T = M N``. With ``Γ = Cᵀ(C K Cᵀ + λ I)⁻¹ C``, the matrix that turns scores into dual
+coefficients, ``e = Γ y``,
+
+* dual:   ``Γ = Q diag(d) Qᵀ`` and ``e = Q diag(d) b``, sums in which nothing is subtracted;
+* primal: ``λ Γ = L - Q diag(d) Qᵀ`` and ``λ e = M N - Q diag(d) b``, by the Woodbury identity;
+* both:   ``f = N diag(d) b``.
+
+For several λ, B holds the eigenvectors of A and ``d = 1 / (μ + λ)``. For one λ a spectrum is never computed: with the
+Cholesky factor ``RᵀR = A + λ I``, ``B = R⁻¹`` and ``d = 1``, which serves the same formulas at a twentieth of the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from scipy.linalg import lapack
+
+from kernelrank.arrays import Float, Index, blocks
+from kernelrank.comparisons import Comparisons, ItemScores
+from kernelrank.features import ColumnFeatures, Features, FullKernel
+from kernelrank.solvers.normal_equations import primal_is_smaller
+from kernelrank.solvers.spectral import spectrum
+
+__all__ = ["Factors", "factorise"]
+
+FEW_ALPHAS = 3
+"""Up to this many values of λ, as many Cholesky factorisations are cheaper than a spectrum."""
+
+COLUMN_BYTES = 2**24
+"""The size of a block of columns that is centred at once."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The arrays of the table above for one graph.
+
+    Parameters
+    ----------
+    graph : Comparisons
+    primal : bool
+        Which of the two forms it is.
+    trace : float
+        The trace of A, at least its largest eigenvalue.
+    values : ndarray, shape (s,), or None
+        The eigenvalues μ; None if B belongs to one λ only.
+    left, rotated : ndarray, shape (m, s) and (s, k)
+    multiply : callable
+        Makes the right factor, shape (m, s), at its first use.
+    """
+
+    graph: Comparisons
+    primal: bool
+    trace: float
+    values: Float | None
+    left: Float
+    rotated: Float
+    multiply: Callable[[], Float]
+
+    @cached_property
+    def right(self) -> Float:
+        """N, shape (m, s)."""
+        return self.multiply()
+
+    @property
+    def sign(self) -> float:
+        """How ``Q diag(d) Qᵀ`` enters: +1 in the dual, -1 in the primal."""
+        return -1.0 if self.primal else 1.0
+
+    def inverse(self, lams: Float) -> Float:
+        """Return ``d`` for every λ, shape (s, number of λ)."""
+        if self.values is None:
+            return np.ones((self.left.shape[1], len(lams)))
+        shrunk: Float = 1.0 / (self.values[:, None] + lams)
+        return shrunk
+
+    def coefficients(self, d: Float, rows: slice | None = None) -> Float:
+        """Return ``e`` (dual) or ``λ e`` (primal), shape (rows, k, number of λ)."""
+        scaled = d[:, None, :] * self.rotated[:, :, None]
+        left = self.left if rows is None else self.left[rows]
+        e = self.sign * (left @ scaled.reshape(len(d), -1)).reshape(len(left), *scaled.shape[1:])
+        if self.primal:
+            target = self.graph.target()
+            e += (target if rows is None else target[rows])[:, :, None]
+        return e
+
+
+def factorise(
+    features: Features, graph: Comparisons, lams: Float, *, scores: bool, dual: bool = False
+) -> Iterator[tuple[Factors, Index]]:
+    """Decompose once for many λ, or once for each of a few.
+
+    Parameters
+    ----------
+    features : Features
+    graph : Comparisons
+    lams : ndarray, shape (number of λ,)
+        The values that will be asked for.
+    scores : bool
+        Whether held-out scores are wanted, which need the right factor, rather than differences only.
+    dual : bool, default=False
+        Whether to use the dual form even where the primal is smaller.
+
+    Yields
+    ------
+    Factors, numbers
+        The factors, and which of the λ they serve.
+
+    Notes
+    -----
+    Dual: O(m³) time, three m × m arrays (two without scores). Primal: O(m n² + n³) time, two m × n arrays.
+    """
+    columns = features if isinstance(features, ColumnFeatures) and primal_is_smaller(features) and not dual else None
+    K: Float | None = None
+    rounding = np.inf
+    if columns is not None:
+        A, b = columns.gram(graph), columns.transpose_multiply(graph.target())
+    elif isinstance(features, FullKernel):
+        K = features.kernel.matrix(features.X)
+        scale = float(np.abs(np.diagonal(K)).max()) * float(graph.diagonal().max())
+        rounding = 100 * len(K) * float(np.finfo(np.float64).eps) * scale
+        A, b = graph.centre_kernel(K.copy() if scores else K), graph.root_target()
+    else:
+        A, b = features.centred_kernel(graph), graph.root_target()
+    trace = float(np.trace(A))
+    for values, B, numbers in _decompose(A, lams, rounding):
+        rotated = B.T @ b
+        if columns is not None:
+            right = columns.multiply(B)
+            left = right if _is_identity(graph) else graph.apply(right)
+        else:
+            left = _centre_transpose(graph, B)
+        known = values if _is_identity(graph) else None
+        multiply = partial(_kernel_times, features, K, left, known) if columns is None else partial(_same, right)
+        yield Factors(graph, columns is not None, trace, values, left, rotated, multiply), numbers
+
+
+def _decompose(A: Float, lams: Float, rounding: float) -> Iterator[tuple[Float | None, Float, Index]]:
+    """Yield ``μ, B`` and the numbers of the λ that they serve; A is overwritten."""
+    distinct, which = np.unique(lams, return_inverse=True)
+    served = 0
+    if len(distinct) <= FEW_ALPHAS:
+        # From the largest λ down: where rounding stops the factorisation at one, it stops it at the smaller ones too.
+        for k in range(len(distinct) - 1, -1, -1):
+            inverse = _inverse_root(A, float(distinct[k]))
+            if inverse is None:
+                break
+            served += 1
+            yield None, inverse, np.flatnonzero(which == k)
+    if served < len(distinct):
+        values, vectors = spectrum(A, rounding)
+        yield values, vectors, np.flatnonzero(which < len(distinct) - served)
+
+
+def _inverse_root(A: Float, lam: float) -> Float | None:
+    """Return ``R⁻¹`` with ``RᵀR = A + λ I``, or None where rounding stops the factorisation."""
+    M = np.array(A, order="F")
+    M[np.diag_indices_from(M)] += lam
+    R, failed_at = lapack.dpotrf(M, lower=0, clean=1, overwrite_a=1)
+    if failed_at > 0:
+        return None
+    inverse, _ = lapack.dtrtri(R, lower=0, overwrite_c=1)
+    return np.asarray(inverse)
+
+
+def _is_identity(graph: Comparisons) -> bool:
+    return isinstance(graph, ItemScores) and bool(np.all(graph.weight == 1.0))
+
+
+def _centre_transpose(graph: Comparisons, B: Float) -> Float:
+    """Return ``Cᵀ B`` with contiguous rows, a block of columns at a time."""
+    if _is_identity(graph):
+        return np.ascontiguousarray(B)
+    left = np.empty((graph.n_items, B.shape[1]))
+    for columns in blocks(B.shape[1], 8 * len(B), COLUMN_BYTES):
+        left[:, columns] = graph.centre_transpose(np.ascontiguousarray(B[:, columns]))
+    return left
+
+
+def _same(right: Float) -> Float:
+    return right
+
+
+def _kernel_times(features: Features, K: Float | None, left: Float, values: Float | None) -> Float:
+    """Return ``K Q``; where Q holds the eigenvectors of K itself no product is needed."""
+    if values is not None:
+        return left * values
+    return features.kernel_multiply(left) if K is None else K @ left

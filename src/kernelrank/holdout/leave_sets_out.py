@@ -1,0 +1,224 @@
+"""Any sets of items left out, possibly overlapping: the identity that all the others are cases of.
+
+RankRLS on queries (and RLS, without the intercepts) solves, with Ω the item weights and P the query indicators,
+
+    ``[K + λ Ω⁻¹, P; Pᵀ, 0] [a; b] = [y; 0]``,   ``f = K a``,
+
+and Γ, the leading block of the inverse, gives ``a = e = Γ y``. Training without U deletes rows and columns. By the rule
+for the inverse of a submatrix, its dual coefficients are
+
+    ``a' = e - Γ_{:U} r``   with   ``Γ_UU r = e_U``,
+
+which vanish on U, and r is what the new model misses on U, intercept included: ``r = y_U - f'_U - b'``. So
+
+    ``f'_U = K_{U:} a' = N_U diag(d) (b - Q_Uᵀ r)``
+
+in the factors Q, N, d, b of `kernelrank.holdout.factors`. Two ways to the held-out scores, then:
+
+* ``y - r`` and a constant for each query, the mean of the other form over the items of U in that query. It subtracts
+  nothing that grows with ``1/λ``, so it is used while λ is at most the trace of the problem's matrix;
+* the last formula itself, which does not subtract scores from scores, where λ is larger and f tiny beside y.
+
+Where U takes a query whole, the constant of that query lies in the null space of ``Γ_UU`` and e_U is orthogonal to it;
+adding any multiple of ``1 1ᵀ`` there leaves the solution that is wanted. For whole queries nothing was used but that L
+is block diagonal by query, so it holds for every scored graph. Items that take no part have zero rows in Γ, and r is
+zero there.
+
+In the primal ``λ Γ_UU = L_UU - Q_U diag(d) Q_Uᵀ`` is a difference, and digits are lost where U alone carries a
+direction of the features: its pivots get as small as ``λ / (μ + λ)``. They are watched, and such sets take the dual
+form (or are refitted where m is too large for that).
+
+Accuracy: as training itself, about ε times the largest eigenvalue over λ.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from kernelrank.arrays import Float, Index, blocks
+from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
+from kernelrank.holdout.factors import Factors, factorise
+from kernelrank.holdout.item_sets import ItemSets
+from kernelrank.holdout.problem import Problem
+from kernelrank.holdout.refit import refit_without
+from kernelrank.holdout.small_systems import packed_products, solve_packed
+
+__all__ = ["DUAL_LIMIT", "PIVOT", "leave_sets_out"]
+
+SMALL = 40
+"""Sets of up to this many items go through the compiled loop, all λ at once."""
+
+SET_BYTES = 2**26
+"""The size of a block of sets."""
+
+PIVOT = {True: 1e-5, False: 1e-14}
+"""The smallest relative pivot that is trusted, in the primal and in the dual."""
+
+DUAL_LIMIT = 5_000
+"""The largest number of items for which sets that lost digits in the primal take the dual form."""
+
+
+def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool = False) -> Float:
+    """Return the scores of each set by the model trained without it.
+
+    Parameters
+    ----------
+    problem : Problem
+    sets : ItemSets
+    alphas : ndarray, shape (n,)
+    dual : bool, default=False
+        Whether to use the dual form even where the primal is smaller.
+
+    Returns
+    -------
+    ndarray, shape (total, k, n)
+        In the order of ``sets.items``.
+
+    Notes
+    -----
+    One decomposition, then O(u² s + u³) time for a set of u items and each alpha, with s the size of the decomposition.
+    Memory: that of the decomposition, the result, and blocks of 64 MiB.
+    """
+    scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
+    scale = problem.scale(sets)
+    barren = problem.barren(sets)
+    learnable = ~barren.all(axis=1)
+    refitted = np.isnan(scale) & learnable
+    with np.errstate(invalid="ignore"):
+        direct = (scale > 0) & learnable
+    if direct.any():
+        lost = _by_factors(problem, sets, np.flatnonzero(direct), scale, alphas, scores, dual=dual)
+        again = np.flatnonzero(lost)
+        if len(again) and not dual and problem.features.n_items <= DUAL_LIMIT:
+            part = ItemSets.of([sets.items[sets.bounds[k] : sets.bounds[k + 1]] for k in again], problem.graph.n_items)
+            places = np.concatenate([np.arange(sets.bounds[k], sets.bounds[k + 1]) for k in again])
+            scores[places] = leave_sets_out(problem, part, alphas, dual=True)
+        else:
+            refitted |= lost
+    for number in np.flatnonzero(refitted):
+        place = slice(sets.bounds[number], sets.bounds[number + 1])
+        scores[place] = refit_without(problem, sets.items[place], alphas)
+    scores[np.repeat(barren, sets.sizes, axis=0)] = 0.0
+    return scores
+
+
+def _by_factors(
+    problem: Problem, sets: ItemSets, chosen: Index, scale: Float, alphas: Float, scores: Float, *, dual: bool
+) -> NDArray[np.bool_]:
+    """Fill in the scores of the chosen sets; return which sets lost digits."""
+    lost = np.zeros(len(sets), dtype=bool)
+    kappas, kappa_of = np.unique(scale[chosen], return_inverse=True)
+    lams = alphas / kappas[:, None]
+    for factors, numbers in factorise(problem.features, problem.base, lams.ravel(), scores=True, dual=dual):
+        for number in range(len(kappas)):
+            served = numbers[numbers // len(alphas) == number] % len(alphas)
+            group = chosen[kappa_of == number]
+            if len(served) == 0:
+                continue
+            for size in np.unique(sets.sizes[group]):
+                same = group[sets.sizes[group] == size]
+                worst = _hold_out(
+                    problem, factors, sets.places(same, int(size)), sets, lams[number, served], served, scores
+                )
+                lost[same] |= worst < PIVOT[factors.primal]
+    return lost
+
+
+def _hold_out(
+    problem: Problem, factors: Factors, places: Index, sets: ItemSets, lams: Float, served: Index, scores: Float
+) -> Float:
+    """Fill in the scores of sets of one size for some λ; return the smallest pivot of each set."""
+    d = factors.inverse(lams)
+    e = factors.coefficients(d)  # (m, k, n)
+    e[problem.idle] = 0.0
+    worst = np.empty(len(places))
+    size, width = places.shape[1], factors.left.shape[1]
+    row_bytes = 8 * size * max(width * (size + 1) // 2 if size <= SMALL else width, len(lams) * e.shape[1])
+    for rows in blocks(len(places), row_bytes, SET_BYTES):
+        items = sets.items[places[rows]]
+        system = _System(problem, factors, items, d)
+        r, pivots = system.solve(e)
+        worst[rows] = pivots
+        scores[places[rows][..., None, None], np.arange(e.shape[1])[:, None], served] = system.scores(r, lams)
+    return worst
+
+
+class _System:
+    """``Γ_UU r = e_U`` for several sets U of one size and several λ.
+
+    Parameters
+    ----------
+    problem : Problem
+    factors : Factors
+    items : ndarray of int64, shape (sets, u)
+    d : ndarray, shape (s, n)
+    """
+
+    def __init__(self, problem: Problem, factors: Factors, items: Index, d: Float) -> None:
+        self.problem, self.factors, self.items, self.d = problem, factors, items, d
+        self.Q = factors.left[items]  # (sets, u, s)
+        self.idle = problem.idle[items]
+        graph = problem.base
+        size = items.shape[1]
+        self.same: NDArray[np.bool_] | None = None
+        null = self.idle[..., None] * np.eye(size)
+        if not isinstance(graph, ItemScores):
+            assert isinstance(graph, (ScoredQueries, RelativeScores))
+            codes = graph.queries.codes[items]
+            self.same = codes[..., :, None] == codes[..., None, :]
+            whole = self.same.sum(axis=-1) == graph.queries.sizes[codes]
+            null += (self.same & whole[..., None]) / size
+        self.null = null
+        self.base = graph.submatrix(items) if factors.primal else np.zeros((len(items), size, size))
+
+    def solve(self, e: Float) -> tuple[Float, Float]:
+        """Return r, shape (sets, u, k, n), and the smallest relative pivot of each set."""
+        if self.items.shape[1] <= SMALL:
+            r = np.ascontiguousarray(e[self.items].transpose(0, 3, 1, 2))
+            M = packed_products(self.Q) @ self.d
+            worst = solve_packed(M, self.base, self.factors.sign, self.null, r)
+            return r.transpose(0, 2, 3, 1), worst.min(axis=1)
+        r = e[self.items]
+        worst = np.full(len(self.items), np.inf)
+        for q in range(len(self.items)):
+            for number in range(self.d.shape[1]):
+                pivot = self._solve_large(q, number, r)
+                worst[q] = min(worst[q], pivot)
+        return r, worst
+
+    def _solve_large(self, q: int, number: int, r: Float) -> float:
+        """Solve one system by LAPACK, in place; return its smallest relative pivot."""
+        M = (self.Q[q] * self.d[:, number]) @ self.Q[q].T
+        M = self.base[q] + self.factors.sign * M
+        diagonal = np.diagonal(M)
+        t = float(diagonal.mean())
+        M = M + (t if t > 0 else 1.0) * self.null[q]
+        floor = np.diagonal(self.base[q] if self.factors.primal else M).copy()
+        floor[floor == 0.0] = np.diagonal(M)[floor == 0.0]
+        R, failed_at = lapack.dpotrf(M, lower=1, clean=0)
+        if failed_at > 0:
+            return 0.0
+        r[q, :, :, number], _ = lapack.dpotrs(R, r[q, :, :, number], lower=1)
+        return float((np.diagonal(R) ** 2 / floor).min())
+
+    def scores(self, r: Float, lams: Float) -> Float:
+        """Return the held-out scores, shape (sets, u, k, n)."""
+        factors, residual_form = self.factors, lams <= self.factors.trace
+        y = self.problem.truth[self.items]
+        if self.same is None and residual_form.all() and not self.idle.any():
+            return y[..., None] - r
+        N, Q_transposed = factors.right[self.items], self.Q.transpose(0, 2, 1)
+        f = np.empty_like(r)
+        for k in range(r.shape[2]):
+            rest = factors.rotated[:, k, None] - Q_transposed @ r[:, :, k]
+            rest *= self.d
+            np.matmul(N, rest, out=f[:, :, k])
+        missed = y[..., None] - r
+        if self.same is not None:
+            weight = self.same & ~self.idle[:, None, :]
+            weight = weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1)
+            missed += np.einsum("qij,qjkn->qikn", weight, f - missed, optimize=True)
+        f[..., residual_form] = np.where(self.idle[..., None, None], f, missed)[..., residual_form]
+        return f

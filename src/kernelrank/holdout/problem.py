@@ -1,0 +1,147 @@
+"""One graph over one feature map, and which hold-outs of it have a shortcut.
+
+=================================  ====================================  ==========================================
+graph                              sets                                  how
+=================================  ====================================  ==========================================
+item scores (RLS), any weights     any                                   shortcut
+one query, ties included           any                                   shortcut at ``λ / κ``, see below
+several queries, ties included     any, where every item counts the      shortcut
+                                   same (``query_weight="items"``)
+any scored graph: ties left out,   unions of whole queries               shortcut: L is block diagonal by query
+unit or relative cost, weights
+whatever else                                                            refit: the weights or the levels of a
+                                                                         query that loses items change
+=================================  ====================================  ==========================================
+
+With ties included, RankRLS is ridge regression with a free intercept for each query and item weights
+``ω_i = c_q W_q w_i``, ``W_q`` being the total weight of query q. Removing items of weight ``w_U`` from the only query
+turns that into ``κ w_i`` with ``κ = c(W - w_U)(W - w_U)``: the problem with weights w at ``λ / κ``. So one graph, that
+with ``c = 1 / W``, serves every set, each set at its own λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
+from kernelrank.comparisons.query_weights import pair_weight
+from kernelrank.features import Features, ReducedSet
+from kernelrank.holdout.item_sets import ItemSets
+from kernelrank.solvers.automatic import DIRECT_LIMIT
+
+__all__ = ["Problem"]
+
+Retrain = Callable[[Index, Index], tuple[Features, Matrix]]
+"""From kept and held-out items to the features of the kept ones and what predicts the others."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be held out from.
+
+    Parameters
+    ----------
+    features : Features
+        All items.
+    graph : ItemScores, ScoredQueries or RelativeScores
+        How they are compared.
+    retrain : callable
+        Gives ``features, rows`` for kept and held-out items, where a refit is needed.
+    """
+
+    features: Features
+    graph: Comparisons
+    retrain: Retrain
+
+    @cached_property
+    def base(self) -> Comparisons:
+        """The graph that the factors are made of."""
+        if not self.one_ranking:
+            return self.graph
+        assert isinstance(self.graph, ScoredQueries)
+        return ScoredQueries(self.graph.scores, self.graph.queries, self.graph.weight, query_weight="items")
+
+    @property
+    def one_ranking(self) -> bool:
+        """Whether there is one query with ties included, which may lose any items."""
+        return self.ties_included and self.graph.n_queries == 1
+
+    @property
+    def ties_included(self) -> bool:
+        """Whether this is ridge regression with an intercept for each query."""
+        return isinstance(self.graph, ScoredQueries) and self.graph.ties == "include"
+
+    @property
+    def has_shortcut(self) -> bool:
+        """Whether any set has one: a basis must be refitted, and so must what is too large to factorise."""
+        columns = self.features.n_columns
+        size = self.features.n_items if columns is None else min(columns, self.features.n_items)
+        return not isinstance(self.features, ReducedSet) and size <= DIRECT_LIMIT
+
+    @property
+    def truth(self) -> Float:
+        """The scores y with ``M N = L y``, shape (m, k)."""
+        assert isinstance(self.graph, (ItemScores, ScoredQueries, RelativeScores))
+        return self.graph.magnitudes if isinstance(self.graph, ScoredQueries) else self.graph.scores
+
+    def scale(self, sets: ItemSets) -> Float:
+        """Return κ for each set, by which λ is divided; NaN where there is no shortcut."""
+        if not self.has_shortcut:
+            return np.full(len(sets), np.nan)
+        if isinstance(self.graph, ItemScores):
+            return np.ones(len(sets))
+        assert isinstance(self.graph, (ScoredQueries, RelativeScores))
+        if self.one_ranking:
+            weight = self.graph.weight
+            left = weight.sum() - np.add.reduceat(weight[sets.items], sets.bounds[:-1])
+            return np.asarray(pair_weight(self.graph.query_weight, left) * left)
+        if self.ties_included and self.graph.query_weight == "items":
+            return np.ones(len(sets))
+        return np.where(sets.whole_queries(self.graph.queries), 1.0, np.nan)
+
+    @cached_property
+    def idle(self) -> NDArray[np.bool_]:
+        """The items that take no part: weight zero, or alone or all tied in their query."""
+        degree = self.base.diagonal()
+        tiny = 1e-14 * float(degree.max(initial=0.0))
+        return np.asarray(degree <= tiny, dtype=np.bool_)
+
+    def barren(self, sets: ItemSets) -> NDArray[np.bool_]:
+        """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.
+
+        O(total) time, but for sets so large that they may take all but one level of a ranking: O(m) each.
+        """
+        scores = self.truth
+        result = np.zeros((len(sets), scores.shape[1]), dtype=bool)
+        if isinstance(self.graph, ItemScores):
+            return result
+        assert isinstance(self.graph, (ScoredQueries, RelativeScores))
+        codes, taking_part = self.graph.queries.codes, self.graph.weight > 0
+        for k in range(scores.shape[1]):
+            spare = _spare_items(scores[taking_part, k], codes[taking_part], self.graph.n_queries)
+            # A set of fewer items than a query has beside its most frequent score leaves two scores there.
+            for number in np.flatnonzero(sets.sizes >= spare.max()):
+                held = sets.items[sets.bounds[number] : sets.bounds[number + 1]]
+                kept = taking_part.copy()
+                kept[held] = False
+                result[number, k] = _spare_items(scores[kept, k], codes[kept], self.graph.n_queries).max() == 0
+        return result
+
+
+def _spare_items(scores: Float, codes: Index, n_queries: int) -> Index:
+    """Return for each query how many items it has beside those with its most frequent score."""
+    order = np.lexsort((scores, codes))
+    y, q = scores[order], codes[order]
+    new = np.ones(len(y), dtype=bool)
+    new[1:] = (y[1:] != y[:-1]) | (q[1:] != q[:-1])
+    starts = np.flatnonzero(new)
+    counts = np.diff(np.append(starts, len(y)))
+    most = np.zeros(n_queries, dtype=np.int64)
+    np.maximum.at(most, q[starts], counts)
+    return np.bincount(codes, minlength=n_queries) - most

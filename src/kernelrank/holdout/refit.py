@@ -1,0 +1,40 @@
+"""Refitting: the definition of holding out, for graphs and sets that have no shortcut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+from kernelrank.holdout.problem import Problem
+from kernelrank.solvers import choose_solver
+
+__all__ = ["refit_without"]
+
+
+def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
+    """Train on the graph induced on the other items, and predict those held out.
+
+    Parameters
+    ----------
+    problem : Problem
+    held : ndarray of int64, shape (u,)
+    alphas : ndarray, shape (number of alphas,)
+
+    Returns
+    -------
+    ndarray, shape (u, outputs, number of alphas)
+
+    Notes
+    -----
+    The time and memory of training; several alphas share one decomposition.
+    """
+    mask = np.ones(problem.graph.n_items, dtype=bool)
+    mask[held] = False
+    features, rows = problem.retrain(np.flatnonzero(mask), held)
+    graph = problem.graph.without(held)
+    solver = choose_solver(features, graph, len(alphas))
+    state = solver.prepare(features, graph)
+    scores = np.empty((len(held), problem.truth.shape[1], len(alphas)))
+    for number, alpha in enumerate(alphas):
+        scores[:, :, number] = features.predict(rows, solver.solve(state, float(alpha)).coefficients)
+    return scores
