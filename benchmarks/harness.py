@@ -1,0 +1,72 @@
+"""How benchmarks measure: in one run, interleaved, best of several, as ratios; memory in a fresh process."""
+
+from __future__ import annotations
+
+import importlib.util
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+__all__ = ["peak_megabytes", "report", "rlscore_available", "time_interleaved"]
+
+
+def time_interleaved(
+    runs: Mapping[str, Callable[[], Any]], repeats: int = 5, threads: int | None = None
+) -> dict[str, float]:
+    """Return the best seconds of each run; every run is called once before to warm up.
+
+    With `threads` BLAS is limited to them; one thread is measured in CPU seconds, which other work on the machine
+    does not lengthen, and any other number in wall-clock seconds.
+    """
+    clock = time.process_time if threads == 1 else time.perf_counter
+    best = dict.fromkeys(runs, float("inf"))
+    with threadpool_limits(threads):
+        for run in runs.values():
+            run()
+        for _ in range(repeats):
+            for name, run in runs.items():
+                start = clock()
+                run()
+                best[name] = min(best[name], clock() - start)
+    return best
+
+
+def report(title: str, seconds: Mapping[str, float], reference: str, limit: float | None = None) -> None:
+    """Print the times and the ratios to the reference."""
+    print(f"\n{title}")
+    for name, value in seconds.items():
+        ratio = "reference" if name == reference else f"{value / seconds[reference]:7.2f} ×"
+        print(f"  {name:<52}{value:9.3f} s   {ratio}")
+    if limit is not None:
+        print(f"  claimed: at most {limit:g} × the reference")
+
+
+def _measure(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Any) -> None:
+    function(*arguments)
+    pipe.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    pipe.close()
+
+
+def peak_megabytes(function: Callable[..., Any], *arguments: Any) -> float:
+    """Run a function of this module's caller in a fresh process and return its peak resident memory.
+
+    A new process begins with the peak of the one that starts it: measure memory before making anything large.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_measure, args=(function, arguments, sender))
+    process.start()
+    sender.close()
+    try:
+        return float(receiver.recv())
+    finally:
+        process.join()
+
+
+def rlscore_available() -> bool:
+    """Whether the user has RLScore installed, from a checkout; it is an optional column."""
+    return importlib.util.find_spec("rlscore") is not None
