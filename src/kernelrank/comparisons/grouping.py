@@ -37,14 +37,18 @@ class Grouping:
         self.total: Float = np.bincount(codes, weights=weight, minlength=count).astype(np.float64)
         indicator = sparse.csr_array((weight, codes, np.arange(len(codes) + 1)), shape=(len(codes), count))
         self._indicator = indicator.T.tocsr() if count > 1 else None
+        self._uniform = bool(np.all(weight == 1.0))
         self._inverse_total = np.divide(1.0, self.total, out=np.zeros(count), where=self.total > 0)
 
     def sums(self, V: Matrix) -> Matrix:
         """Return the weighted sums ``Σ_{i in g} w_i V_i`` (count × k), sparse when V is. Time O(nnz of V)."""
-        if self._indicator is None:
-            total = self.weight @ V
-            return total[None] if not sparse.issparse(V) else sparse.csr_array(total[None])
-        return self._indicator @ V
+        if self._indicator is not None:
+            return self._indicator @ V
+        if sparse.issparse(V):
+            return sparse.csr_array((self.weight @ V)[None])
+        # Not a product: waking BLAS threads for one short column costs more than the sum.
+        total: Float = V.sum(axis=0) if self._uniform else np.einsum("i,ij->j", self.weight, V)
+        return total[None]
 
     def means(self, V: Float) -> Float:
         """Return the weighted means (count × k); a group without weight has mean zero."""

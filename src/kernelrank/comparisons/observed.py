@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.comparisons.query_weights import QueryWeight
@@ -109,11 +109,22 @@ def by_missing_pattern(
 
 
 def _all_tied(graph: ScoredQueries) -> NDArray[np.bool_]:
-    """Tell which outputs have one score only in each query, so that nothing but ties would be compared."""
-    part = graph.weight > 0
-    first = np.zeros((graph.n_queries, graph.scores.shape[1]))
-    first[graph.queries.codes[part]] = graph.scores[part]
-    tied: NDArray[np.bool_] = np.all(graph.scores[part] == first[graph.queries.codes[part]], axis=0)
+    """Tell which outputs have one score only in each query, so that nothing but ties would be compared.
+
+    The items are read in blocks until every output has shown two different scores in a query: mostly the first one.
+    """
+    items, codes = np.flatnonzero(graph.weight > 0), graph.queries.codes
+    n_outputs = graph.scores.shape[1]
+    seen, first = np.zeros(graph.n_queries, dtype=bool), np.empty((graph.n_queries, n_outputs))
+    tied = np.ones(n_outputs, dtype=bool)
+    for rows in blocks(len(items), 8 * n_outputs):
+        scores, query = graph.scores[items[rows]], codes[items[rows]]
+        new = ~seen[query]
+        first[query[new]] = scores[new]
+        seen[query] = True
+        tied &= np.all(scores == first[query], axis=0)
+        if not tied.any():
+            break
     return tied
 
 

@@ -59,7 +59,7 @@ def query_scatter(
     centred, mean = -1, np.zeros(n)
     for start, stop, bounds in _pieces(queries.bounds, step):
         items = slice(start, stop) if order is None else order[start:stop]
-        block = np.array(Phi[items], dtype=np.float64)
+        block = _copy_rows(Phi, items)
         if len(bounds) > 0:
             _subtract_query_means(block, bounds - start, weight[items])
         else:
@@ -99,6 +99,14 @@ class _LevelSums:
 
     def close(self) -> None:
         self.total += self.carried.T @ self.carried
+
+
+def _copy_rows(Phi: Matrix, items: slice | Index) -> Float:
+    """Return some rows as a float64 array of their own."""
+    if isinstance(items, slice):
+        return np.array(Phi[items], dtype=np.float64)
+    rows: Float = np.take(Phi, items, axis=0, mode="clip").astype(np.float64, copy=False)
+    return rows
 
 
 def _sorted_items(queries: Queries, levels: Index | None) -> Index | None:

@@ -1,6 +1,8 @@
 """Conjugate gradients: only products with the features and the Laplacian, for large sparse data and many pairs.
 
-The primal operator is ``w ↦ Φᵀ(L(Φ w)) + alpha w``, preconditioned by its diagonal.
+The primal operator is ``w ↦ Φᵀ(L(Φ w)) + alpha w``, preconditioned by its diagonal when there are no more columns
+than items. With more columns than items it has a large eigenspace with the eigenvalue alpha, which plain conjugate
+gradients find in one step and a diagonal preconditioner would tear apart.
 
 In the dual, ``L K + alpha I`` is not symmetric, but it is self-adjoint in the inner product ``⟨u, v⟩ = uᵀ K v``.
 Keeping ``K r`` and ``K p`` beside the residual r and the direction p, each step still costs one product with K and
@@ -21,6 +23,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.solvers.base import Solution, Solver, Step
+from kernelrank.solvers.normal_equations import primal_is_smaller
 
 __all__ = ["ConjugateGradient", "Operator"]
 
@@ -78,7 +81,7 @@ class ConjugateGradient(Solver[Operator]):
                 lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
                 lambda w: w,
                 columns.transpose_multiply(comparisons.target()),
-                columns.gram_diagonal(comparisons),
+                columns.gram_diagonal(comparisons) if primal_is_smaller(columns) else None,
                 columns.from_primal,
             )
         return Operator(comparisons.apply, features.kernel_multiply, comparisons.target(), None, features.from_dual)
