@@ -7,8 +7,12 @@
     │   ├── NothingToCompareError             no two items differ: one-item queries, all ties, no pairs
     │   └── FileFormatError                   a line that cannot be read; `.path` and `.line` say where
     ├── ModelFileError (also ValueError)      a model file that is damaged, foreign or from the future
-    ├── MissingExtraError (also ImportError)  an optional dependency; the message has the pip line
-    └── NotConverged (a warning)              an iteration stopped at `max_iter`; the message has what is left
+    └── MissingExtraError (also ImportError)  an optional dependency; the message has the pip line
+
+Warnings stand apart, below scikit-learn's and Python's own::
+
+    ConvergenceWarning
+    └── NotConverged                          an iteration stopped at `max_iter`; the message has what is left
 """
 
 from __future__ import annotations

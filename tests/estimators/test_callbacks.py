@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kernelrank import RLS, RankRLS, make_ranking
-from kernelrank.errors import NotConverged
 
 callback = pytest.importorskip("sklearn.callback")
 
@@ -68,8 +67,7 @@ def test_preferences_are_heard():
 def test_callback_may_stop_the_iterations():
     listener = Listener(stop_after=2)
     model = RankRLS(solver="conjugate_gradient").set_callbacks(listener)
-    with pytest.warns(NotConverged, match="stopped after 2 iterations"):
-        model.fit(X, y, qid=qid)
+    model.fit(X, y, qid=qid)  # who asked for the stop needs no warning
     assert model.n_iter_ == listener.iterations == 2
 
 

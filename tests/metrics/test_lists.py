@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
-from tests.oracles import measures as oracle
 
 from kernelrank import metrics
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from tests.oracles import measures as oracle
 
 TIES = ["average", "pessimistic", "optimistic", "order"]
 CUTOFFS = st.sampled_from([None, 1, 2, 3, 10])

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
-from tests.oracles import measures as oracle
 
 from kernelrank import metrics
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.segments import differing_pairs, sort_segments
+from tests.oracles import measures as oracle
 
 levels = st.integers(-3, 3).map(float)
 # Few levels make ties; the weights are whole so that the sums are exact.

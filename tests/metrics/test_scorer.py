@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import metrics
+from kernelrank import RankRLS, make_ranking, metrics
 from kernelrank.errors import InvalidInputError
 
 
@@ -108,3 +108,14 @@ def test_classifiers_are_measured_by_their_confidence(judged, classifier):
     classifier.fit(X, y)
     expected = sklearn.metrics.get_scorer("roc_auc")(classifier, X, y)
     assert metrics.scorer("auc")(classifier, X, y) == pytest.approx(expected, rel=1e-12)
+
+
+def test_queries_are_never_pooled():
+    X, y, qid = make_ranking(n_queries=6, random_state=0)
+    scorer = metrics.scorer("pairwise_accuracy")
+    for model in (RankRLS(), make_pipeline(StandardScaler(), RankRLS())):
+        with sklearn.config_context(enable_metadata_routing=True):
+            model.fit(X, y, qid=qid)
+        assert scorer(model, X, y, qid=qid) > 0.5
+        with pytest.raises(InvalidInputError, match="fitted on 6 queries, so the scorer needs qid"):
+            scorer(model, X, y)

@@ -131,7 +131,7 @@ class RelativeScores(FactorisedComparisons):
         """Accumulate ``Φᵀ L Φ`` query by query; rows of a sparse Φ are made dense one query at a time."""
         total = np.zeros((Phi.shape[1], Phi.shape[1]))
         for items, L in self._dense_blocks():
-            rows = Phi[items].toarray() if sparse.issparse(Phi) else np.asarray(Phi[items], dtype=np.float64)
+            rows = np.asarray(Phi[items].toarray() if sparse.issparse(Phi) else Phi[items], dtype=np.float64)
             centred = rows - rows.mean(axis=0)
             total += centred.T @ (L @ centred)
         return (total + total.T) / 2

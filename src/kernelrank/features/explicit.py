@@ -53,7 +53,8 @@ class ExplicitFeatures(ColumnFeatures):
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Accumulate ``(C X)(C X)ᵀ`` over blocks of columns; a sparse X is multiplied first and centred then."""
         if self.sparse:
-            return comparisons.centre_kernel(np.ascontiguousarray((self.X @ self.X.T).toarray(), dtype=np.float64))
+            X = self.X.astype(np.float64, copy=False)
+            return comparisons.centre_kernel(np.ascontiguousarray((X @ X.T).toarray()))
         total: Float | None = None
         step = max(1, COLUMN_BYTES // (8 * self.n_items))
         for start in range(0, self.n_columns, step):

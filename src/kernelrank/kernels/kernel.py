@@ -143,5 +143,6 @@ def check_precomputed(K: Matrix) -> None:
     if failed_at > 0:
         raise InvalidInputError(
             f"the precomputed kernel is indefinite: its leading {failed_at} × {failed_at} part has a negative "
-            "eigenvalue; a kernel must be positive semidefinite"
+            "eigenvalue; a kernel must be positive semidefinite. If it was rounded on its way here, add a small number "
+            "to its diagonal"
         )

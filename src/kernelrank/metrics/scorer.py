@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.names import get_measure
 
@@ -69,6 +70,7 @@ class QueryScorer:
         -------
         float
         """
+        _refuse_pooling(estimator, qid)
         value = self.measure.average(y, _scores(estimator, X), qid, sample_weight)
         return value if self.measure.higher_is_better else -value
 
@@ -92,6 +94,16 @@ class QueryScorer:
     def __repr__(self) -> str:
         sign = "" if self.measure.higher_is_better else "-"
         return f"<QueryScorer {sign}{self.measure.label}>"
+
+
+def _refuse_pooling(estimator: Any, qid: Any) -> None:
+    """Refuse to score items of different queries as one list, as a search does whose routing is off."""
+    model = getattr(estimator, "_final_estimator", estimator)
+    if qid is None and getattr(model, "n_queries_", 1) > 1:
+        raise InvalidInputError(
+            f"the model was fitted on {model.n_queries_} queries, so the scorer needs qid: turn routing on, "
+            "sklearn.set_config(enable_metadata_routing=True), and pass qid to the search"
+        )
 
 
 def _scores(estimator: Any, X: Any) -> Any:

@@ -92,7 +92,7 @@ class ConjugateGradient(Solver[Operator]):
         """Solve for one alpha, from `start` if it is given; `step` hears of each iteration."""
         max_iter = 10 * len(state.b) if self.max_iter is None else self.max_iter
         x, n_iter, residual = _iterate(state, alpha, start, self.tol, max_iter, step)
-        if residual > self.tol:
+        if residual > self.tol and n_iter == max_iter:
             warnings.warn(
                 f"conjugate gradients stopped after {n_iter} iterations with a relative residual of {residual:.2g}, "
                 f"above tol={self.tol:g}: raise max_iter or alpha",
