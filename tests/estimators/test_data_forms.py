@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.utils.validation import _get_feature_names
 
 from kernelrank import RLS, RankRLS, make_ranking
 
@@ -122,6 +123,8 @@ def test_order_of_the_items_does_not_matter(expected):
 @pytest.mark.parametrize("frame", [FORMS["pandas"], FORMS["polars"]])
 @pytest.mark.parametrize("kind", [RLS, RankRLS])
 def test_names_of_the_features(kind, frame):
+    if _get_feature_names(frame(X)) is None:
+        pytest.skip("this scikit-learn reads no names from this data frame library")
     model = kind().fit(frame(X), y, qid=qid)
     assert model.feature_names_in_.tolist() == NAMES
     with pytest.raises(ValueError, match="feature names should match"):

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.errors import InvalidInputError
+from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet, choose_basis, kernel_scores
+from kernelrank.kernels import Kernel
+from kernelrank.queries import Queries
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((9, 4))
+GAUSSIAN = Kernel("rbf", gamma=0.4)
+K = GAUSSIAN.matrix(X)
+GRAPH = ScoredQueries(rng.standard_normal((9, 1)), Queries.from_labels([0, 1, 0, 1, 0, 2, 2, 0, 1], 9))
+C = GRAPH.centre(np.eye(9))
+V = rng.standard_normal((9, 2))
+
+MAPS = {
+    "columns": (ExplicitFeatures(X), X @ X.T),
+    "sparse columns": (ExplicitFeatures(sparse.csr_array(X)), X @ X.T),
+    "full kernel": (FullKernel(GAUSSIAN, X), K),
+    "precomputed": (FullKernel(Kernel("precomputed"), K), K),
+    "basis of all items": (ReducedSet(GAUSSIAN, X, np.arange(9)), K),
+    "precomputed basis": (ReducedSet(Kernel("precomputed"), K, np.arange(9)), K),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_every_map_has_its_kernel(name):
+    features, expected = MAPS[name]
+    np.testing.assert_allclose(features.kernel_multiply(V), expected @ V, atol=1e-10)
+    np.testing.assert_allclose(features.centred_kernel(GRAPH), C @ expected @ C.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_dual_coefficients_predict_the_kernel_times_themselves(name):
+    features, expected = MAPS[name]
+    items = K if "precomputed" in name else X
+    np.testing.assert_allclose(features.predict(items, features.from_dual(V)), expected @ V, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["columns", "sparse columns", "basis of all items"])
+def test_primal_coefficients_predict_the_features_times_themselves(name):
+    features, _ = MAPS[name]
+    w = np.random.default_rng(1).standard_normal((features.n_columns, 2))
+    np.testing.assert_allclose(features.predict(X, features.from_primal(w)), features.multiply(w), atol=1e-7)
+
+
+def test_a_reduced_set_is_the_nystrom_kernel():
+    basis = np.array([7, 1, 4])
+    features = ReducedSet(GAUSSIAN, X, basis)
+    expected = K[:, basis] @ np.linalg.inv(K[np.ix_(basis, basis)]) @ K[basis]
+    np.testing.assert_allclose(features.kernel_multiply(np.eye(9)), expected, atol=1e-12)
+
+
+def test_a_basis_with_duplicated_items_loses_rank_and_nothing_else():
+    twice = np.vstack([X, X[:3]])
+    features = ReducedSet(GAUSSIAN, twice, np.array([0, 1, 2, 9, 10, 11]))
+    expected = ReducedSet(GAUSSIAN, twice, np.array([0, 1, 2])).kernel_multiply(np.eye(12))
+    np.testing.assert_allclose(features.kernel_multiply(np.eye(12)), expected, atol=1e-8)
+
+
+def test_scores_are_computed_in_blocks(monkeypatch):
+    whole = kernel_scores(GAUSSIAN, X, X, V)
+    monkeypatch.setattr("kernelrank.features.full_kernel.SCORE_BYTES", 1)
+    np.testing.assert_allclose(kernel_scores(GAUSSIAN, X, X, V), whole, rtol=1e-12)
+
+
+def test_wide_data_is_centred_in_blocks_of_columns(monkeypatch):
+    monkeypatch.setattr("kernelrank.features.explicit.COLUMN_BYTES", 8 * 9 * 3)
+    np.testing.assert_allclose(ExplicitFeatures(X).centred_kernel(GRAPH), C @ X @ X.T @ C.T, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("basis", "message"),
+    [
+        (10, "basis=10 asks for more basis items"),
+        ([], "a non-empty list"),
+        ([0.5], "item numbers"),
+        ([0, 9], "basis has the item 9, but the items go from 0 to 8"),
+        ([-1], "basis has the item -1"),
+        ([3, 3], "names an item twice"),
+    ],
+)
+def test_a_bad_basis_is_named(basis, message):
+    with pytest.raises(InvalidInputError, match=message):
+        choose_basis(basis if isinstance(basis, int) else np.array(basis), 9, np.random.RandomState(0))
+
+
+def test_a_drawn_basis_is_repeatable_and_without_repetition():
+    drawn = choose_basis(5, 9, np.random.RandomState(3))
+    assert len(np.unique(drawn)) == 5
+    np.testing.assert_array_equal(drawn, choose_basis(5, 9, np.random.RandomState(3)))

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from kernelrank.errors import InvalidInputError
+from kernelrank.kernels import KERNEL_NAMES, Kernel, check_precomputed
+
+X = np.abs(np.random.default_rng(0).standard_normal((7, 3)))
+Y = np.abs(np.random.default_rng(1).standard_normal((4, 3)))
+
+
+@pytest.mark.parametrize("name", [name for name in KERNEL_NAMES if name not in ("precomputed", "gaussian")])
+def test_every_name_is_what_scikit_learn_computes(name):
+    np.testing.assert_allclose(Kernel(name).matrix(X, Y), pairwise_kernels(X, Y, metric=name), rtol=1e-12)
+
+
+def test_parameters_reach_the_kernels_that_have_them():
+    squared = ((X[:, None] - Y) ** 2).sum(axis=2)
+    np.testing.assert_allclose(Kernel("gaussian", gamma=0.7).matrix(X, Y), np.exp(-0.7 * squared), rtol=1e-10)
+    polynomial = Kernel("poly", gamma=0.5, degree=2, coef0=3.0).matrix(X, Y)
+    np.testing.assert_allclose(polynomial, (0.5 * X @ Y.T + 3.0) ** 2, rtol=1e-12)
+
+
+def test_a_function_and_its_parameters():
+    kernel = Kernel(lambda a, b, scale: scale * float(a @ b), parameters={"scale": 2.0})
+    np.testing.assert_allclose(kernel.matrix(X, Y), 2.0 * X @ Y.T, rtol=1e-12)
+
+
+def test_sums_and_products_of_gaussian_process_kernels():
+    kernel = ConstantKernel(2.0) * RBF(1.5) + WhiteKernel(0.1)
+    np.testing.assert_allclose(Kernel(kernel).matrix(X), kernel(X), rtol=1e-12)
+    np.testing.assert_allclose(Kernel(kernel).matrix(X, Y), kernel(X, Y), rtol=1e-12)
+    with pytest.raises(InvalidInputError, match="dense X only"):
+        Kernel(kernel).matrix(sparse.csr_array(X))
+
+
+def test_what_is_returned_belongs_to_the_caller():
+    K = X @ X.T
+    copy = Kernel("precomputed").matrix(K)
+    copy[:] = 0.0
+    assert K.any()
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(InvalidInputError, match=r"'radial' is unknown; the names are .*rbf"):
+        Kernel("radial")
+
+
+def test_precomputed_kernels_are_checked():
+    K = X @ X.T
+    check_precomputed(K)
+    check_precomputed(K.astype(np.float32))
+    check_precomputed(sparse.csr_array(K))
+    check_precomputed(np.zeros((3, 3)))
+    with pytest.raises(InvalidInputError, match=r"must be square at fit .*7 × 3"):
+        check_precomputed(X)
+    crooked = K.copy()
+    crooked[2, 1] += 1e-3
+    with pytest.raises(InvalidInputError, match=r"not symmetric: it differs from its transpose by 0\.001"):
+        check_precomputed(crooked)
+    with pytest.raises(InvalidInputError, match="indefinite"):
+        check_precomputed(K - 1e-6 * np.eye(7))
