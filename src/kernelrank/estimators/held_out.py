@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index
+from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.holdout import ItemSets, Problem, leave_sets_out
+from kernelrank.holdout import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
 
 __all__ = ["HoldoutData"]
 
@@ -55,6 +56,10 @@ class HoldoutData:
         retrain = partial(self.learner._features_without, X)
         self.n_items: int = X.shape[0]
         self.n_outputs = sum(len(columns) for columns, _ in graphs)
+        self.truth: Float = np.empty((self.n_items, self.n_outputs))
+        for columns, graph in graphs:
+            assert isinstance(graph, (ItemScores, ScoredQueries, RelativeScores))
+            self.truth[:, columns] = np.where(graph.weight[:, None] > 0, graph.scores, np.nan)
         self.problems: list[tuple[Index, Problem]] = [
             (columns, Problem(features, graph, retrain)) for columns, graph in graphs
         ]
@@ -65,3 +70,32 @@ class HoldoutData:
         for columns, problem in self.problems:
             scores[:, columns] = leave_sets_out(problem, sets, alphas)
         return scores
+
+    def pairs(self, pairs: Index | None, alphas: Float, *, differences: bool = True) -> PairHoldout:
+        """Hold out pairs: all whose scores differ, or those given; every axis is kept.
+
+        Parameters
+        ----------
+        pairs : ndarray of int64, shape (pairs, 2), or None
+        alphas : ndarray, shape (n,)
+        differences : bool, default=True
+            Whether to keep the pairs and their differences, or the accuracy only.
+
+        Returns
+        -------
+        PairHoldout
+            With shapes (pairs, outputs, n), (pairs, outputs) and (outputs, n).
+        """
+        chosen = DifferingPairs.of(self.truth) if pairs is None else pairs
+        n_pairs = chosen.n_pairs if isinstance(chosen, DifferingPairs) else len(chosen)
+        difference = np.empty((self.n_outputs, len(alphas), n_pairs if differences else 0))
+        accuracy = np.empty((self.n_outputs, len(alphas)))
+        for columns, problem in self.problems:
+            found, accuracy[columns] = leave_pair_out(problem, chosen, alphas, differences=differences)
+            difference = found if len(self.problems) == 1 else difference
+            difference[columns] = found
+        first = second = np.zeros(0, dtype=np.int64)
+        if differences:
+            first, second = chosen.items() if isinstance(chosen, DifferingPairs) else (chosen[:, 0], chosen[:, 1])
+        truth = self.truth[first] - self.truth[second]
+        return PairHoldout(first, second, difference.transpose(2, 0, 1), truth, accuracy, n_pairs)

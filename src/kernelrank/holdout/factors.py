@@ -58,8 +58,8 @@ class Factors:
     values : ndarray, shape (s,), or None
         The eigenvalues μ; None if B belongs to one λ only.
     left, rotated : ndarray, shape (m, s) and (s, k)
-    multiply : callable
-        Makes the right factor, shape (m, s), at its first use.
+    multiply, smoothen : callable
+        Make the right factor, and ``Cᵀ A B`` for the dual form of one λ, both (m, s), at their first use.
     """
 
     graph: Comparisons
@@ -69,11 +69,17 @@ class Factors:
     left: Float
     rotated: Float
     multiply: Callable[[], Float]
+    smoothen: Callable[[], Float]
 
     @cached_property
     def right(self) -> Float:
         """N, shape (m, s)."""
         return self.multiply()
+
+    @cached_property
+    def smooth(self) -> Float:
+        """``Cᵀ A B``, shape (m, s)."""
+        return self.smoothen()
 
     @property
     def sign(self) -> float:
@@ -86,6 +92,14 @@ class Factors:
             return np.ones((self.left.shape[1], len(lams)))
         shrunk: Float = 1.0 / (self.values[:, None] + lams)
         return shrunk
+
+    def smoother(self, lam: float) -> tuple[Float, Float, Float]:
+        """Return Q', Q'' (m × s) and d (s,) with ``H = L - λ Γ = Q' diag(d) Q''ᵀ``, formed without that difference."""
+        if self.primal:
+            return self.left, self.left, self.inverse(np.array([lam]))[:, 0]
+        if self.values is not None:
+            return self.left, self.left, self.values / (self.values + lam)
+        return self.smooth, self.left, np.ones(self.left.shape[1])
 
     def coefficients(self, d: Float, rows: slice | None = None) -> Float:
         """Return ``e`` (dual) or ``λ e`` (primal), shape (rows, k, number of λ)."""
@@ -145,7 +159,8 @@ def factorise(
             left = _centre_transpose(graph, B)
         known = values if _is_identity(graph) else None
         multiply = partial(_kernel_times, features, K, left, known) if columns is None else partial(_same, right)
-        yield Factors(graph, columns is not None, trace, values, left, rotated, multiply), numbers
+        smoothen = partial(_smooth, graph, A, B)
+        yield Factors(graph, columns is not None, trace, values, left, rotated, multiply, smoothen), numbers
 
 
 def _decompose(A: Float, lams: Float, rounding: float) -> Iterator[tuple[Float | None, Float, Index]]:
@@ -192,6 +207,10 @@ def _centre_transpose(graph: Comparisons, B: Float) -> Float:
 
 def _same(right: Float) -> Float:
     return right
+
+
+def _smooth(graph: Comparisons, A: Float, B: Float) -> Float:
+    return _centre_transpose(graph, A @ B)
 
 
 def _kernel_times(features: Features, K: Float | None, left: Float, values: Float | None) -> Float:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
@@ -70,7 +71,7 @@ class ItemSets:
         """Return where the items of some sets of one size lie, shape (sets, size)."""
         return self.bounds[numbers][:, None] + np.arange(size, dtype=np.int64)
 
-    def whole_queries(self, queries: Queries) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def whole_queries(self, queries: Queries) -> NDArray[np.bool_]:
         """Tell for each set whether it is a union of whole queries. O(total log total) time."""
         owner = np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
         codes = queries.codes[self.items]
@@ -78,6 +79,13 @@ class ItemSets:
         whole = counts == queries.sizes[keys % len(queries)]
         broken = np.bincount(keys // len(queries), weights=~whole, minlength=len(self))
         return np.asarray(broken == 0, dtype=np.bool_)
+
+    def touched(self, codes: Index, counted: NDArray[np.bool_]) -> Index:
+        """Return how many of the counted queries have an item in each set. O(total log total) time."""
+        owner = np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
+        keys = np.unique(owner * len(counted) + codes[self.items])
+        keys = keys[counted[keys % len(counted)]]
+        return np.bincount(keys // len(counted), minlength=len(self))
 
 
 def _read_set(held: object, number: int, n_items: int) -> Index:

@@ -90,6 +90,12 @@ class Problem:
         assert isinstance(self.graph, (ItemScores, ScoredQueries, RelativeScores))
         return self.graph.magnitudes if isinstance(self.graph, ScoredQueries) else self.graph.scores
 
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """The items that have a weight; an item without a score has none."""
+        assert isinstance(self.graph, (ItemScores, ScoredQueries, RelativeScores))
+        return np.asarray(self.graph.weight > 0, dtype=np.bool_)
+
     def scale(self, sets: ItemSets) -> Float:
         """Return κ for each set, by which λ is divided; NaN where there is no shortcut."""
         if not self.has_shortcut:
@@ -115,7 +121,7 @@ class Problem:
     def barren(self, sets: ItemSets) -> NDArray[np.bool_]:
         """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.
 
-        O(total) time, but for sets so large that they may take all but one level of a ranking: O(m) each.
+        O(total log total) time, but for sets that touch every query and may take all but one level: O(m log m) each.
         """
         scores = self.truth
         result = np.zeros((len(sets), scores.shape[1]), dtype=bool)
@@ -125,8 +131,10 @@ class Problem:
         codes, taking_part = self.graph.queries.codes, self.graph.weight > 0
         for k in range(scores.shape[1]):
             spare = _spare_items(scores[taking_part, k], codes[taking_part], self.graph.n_queries)
-            # A set of fewer items than a query has beside its most frequent score leaves two scores there.
-            for number in np.flatnonzero(sets.sizes >= spare.max()):
+            # A set leaves two scores in every query that it does not touch, and in one that has more items beside those
+            # with its most frequent score than the set has.
+            doubtful = (sets.sizes >= spare.max()) & (sets.touched(codes, spare > 0) == np.count_nonzero(spare))
+            for number in np.flatnonzero(doubtful):
                 held = sets.items[sets.bounds[number] : sets.bounds[number + 1]]
                 kept = taking_part.copy()
                 kept[held] = False

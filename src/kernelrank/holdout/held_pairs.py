@@ -1,0 +1,155 @@
+"""Pairs held out at one λ, from the factors: two forms of one 2 × 2 system.
+
+* **Residuals**: ``Γ_UU r = e_U`` and ``f_i - f_j = (y_i - y_j) - (r_i - r_j)``, for the dual form while λ is at most
+  the trace of the problem's matrix. Γ is a sum of positive terms.
+* **Smoother**: with ``H = L - λ Γ``, that is ``Q diag(d) Qᵀ`` in the primal and ``Q diag(μ / (μ + λ)) Qᵀ`` in the dual,
+  ``P = L_UU - H_UU`` and ``h = H y``,
+
+      ``f_U + b' = y_U - P⁻¹(L_U y - h_U) = P⁻¹(h_U - H_UU y_U - L_{U,rest} y_rest)``.
+
+  With an intercept, ``L_{U,rest} y_rest = -w_U s`` and ``L_UU 1 = ρ w_U``, so that the last term only moves y by
+  ``s / ρ``, the weighted mean ȳ' of the scores that remain, and adds a constant:
+  ``f_i - f_j = [1, -1] P⁻¹(h_U - H_UU (y_U - ȳ'))``; without one, ȳ' = 0. Nothing here is larger than f itself, which
+  is what a large λ needs, where f is tiny beside y. In the primal it is the form at hand for every λ.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index, blocks
+from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.holdout.factors import Factors
+from kernelrank.holdout.pair_loop import pairs_by_residuals, pairs_by_smoother
+from kernelrank.holdout.pairs import DifferingPairs
+
+__all__ = ["HeldPairs", "held_pairs"]
+
+BLOCK_BYTES = 2**24
+"""The size of a block of Γ or H."""
+
+
+class HeldPairs(Protocol):
+    """Differences of pairs at one λ; both methods return the smallest relative determinant."""
+
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> float:
+        """Add the agreement (k,) of all pairs, and store their differences (k, pairs) unless there is no room."""
+
+    def listed(self, pairs: Index, agreement: Float, difference: Float) -> float:
+        """Do the same for some pairs."""
+
+
+def held_pairs(factors: Factors, order: Index, truth: Float, lam: float) -> HeldPairs:
+    """Choose the form that keeps the digits, with the items in a given order."""
+    form = _Smoother if factors.primal or lam > factors.trace else _Residuals
+    return form(factors, order, truth, lam)
+
+
+def _row_blocks(m: int) -> list[slice]:
+    """Cut the rows: at least eight blocks, so that the columns that are not needed are not formed."""
+    return list(blocks(m, max(8 * m, BLOCK_BYTES // max(1, -(-m // 8))), BLOCK_BYTES))
+
+
+class _Residuals:
+    """The form with Γ."""
+
+    def __init__(self, factors: Factors, order: Index, truth: Float, lam: float) -> None:
+        d = factors.inverse(np.array([lam]))
+        self.left = factors.left[order]
+        self.d = d[:, 0]
+        self.e = np.ascontiguousarray(factors.coefficients(d)[order, :, 0])
+        self.y = np.ascontiguousarray(truth[order])
+        self.gamma: Float = (self.left**2) @ self.d
+
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> float:
+        smallest, offset = 1.0, pairs.offset
+        for rows in _row_blocks(len(self.left)):
+            columns = int(pairs.end[rows.start])
+            if columns == len(self.left):
+                break
+            G = (self.left[rows] * self.d) @ self.left[columns:].T
+            found = pairs_by_residuals(
+                G, rows.start, columns, pairs.end, self.gamma, self.e, self.y, agreement, offset, difference
+            )
+            smallest = min(smallest, found)
+        return smallest
+
+    def listed(self, pairs: Index, agreement: Float, difference: Float) -> float:
+        smallest = 1.0
+        for rows in blocks(len(pairs), 16 * self.left.shape[1], BLOCK_BYTES):
+            i, j = pairs[rows, 0], pairs[rows, 1]
+            g = ((self.left[i] * self.left[j]) @ self.d)[:, None]
+            gamma_i, gamma_j = self.gamma[i][:, None], self.gamma[j][:, None]
+            determinant = gamma_i * gamma_j - g * g
+            smallest = min(smallest, float((determinant / (gamma_i * gamma_j)).min()))
+            missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
+            _store(self.y[i] - self.y[j], self.y[i] - self.y[j] - missed, rows, agreement, difference)
+        return smallest
+
+
+class _Smoother:
+    """The form with H."""
+
+    def __init__(self, factors: Factors, order: Index, truth: Float, lam: float) -> None:
+        graph = factors.graph
+        assert isinstance(graph, (ItemScores, ScoredQueries))
+        first, second, d = factors.smoother(lam)
+        self.first = first[order]
+        self.second = self.first if second is first else second[order]
+        self.d = d
+        self.h = np.ascontiguousarray(((first * d) @ factors.rotated)[order])
+        self.weight = graph.weight[order]
+        self.share = 0.0 if isinstance(graph, ItemScores) else 1.0 / float(self.weight.sum())
+        y = truth[order]
+        self.y = np.ascontiguousarray(y - self.share * (self.weight @ y))
+        self.eta: Float = np.einsum("is,is,s->i", self.first, self.second, d, optimize=True)
+
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> float:
+        smallest, offset = 1.0, pairs.offset
+        for rows in _row_blocks(len(self.first)):
+            columns = int(pairs.end[rows.start])
+            if columns == len(self.first):
+                break
+            H = (self.first[rows] * self.d) @ self.second[columns:].T
+            found = pairs_by_smoother(
+                H,
+                rows.start,
+                columns,
+                pairs.end,
+                self.eta,
+                self.h,
+                self.y,
+                self.weight,
+                self.share,
+                agreement,
+                offset,
+                difference,
+            )
+            smallest = min(smallest, found)
+        return smallest
+
+    def listed(self, pairs: Index, agreement: Float, difference: Float) -> float:
+        smallest = 1.0
+        for rows in blocks(len(pairs), 16 * self.first.shape[1], BLOCK_BYTES):
+            i, j = pairs[rows, 0], pairs[rows, 1]
+            x = ((self.first[i] * self.second[j]) @ self.d)[:, None]
+            w_i, w_j = self.weight[i][:, None], self.weight[j][:, None]
+            eta_i, eta_j = self.eta[i][:, None], self.eta[j][:, None]
+            P_ii, P_jj = w_i * (1.0 - self.share * w_i) - eta_i, w_j * (1.0 - self.share * w_j) - eta_j
+            P_ij = -self.share * w_i * w_j - x
+            determinant = P_ii * P_jj - P_ij * P_ij
+            smallest = min(smallest, float((determinant / (w_i * w_j)).min()))
+            y_i, y_j = self.y[i], self.y[j]
+            centre = -self.share / (1.0 - self.share * (w_i + w_j)) * (w_i * y_i + w_j * y_j)
+            z_i = self.h[i] - eta_i * (y_i - centre) - x * (y_j - centre)
+            z_j = self.h[j] - x * (y_i - centre) - eta_j * (y_j - centre)
+            found = ((P_jj + P_ij) * z_i - (P_ij + P_ii) * z_j) / determinant
+            _store(y_i - y_j, found, rows, agreement, difference)
+        return smallest
+
+
+def _store(truth: Float, found: Float, rows: slice, agreement: Float, difference: Float) -> None:
+    difference[:, rows] = found.T
+    agreement += (np.sign(found) * np.sign(truth)).sum(axis=0)

@@ -1,0 +1,137 @@
+"""Leave-pair-out: every pair held out from one ranking, or from RLS, in constant time each.
+
+This is the identity of `kernelrank.holdout.leave_sets_out` for ``U = {i, j}``. The difference of the two held-out
+scores needs no intercept, and the 2 × 2 system ``Γ_UU r = e_U`` is solved by hand:
+
+    ``f_i - f_j = (y_i - y_j) - (r_i - r_j)
+    = (y_i - y_j) - [(Γ_jj + Γ_ij) e_i - (Γ_ij + Γ_ii) e_j] / (Γ_ii Γ_jj - Γ_ij²)``.
+
+With m items in one query, all pairs counting the same, the model trained without two of them is ridge regression with
+an intercept at ``λ' = λ / (m - 2)``: one Γ serves all pairs. Its entries cost a product of two rows each; Γ is formed
+in blocks of rows, of which only the columns with lower scores are needed: with two classes, the positive × negative
+block and the diagonal. For a linear kernel the rows are as short as there are features, if these are fewer than items.
+
+There ``λ' Γ`` is a difference, which loses digits for a pair that alone carries a direction of the features. Up to
+5,000 items then take the dual form; beyond that, the error of such a pair is about ε over its determinant.
+
+No shortcut: ties left out, unit and relative cost (the levels of the other items change). Where weights differ and
+every pair or every query counts the same, each pair has its own λ', as it may have with items that have no score; then
+it is solved by itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.holdout.factors import factorise
+from kernelrank.holdout.held_pairs import held_pairs
+from kernelrank.holdout.item_sets import ItemSets
+from kernelrank.holdout.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
+from kernelrank.holdout.pairs import DifferingPairs
+from kernelrank.holdout.problem import Problem
+
+__all__ = ["leave_pair_out"]
+
+
+def leave_pair_out(
+    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, *, differences: bool = True
+) -> tuple[Float, Float]:
+    """Hold out pairs, each scored by the model trained without both items.
+
+    Parameters
+    ----------
+    problem : Problem
+        RLS, or one query.
+    pairs : DifferingPairs, or ndarray of int64, shape (pairs, 2)
+    alphas : ndarray, shape (n,)
+    differences : bool, default=True
+        Whether the differences are wanted, or their agreement with the true scores only.
+
+    Returns
+    -------
+    difference : ndarray, shape (k, n, pairs), or (k, n, 0) if they are not wanted
+    accuracy : ndarray, shape (k, n)
+        The share of the pairs with different scores in the right order; NaN for an output without such pairs.
+
+    Notes
+    -----
+    All pairs: O(m³) once for a kernel, then O(m² s) for each alpha, s being m or, for a linear kernel, the number of
+    features if that is smaller, and O(m² k) for k outputs. Memory: the factors, one block of 16 MiB, and the
+    differences if wanted. A list of pairs takes O(s + k) time for each.
+    """
+    kappa = _common_scale(problem)
+    if kappa is None:
+        difference, agreement, counted = _one_by_one(problem, pairs, alphas)
+    else:
+        difference, agreement = _all_at_once(problem, pairs, alphas / kappa, differences=differences)
+        counted = _count_differing(problem.truth, pairs)
+    accuracy = np.full(agreement.shape, np.nan)
+    np.divide(agreement, 2.0 * counted[:, None], out=accuracy, where=counted[:, None] > 0)
+    return (difference if differences else difference[..., :0]), accuracy + 0.5
+
+
+def _all_at_once(
+    problem: Problem, pairs: DifferingPairs | Index, lams: Float, *, differences: bool
+) -> tuple[Float, Float]:
+    """Return differences (k, n, pairs) and agreements (k, n) where one Γ serves all pairs."""
+    everything = isinstance(pairs, DifferingPairs)
+    order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
+    n_pairs = pairs.n_pairs if isinstance(pairs, DifferingPairs) else len(pairs)
+    shape = (len(lams), problem.truth.shape[1])
+    difference = np.empty((*shape, n_pairs if differences or not everything else 0))
+    for dual in (False, True):
+        agreement = np.zeros(shape)
+        smallest, primal = np.inf, False
+        for factors, numbers in factorise(problem.features, problem.base, lams, scores=False, dual=dual):
+            primal = factors.primal
+            for number in numbers:
+                held = held_pairs(factors, order, problem.truth, float(lams[number]))
+                if isinstance(pairs, DifferingPairs):
+                    found = held.all_pairs(pairs, agreement[number], difference[number])
+                else:
+                    found = held.listed(pairs, agreement[number], difference[number])
+                smallest = min(smallest, found)
+        if smallest >= PIVOT[primal] or not primal or problem.graph.n_items > DUAL_LIMIT:
+            break
+    return difference.transpose(1, 0, 2), agreement.T
+
+
+def _count_differing(truth: Float, pairs: DifferingPairs | Index) -> Float:
+    """Return for each output the number of pairs with different scores."""
+    if not isinstance(pairs, DifferingPairs):
+        return np.asarray((truth[pairs[:, 0]] != truth[pairs[:, 1]]).sum(axis=0), dtype=np.float64)
+    m = len(truth)
+    levels = [np.unique(column, return_counts=True)[1].astype(np.float64) for column in truth.T]
+    return np.array([(m * m - (counts**2).sum()) / 2 for counts in levels])
+
+
+def _common_scale(problem: Problem) -> float | None:
+    """Return κ where all pairs share it and a shortcut exists, or None."""
+    m = problem.graph.n_items
+    if not problem.has_shortcut or problem.idle.any() or m < 3:
+        return None
+    if isinstance(problem.graph, ItemScores):
+        return 1.0
+    if not problem.one_ranking:
+        return None
+    assert isinstance(problem.graph, ScoredQueries)
+    weight = problem.graph.weight
+    if problem.graph.query_weight != "items" and not np.all(weight == weight[0]):
+        return None
+    most = max(np.unique(column, return_counts=True)[1].max() for column in problem.truth.T)
+    if m - most <= 2:
+        return None  # two items may take the last difference with them
+    return float(problem.scale(ItemSets.of([[0, 1]], m))[0])
+
+
+def _one_by_one(problem: Problem, pairs: DifferingPairs | Index, alphas: Float) -> tuple[Float, Float, Float]:
+    """Hold out each pair as a set of two: O(s) time where Γ depends on the pair, a training where it is refitted."""
+    first, second = pairs.items() if isinstance(pairs, DifferingPairs) else (pairs[:, 0], pairs[:, 1])
+    sets = ItemSets(np.stack([first, second], axis=1).ravel(), 2 * np.arange(len(first) + 1))
+    scores = leave_sets_out(problem, sets, alphas)
+    difference = (scores[0::2] - scores[1::2]).transpose(1, 2, 0)
+    right = np.sign(problem.truth[first] - problem.truth[second]).T
+    right[:, ~problem.scored[first] | ~problem.scored[second]] = 0.0
+    return difference, (np.sign(difference) * right[:, None]).sum(axis=-1), np.abs(right).sum(axis=-1)
