@@ -42,6 +42,25 @@ def blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Itera
         yield slice(start, min(start + step, n_rows))
 
 
+def block_rows(n_columns: int, block_bytes: int = BLOCK_BYTES) -> int:
+    """Return how many rows of a wide matrix make a block: BLAS wants some hundreds, however wide they are.
+
+    Examples
+    --------
+    >>> block_rows(50), block_rows(10_000)
+    (2621, 512)
+    """
+    least = 512 if block_bytes >= BLOCK_BYTES else 1
+    return max(least, block_bytes // (8 * max(1, n_columns)))
+
+
+def row_slices(X: Matrix) -> Iterator[slice]:
+    """Cut the rows of a dense matrix into blocks."""
+    step = block_rows(X.shape[1])
+    for start in range(0, X.shape[0], step):
+        yield slice(start, min(start + step, X.shape[0]))
+
+
 def as_columns(values: Float) -> Float:
     """View a vector as a matrix with one column; leave a matrix as it is."""
     return values[:, None] if values.ndim == 1 else values
@@ -57,19 +76,19 @@ def weighted_squares(weight: Float, Phi: Matrix) -> Float:
 
 def product(X: Matrix, W: Float) -> Float:
     """Return ``X W`` in float64; a float32 X is cast block by block, never whole."""
-    if sparse.issparse(X) or X.dtype == np.float64:
+    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
         return np.asarray(X @ W, dtype=np.float64)
     result = np.empty((X.shape[0], *W.shape[1:]))
-    for rows in blocks(X.shape[0], 8 * X.shape[1]):
-        result[rows] = X[rows].astype(np.float64) @ W
+    for rows in row_slices(X):
+        result[rows] = np.asarray(X[rows], dtype=np.float64) @ W
     return result
 
 
 def transpose_product(X: Matrix, V: Float) -> Float:
     """Return ``Xᵀ V`` in float64; a float32 X is cast block by block, never whole."""
-    if sparse.issparse(X) or X.dtype == np.float64:
+    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
         return np.asarray(X.T @ V, dtype=np.float64)
     result = np.zeros((X.shape[1], *V.shape[1:]))
-    for rows in blocks(X.shape[0], 8 * X.shape[1]):
-        result += X[rows].astype(np.float64).T @ V[rows]
+    for rows in row_slices(X):
+        result += np.asarray(X[rows], dtype=np.float64).T @ V[rows]
     return result

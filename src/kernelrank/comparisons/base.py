@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Matrix, blocks
+from kernelrank.arrays import Float, Index, Matrix, blocks, transpose_product
 
 __all__ = ["Comparisons"]
 
@@ -64,6 +64,10 @@ class Comparisons(ABC):
     @abstractmethod
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ`` (n × n) in blocks; Φ (m × n), dense or sparse, is never copied whole."""
+
+    def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
+        """Return ``Φᵀ L Φ`` and ``Φᵀ M N``, in one pass over Φ where that is possible."""
+        return self.gram(Phi), transpose_product(Phi, self.target())
 
     @abstractmethod
     def gram_diagonal(self, Phi: Matrix) -> Float:

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, weighted_squares
+from kernelrank.arrays import Float, Index, Matrix, as_columns, row_slices, weighted_squares
 from kernelrank.comparisons.base import Comparisons
 
 __all__ = ["ItemScores"]
@@ -72,12 +72,20 @@ class ItemScores(Comparisons):
         """Accumulate ``Φᵀ W Φ`` in blocks."""
         if sparse.issparse(Phi):
             return np.asarray((Phi.T @ (sparse.diags_array(self.weight) @ Phi)).todense(), dtype=np.float64)
-        total = np.zeros((Phi.shape[1], Phi.shape[1]))
+        return self._accumulate(Phi, np.zeros((self.n_items, 0)))[0]
+
+    def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
+        """Return ``Φᵀ W Φ`` and ``Φᵀ W y`` from one pass over Φ."""
+        return super().normal_equations(Phi) if sparse.issparse(Phi) else self._accumulate(Phi, self.root_target())
+
+    def _accumulate(self, Phi: Matrix, root_target: Float) -> tuple[Float, Float]:
+        total, right = np.zeros((Phi.shape[1], Phi.shape[1])), np.zeros((Phi.shape[1], root_target.shape[1]))
         root = np.sqrt(self.weight)[:, None]
-        for rows in blocks(self.n_items, 8 * Phi.shape[1]):
+        for rows in row_slices(Phi):
             block = Phi[rows] * root[rows]
             total += block.T @ block
-        return total
+            right += block.T @ root_target[rows]
+        return total, right
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return ``Σ_i w_i φ_ij²``."""

@@ -95,6 +95,7 @@ class Preferences(FactorisedComparisons):
             half = Phi.T @ (self._adjacency @ Phi)
             total = Phi.T @ (sparse.diags_array(self._degree) @ Phi) - half - half.T
             return np.asarray(total.todense(), dtype=np.float64)
+        Phi = Phi if isinstance(Phi, np.ndarray) else Phi[:]  # neighbours may stand in any two rows
         n = Phi.shape[1]
         mean = Phi.mean(axis=0, dtype=np.float64)
         total = np.zeros((n, n))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Matrix, transpose_product
+from kernelrank.arrays import Float, Index, Matrix, block_rows
 from kernelrank.queries import Queries
 
 __all__ = ["query_scatter"]
@@ -19,18 +19,20 @@ def query_scatter(
     degree: Float,
     c: Float,
     levels: Index | None,
+    target: Float,
     block_bytes: int,
-) -> Float:
-    """Accumulate ``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)`` without cancellation.
+) -> tuple[Float, Float]:
+    """Accumulate ``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)`` and ``Φᵀ M N`` in one pass and without cancellation.
 
     The Laplacian does not see a constant added to a query, so every row is first moved by its query's mean; then
-    ``PᵀΦ = 0``, and only sums of squares are left. Queries are taken whole, as many as fit into a block; a query
-    larger than a block gives its mean in a first pass and is cut in a second.
+    ``PᵀΦ = 0``, and only sums of squares are left. Queries are taken whole, as many as fit into a block. A query
+    larger than a block is moved by the mean of its first part, and what then is left of ``PᵀΦ`` is small.
 
     Parameters
     ----------
-    Phi : ndarray, shape (m, n)
-        Features; read-only, memory-mapped and float32 arrays are fine.
+    Phi : array, shape (m, n)
+        Features: anything whose rows can be taken. Read-only, memory-mapped and float32 arrays are fine, and so are
+        rows that are computed when they are asked for: each is asked for once.
     queries : Queries
         Which rows belong together.
     weight, degree : ndarray, shape (m,)
@@ -39,43 +41,62 @@ def query_scatter(
         The weight of one pair in each query.
     levels : ndarray of int64, shape (m,), or None
         The (query, score) level of each row when ties are left out.
+    target : ndarray, shape (m, outputs)
+        ``M N``, which sums to zero in each query.
     block_bytes : int
         The size of a block.
 
     Returns
     -------
-    ndarray, shape (n, n)
+    gram : ndarray, shape (n, n)
+    right : ndarray, shape (n, outputs)
 
     Notes
     -----
     O(m n²) time; one block and n² numbers of memory.
     """
     n = Phi.shape[1]
-    total = np.zeros((n, n))
-    step = max(1, block_bytes // (8 * max(1, n)))
+    total, right = np.zeros((n, n)), np.zeros((n, target.shape[1]))
     order = _sorted_items(queries, levels)
     root = np.sqrt(degree)
-    level_sums = _LevelSums(total, n)
-    centred, mean = -1, np.zeros(n)
-    for start, stop, bounds in _pieces(queries.bounds, step):
+    level_sums, large = _LevelSums(total, n), _LargeQuery(total, n)
+    for start, stop, bounds in _pieces(queries.bounds, block_rows(n, block_bytes)):
         items = slice(start, stop) if order is None else order[start:stop]
         block = _copy_rows(Phi, items)
+        query = queries.codes[items]
         if len(bounds) > 0:
             _subtract_query_means(block, bounds - start, weight[items])
         else:
-            large = int(queries.codes[items][0])
-            if large != centred:
-                centred, mean = (
-                    large,
-                    _query_mean(Phi, order, queries.bounds[large : large + 2], step, weight),
-                )
-            block -= mean
+            large.move(block, weight[items], int(query[0]), float(c[query[0]]))
+        right += block.T @ target[items]
         if levels is not None:
-            level_sums.add(block * weight[items][:, None], levels[items], c[queries.codes[items]])
+            level_sums.add(block * weight[items][:, None], levels[items], c[query])
         block *= root[items][:, None]
         total += block.T @ block
     level_sums.close()
-    return total
+    large.close()
+    return total, right
+
+
+class _LargeQuery:
+    """Moves the parts of a query that is larger than a block, and takes ``(PᵀΦ)ᵀ(PᵀΦ)`` of what is left away."""
+
+    def __init__(self, total: Float, n: int) -> None:
+        self.total = total
+        self.query, self.c = -1, 0.0
+        self.shift, self.sum = np.zeros(n), np.zeros(n)
+
+    def move(self, block: Float, weight: Float, query: int, c: float) -> None:
+        if query != self.query:
+            self.close()
+            self.query, self.c = query, c
+            self.shift = weight @ block / max(float(weight.sum()), np.finfo(np.float64).tiny)
+            self.sum = np.zeros_like(self.shift)
+        block -= self.shift
+        self.sum += weight @ block
+
+    def close(self) -> None:
+        self.total -= self.c * np.outer(self.sum, self.sum)
 
 
 class _LevelSums:
@@ -103,6 +124,8 @@ class _LevelSums:
 
 def _copy_rows(Phi: Matrix, items: slice | Index) -> Float:
     """Return some rows as a float64 array of their own."""
+    if not isinstance(Phi, np.ndarray):
+        return np.asarray(Phi[items], dtype=np.float64)
     if isinstance(items, slice):
         return np.array(Phi[items], dtype=np.float64)
     rows: Float = np.take(Phi, items, axis=0, mode="clip").astype(np.float64, copy=False)
@@ -141,14 +164,3 @@ def _subtract_query_means(block: Float, bounds: Index, weight: Float) -> None:
     totals = sizes.astype(np.float64) if uniform else np.add.reduceat(weight, starts)
     sums /= np.where(totals > 0, totals, 1.0)[:, None]
     block -= np.repeat(sums, sizes, axis=0)
-
-
-def _query_mean(Phi: Matrix, order: Index | None, bounds: Index, step: int, weight: Float) -> Float:
-    """Return the weighted mean of one query that is larger than a block."""
-    total, total_weight = np.zeros(Phi.shape[1]), 0.0
-    for begin in range(int(bounds[0]), int(bounds[1]), step):
-        items = slice(begin, min(begin + step, int(bounds[1])))
-        rows = items if order is None else order[items]
-        total += transpose_product(Phi[rows], weight[rows])
-        total_weight += float(weight[rows].sum())
-    return total / total_weight if total_weight > 0 else total

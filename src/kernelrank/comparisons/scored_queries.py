@@ -188,11 +188,16 @@ class ScoredQueries(Comparisons):
 
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ``: O(m n²) time; memory n² and one block, whatever m is."""
-        if sparse.issparse(Phi):
-            return self._sparse_gram(Phi)
+        return self._sparse_gram(Phi) if sparse.issparse(Phi) else self._scatter(Phi, np.zeros((self.n_items, 0)))[0]
+
+    def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
+        """Return ``Φᵀ L Φ`` and ``Φᵀ M N`` from one pass over Φ."""
+        return super().normal_equations(Phi) if sparse.issparse(Phi) else self._scatter(Phi, self.target())
+
+    def _scatter(self, Phi: Matrix, target: Float) -> tuple[Float, Float]:
         levels = None if self._by_level is None else self._by_level.codes
         degree = (self._item_c * self.weight[:, None] * self._rest).ravel()
-        return query_scatter(Phi, self.queries, self.weight, degree, self._c, levels, BLOCK_BYTES)
+        return query_scatter(Phi, self.queries, self.weight, degree, self._c, levels, target, BLOCK_BYTES)
 
     def _sparse_gram(self, Phi: Matrix) -> Float:
         """``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)`` with sparse products only."""

@@ -58,6 +58,10 @@ class ColumnFeatures(Features):
         """Return ``Φᵀ L Φ`` (r × r)."""
 
     @abstractmethod
+    def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
+        """Return ``Φᵀ L Φ`` (r × r) and ``Φᵀ M N`` (r × outputs)."""
+
+    @abstractmethod
     def gram_diagonal(self, comparisons: Comparisons) -> Float:
         """Return the diagonal of ``Φᵀ L Φ``."""
 

@@ -38,6 +38,10 @@ class ExplicitFeatures(ColumnFeatures):
         """Return ``Xᵀ L X``."""
         return comparisons.gram(self.X)
 
+    def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
+        """Return ``Xᵀ L X`` and ``Xᵀ M N``."""
+        return comparisons.normal_equations(self.X)
+
     def gram_diagonal(self, comparisons: Comparisons) -> Float:
         """Return the diagonal of ``Xᵀ L X``."""
         return comparisons.gram_diagonal(self.X)

@@ -38,8 +38,7 @@ class NormalEquations:
     def of(cls, features: Features, comparisons: Comparisons) -> NormalEquations:
         """Form the equations: O(m r²) time in the primal, O(m² r) and a kernel matrix in the dual."""
         if isinstance(features, ColumnFeatures) and primal_is_smaller(features):
-            b = features.transpose_multiply(comparisons.target())
-            return cls(features.gram(comparisons), b, features.from_primal)
+            return cls(*features.normal_equations(comparisons), features.from_primal)
         A = features.centred_kernel(comparisons)
         scale = features.kernel_scale * float(comparisons.diagonal().max())
         return cls(
