@@ -60,6 +60,8 @@ class Factors:
     left, rotated : ndarray, shape (m, s) and (s, k)
     multiply, smoothen : callable
         Make the right factor, and ``Cᵀ A B`` for the dual form of one λ, both (m, s), at their first use.
+    kernel : ndarray, shape (m, m), or None
+        K, if it was formed.
     """
 
     graph: Comparisons
@@ -70,11 +72,21 @@ class Factors:
     rotated: Float
     multiply: Callable[[], Float]
     smoothen: Callable[[], Float]
+    kernel: Float | None
 
     @cached_property
     def right(self) -> Float:
         """N, shape (m, s)."""
         return self.multiply()
+
+    def mean_right(self, items: Index) -> Float:
+        """Return the mean of the rows of N over each set of items (sets, u); a full N is not made for that."""
+        if self.kernel is None or "right" in self.__dict__:
+            return np.asarray(self.right[items].mean(axis=1))
+        means = np.empty((len(items), len(self.kernel)))
+        for sets in blocks(len(items), 8 * items.shape[1] * len(self.kernel)):
+            np.mean(self.kernel[items[sets]], axis=1, out=means[sets])
+        return means @ self.left
 
     @cached_property
     def smooth(self) -> Float:
@@ -160,7 +172,7 @@ def factorise(
         known = values if _is_identity(graph) else None
         multiply = partial(_kernel_times, features, K, left, known) if columns is None else partial(_same, right)
         smoothen = partial(_smooth, graph, A, B)
-        yield Factors(graph, columns is not None, trace, values, left, rotated, multiply, smoothen), numbers
+        yield Factors(graph, columns is not None, trace, values, left, rotated, multiply, smoothen, K), numbers
 
 
 def _decompose(A: Float, lams: Float, rounding: float) -> Iterator[tuple[Float | None, Float, Index]]:

@@ -28,7 +28,8 @@ In the primal ``λ Γ_UU = L_UU - Q_U diag(d) Q_Uᵀ`` is a difference, and digi
 direction of the features: its pivots get as small as ``λ / (μ + λ)``. They are watched, and such sets take the dual
 form (or are refitted where m is too large for that).
 
-Accuracy: as training itself, about ε times the largest eigenvalue over λ.
+Accuracy: as training itself, about ε times the largest eigenvalue over λ. Among fifty items or fewer, where many rows
+may be the same and a refit costs nothing, the smallest λ are refitted: identical rows cancel exactly there.
 """
 
 from __future__ import annotations
@@ -45,16 +46,22 @@ from kernelrank.holdout.problem import Problem
 from kernelrank.holdout.refit import refit_without
 from kernelrank.holdout.small_systems import packed_products, solve_packed
 
-__all__ = ["DUAL_LIMIT", "PIVOT", "leave_sets_out"]
+__all__ = ["DUAL_LIMIT", "FRAGILE", "PIVOT", "TINY", "leave_sets_out"]
 
 SMALL = 40
 """Sets of up to this many items go through the compiled loop, all λ at once."""
 
-SET_BYTES = 2**26
+SET_BYTES = 2**23
 """The size of a block of sets."""
 
 PIVOT = {True: 1e-5, False: 1e-14}
 """The smallest relative pivot that is trusted, in the primal and in the dual."""
+
+TINY = 50
+"""Up to this many items a refit costs nothing, and is taken where λ is below `FRAGILE` times the trace."""
+
+FRAGILE = 1e-5
+"""Below this share of the trace, rounding of a singular kernel may cost half of the digits."""
 
 DUAL_LIMIT = 5_000
 """The largest number of items for which sets that lost digits in the primal take the dual form."""
@@ -79,7 +86,7 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
     Notes
     -----
     One decomposition, then O(u² s + u³) time for a set of u items and each alpha, with s the size of the decomposition.
-    Memory: that of the decomposition, the result, and blocks of 64 MiB.
+    Memory: that of the decomposition, the result, and blocks of 8 MiB.
     """
     scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
     scale = problem.scale(sets)
@@ -89,7 +96,7 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
     with np.errstate(invalid="ignore"):
         direct = (scale > 0) & learnable
     if direct.any():
-        lost = _by_factors(problem, sets, np.flatnonzero(direct), scale, alphas, scores, dual=dual)
+        lost, fragile = _by_factors(problem, sets, np.flatnonzero(direct), scale, alphas, scores, dual=dual)
         again = np.flatnonzero(lost)
         if len(again) and not dual and problem.features.n_items <= DUAL_LIMIT:
             part = ItemSets.of([sets.items[sets.bounds[k] : sets.bounds[k + 1]] for k in again], problem.graph.n_items)
@@ -97,6 +104,10 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
             scores[places] = leave_sets_out(problem, part, alphas, dual=True)
         else:
             refitted |= lost
+        if fragile.any() and problem.graph.n_items <= TINY:
+            for number in np.flatnonzero(direct & ~refitted):
+                place = slice(sets.bounds[number], sets.bounds[number + 1])
+                scores[place][..., fragile] = refit_without(problem, sets.items[place], alphas[fragile])
     for number in np.flatnonzero(refitted):
         place = slice(sets.bounds[number], sets.bounds[number + 1])
         scores[place] = refit_without(problem, sets.items[place], alphas)
@@ -106,9 +117,9 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
 
 def _by_factors(
     problem: Problem, sets: ItemSets, chosen: Index, scale: Float, alphas: Float, scores: Float, *, dual: bool
-) -> NDArray[np.bool_]:
-    """Fill in the scores of the chosen sets; return which sets lost digits."""
-    lost = np.zeros(len(sets), dtype=bool)
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Fill in the scores of the chosen sets; return which sets lost digits, and for which alphas the dual may have."""
+    lost, fragile = np.zeros(len(sets), dtype=bool), np.zeros(len(alphas), dtype=bool)
     kappas, kappa_of = np.unique(scale[chosen], return_inverse=True)
     lams = alphas / kappas[:, None]
     for factors, numbers in factorise(problem.features, problem.base, lams.ravel(), scores=True, dual=dual):
@@ -117,13 +128,14 @@ def _by_factors(
             group = chosen[kappa_of == number]
             if len(served) == 0:
                 continue
+            fragile[served] |= (lams[number, served] < FRAGILE * factors.trace) & (not factors.primal)
             for size in np.unique(sets.sizes[group]):
                 same = group[sets.sizes[group] == size]
                 worst = _hold_out(
                     problem, factors, sets.places(same, int(size)), sets, lams[number, served], served, scores
                 )
                 lost[same] |= worst < PIVOT[factors.primal]
-    return lost
+    return lost, fragile
 
 
 def _hold_out(
@@ -205,20 +217,28 @@ class _System:
 
     def scores(self, r: Float, lams: Float) -> Float:
         """Return the held-out scores, shape (sets, u, k, n)."""
-        factors, residual_form = self.factors, lams <= self.factors.trace
-        y = self.problem.truth[self.items]
+        residual_form = lams <= self.factors.trace
+        missed: Float = self.problem.truth[self.items][..., None] - r
         if self.same is None and residual_form.all() and not self.idle.any():
-            return y[..., None] - r
-        N, Q_transposed = factors.right[self.items], self.Q.transpose(0, 2, 1)
-        f = np.empty_like(r)
-        for k in range(r.shape[2]):
-            rest = factors.rotated[:, k, None] - Q_transposed @ r[:, :, k]
-            rest *= self.d
-            np.matmul(N, rest, out=f[:, :, k])
-        missed = y[..., None] - r
+            return missed
+        if self.same is not None and self.same.all() and residual_form.all() and not self.idle.any():
+            mean = self._predict(self.factors.mean_right(self.items)[:, None], r)
+            missed += mean - missed.mean(axis=1, keepdims=True)
+            return missed
+        f = self._predict(self.factors.right[self.items], r)
         if self.same is not None:
             weight = self.same & ~self.idle[:, None, :]
             weight = weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1)
             missed += np.einsum("qij,qjkn->qikn", weight, f - missed, optimize=True)
         f[..., residual_form] = np.where(self.idle[..., None, None], f, missed)[..., residual_form]
+        return f
+
+    def _predict(self, N: Float, r: Float) -> Float:
+        """Return ``N diag(d) (b - Q_Uᵀ r)`` for rows N of each set, shape (sets, rows, k, n)."""
+        Q_transposed = self.Q.transpose(0, 2, 1)
+        f = np.empty((*N.shape[:2], *r.shape[2:]))
+        for k in range(r.shape[2]):
+            rest = self.factors.rotated[:, k, None] - Q_transposed @ r[:, :, k]
+            rest *= self.d
+            f[:, :, k] = N @ rest
         return f
