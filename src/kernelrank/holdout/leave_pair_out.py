@@ -22,14 +22,13 @@ it is solved by itself.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.holdout.factors import factorise
 from kernelrank.holdout.held_pairs import held_pairs
 from kernelrank.holdout.item_sets import ItemSets
-from kernelrank.holdout.leave_sets_out import DUAL_LIMIT, FRAGILE, PIVOT, TINY, leave_sets_out
+from kernelrank.holdout.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
 from kernelrank.holdout.pairs import DifferingPairs
 from kernelrank.holdout.problem import Problem
 
@@ -66,11 +65,7 @@ def leave_pair_out(
     if kappa is None:
         difference, agreement, counted = _one_by_one(problem, pairs, alphas)
     else:
-        difference, agreement, fragile = _all_at_once(problem, pairs, alphas / kappa, differences=differences)
-        if fragile.any():
-            again, agreement[:, fragile], _ = _one_by_one(problem, pairs, alphas[fragile])
-            if difference.size:
-                difference[:, fragile] = again
+        difference, agreement = _all_at_once(problem, pairs, alphas / kappa, differences=differences)
         counted = _count_differing(problem.truth, pairs)
     accuracy = np.full(agreement.shape, np.nan)
     np.divide(agreement, 2.0 * counted[:, None], out=accuracy, where=counted[:, None] > 0)
@@ -79,8 +74,8 @@ def leave_pair_out(
 
 def _all_at_once(
     problem: Problem, pairs: DifferingPairs | Index, lams: Float, *, differences: bool
-) -> tuple[Float, Float, NDArray[np.bool_]]:
-    """Return differences (k, n, pairs) and agreements (k, n) where one Γ serves all pairs, and which λ to refit."""
+) -> tuple[Float, Float]:
+    """Return differences (k, n, pairs) and agreements (k, n) where one Γ serves all pairs."""
     everything = isinstance(pairs, DifferingPairs)
     order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
     n_pairs = pairs.n_pairs if isinstance(pairs, DifferingPairs) else len(pairs)
@@ -88,12 +83,9 @@ def _all_at_once(
     difference = np.empty((*shape, n_pairs if differences or not everything else 0))
     for dual in (False, True):
         agreement = np.zeros(shape)
-        fragile = np.zeros(len(lams), dtype=bool)
         smallest, primal = np.inf, False
         for factors, numbers in factorise(problem.features, problem.base, lams, scores=False, dual=dual):
             primal = factors.primal
-            if not primal and problem.graph.n_items <= TINY:
-                fragile[numbers] = lams[numbers] < FRAGILE * factors.trace
             for number in numbers:
                 held = held_pairs(factors, order, problem.truth, float(lams[number]))
                 if isinstance(pairs, DifferingPairs):
@@ -103,7 +95,7 @@ def _all_at_once(
                 smallest = min(smallest, found)
         if smallest >= PIVOT[primal] or not primal or problem.graph.n_items > DUAL_LIMIT:
             break
-    return difference.transpose(1, 0, 2), agreement.T, fragile
+    return difference.transpose(1, 0, 2), agreement.T
 
 
 def _count_differing(truth: Float, pairs: DifferingPairs | Index) -> Float:

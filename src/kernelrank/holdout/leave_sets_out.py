@@ -28,8 +28,7 @@ In the primal ``λ Γ_UU = L_UU - Q_U diag(d) Q_Uᵀ`` is a difference, and digi
 direction of the features: its pivots get as small as ``λ / (μ + λ)``. They are watched, and such sets take the dual
 form (or are refitted where m is too large for that).
 
-Accuracy: as training itself, about ε times the largest eigenvalue over λ. Among fifty items or fewer, where many rows
-may be the same and a refit costs nothing, the smallest λ are refitted: identical rows cancel exactly there.
+Accuracy: as training itself, about ε times the largest eigenvalue over λ.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from kernelrank.holdout.problem import Problem
 from kernelrank.holdout.refit import refit_without
 from kernelrank.holdout.small_systems import packed_products, solve_packed
 
-__all__ = ["DUAL_LIMIT", "FRAGILE", "PIVOT", "TINY", "leave_sets_out"]
+__all__ = ["DUAL_LIMIT", "PIVOT", "leave_sets_out"]
 
 SMALL = 40
 """Sets of up to this many items go through the compiled loop, all λ at once."""
@@ -56,12 +55,6 @@ SET_BYTES = 2**23
 
 PIVOT = {True: 1e-5, False: 1e-14}
 """The smallest relative pivot that is trusted, in the primal and in the dual."""
-
-TINY = 50
-"""Up to this many items a refit costs nothing, and is taken where λ is below `FRAGILE` times the trace."""
-
-FRAGILE = 1e-5
-"""Below this share of the trace, rounding of a singular kernel may cost half of the digits."""
 
 DUAL_LIMIT = 5_000
 """The largest number of items for which sets that lost digits in the primal take the dual form."""
@@ -96,7 +89,7 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
     with np.errstate(invalid="ignore"):
         direct = (scale > 0) & learnable
     if direct.any():
-        lost, fragile = _by_factors(problem, sets, np.flatnonzero(direct), scale, alphas, scores, dual=dual)
+        lost = _by_factors(problem, sets, np.flatnonzero(direct), scale, alphas, scores, dual=dual)
         again = np.flatnonzero(lost)
         if len(again) and not dual and problem.features.n_items <= DUAL_LIMIT:
             part = ItemSets.of([sets.items[sets.bounds[k] : sets.bounds[k + 1]] for k in again], problem.graph.n_items)
@@ -104,10 +97,6 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
             scores[places] = leave_sets_out(problem, part, alphas, dual=True)
         else:
             refitted |= lost
-        if fragile.any() and problem.graph.n_items <= TINY:
-            for number in np.flatnonzero(direct & ~refitted):
-                place = slice(sets.bounds[number], sets.bounds[number + 1])
-                scores[place][..., fragile] = refit_without(problem, sets.items[place], alphas[fragile])
     for number in np.flatnonzero(refitted):
         place = slice(sets.bounds[number], sets.bounds[number + 1])
         scores[place] = refit_without(problem, sets.items[place], alphas)
@@ -117,9 +106,9 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
 
 def _by_factors(
     problem: Problem, sets: ItemSets, chosen: Index, scale: Float, alphas: Float, scores: Float, *, dual: bool
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Fill in the scores of the chosen sets; return which sets lost digits, and for which alphas the dual may have."""
-    lost, fragile = np.zeros(len(sets), dtype=bool), np.zeros(len(alphas), dtype=bool)
+) -> NDArray[np.bool_]:
+    """Fill in the scores of the chosen sets; return which sets lost digits."""
+    lost = np.zeros(len(sets), dtype=bool)
     kappas, kappa_of = np.unique(scale[chosen], return_inverse=True)
     lams = alphas / kappas[:, None]
     for factors, numbers in factorise(problem.features, problem.base, lams.ravel(), scores=True, dual=dual):
@@ -128,14 +117,13 @@ def _by_factors(
             group = chosen[kappa_of == number]
             if len(served) == 0:
                 continue
-            fragile[served] |= (lams[number, served] < FRAGILE * factors.trace) & (not factors.primal)
             for size in np.unique(sets.sizes[group]):
                 same = group[sets.sizes[group] == size]
                 worst = _hold_out(
                     problem, factors, sets.places(same, int(size)), sets, lams[number, served], served, scores
                 )
                 lost[same] |= worst < PIVOT[factors.primal]
-    return lost, fragile
+    return lost
 
 
 def _hold_out(

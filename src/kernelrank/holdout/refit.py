@@ -10,9 +10,6 @@ from kernelrank.solvers import choose_solver
 
 __all__ = ["refit_without"]
 
-SMALL = 50
-"""Up to this many items every alpha has its own factorisation."""
-
 
 def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
     """Train on the graph induced on the other items, and predict those held out.
@@ -35,8 +32,7 @@ def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
     mask[held] = False
     features, rows = problem.retrain(np.flatnonzero(mask), held)
     graph = problem.graph.without(held)
-    # A factorisation for each alpha is a little more accurate than a spectrum, and cheaper for a few.
-    solver = choose_solver(features, graph, 1 if len(held) + graph.n_items <= SMALL else len(alphas))
+    solver = choose_solver(features, graph, len(alphas))
     state = solver.prepare(features, graph)
     scores = np.empty((len(held), problem.truth.shape[1], len(alphas)))
     for number, alpha in enumerate(alphas):
