@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import metrics
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
-    from kernelrank.estimators import RLS, RankRLS
+    from kernelrank.estimators import RLS, NystromMap, RankRLS
     from kernelrank.model_selection import QueryKFold
     from kernelrank.persistence import load, save
 
@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "RLS",
+    "NystromMap",
     "QueryKFold",
     "RankRLS",
     "load",
@@ -32,6 +33,7 @@ __all__ = [
 
 _HOMES = {
     "RLS": "estimators",
+    "NystromMap": "estimators",
     "RankRLS": "estimators",
     "QueryKFold": "model_selection",
     "load": "persistence",

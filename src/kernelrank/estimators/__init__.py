@@ -1,6 +1,7 @@
 """The scikit-learn face: thin estimators over comparisons, features and solvers."""
 
+from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.rls import RLS
 
-__all__ = ["RLS", "RankRLS"]
+__all__ = ["RLS", "NystromMap", "RankRLS"]

@@ -1,15 +1,19 @@
 """A kernel as a feature map: explicit columns, the full kernel, a reduced set."""
 
 from kernelrank.features.base import ColumnFeatures, Features
+from kernelrank.features.basis import choose_basis
 from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.full_kernel import FullKernel, kernel_scores
-from kernelrank.features.reduced_set import ReducedSet, choose_basis
+from kernelrank.features.kernel_map import KernelMap, KernelRows
+from kernelrank.features.reduced_set import ReducedSet
 
 __all__ = [
     "ColumnFeatures",
     "ExplicitFeatures",
     "Features",
     "FullKernel",
+    "KernelMap",
+    "KernelRows",
     "ReducedSet",
     "choose_basis",
     "kernel_scores",

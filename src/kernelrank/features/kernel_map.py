@@ -1,0 +1,92 @@
+"""The empirical kernel map of a basis, ``φ(x) = U⁻ᵀ k(R, x)`` with ``Uᵀ U = K_RR`` [Air11]_ (Paper III).
+
+A pivoted Cholesky factorisation of ``K_RR`` takes the basis items one by one, always the one that those taken before
+explain least, and stops when rounding is all that is left. The items taken, as many as the numerical rank, span what
+the whole basis spans; the others get no column and no coefficient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas, lapack, solve_triangular
+
+from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.errors import InvalidInputError
+from kernelrank.kernels import Kernel
+
+__all__ = ["KernelMap", "KernelRows"]
+
+
+@dataclass(frozen=True)
+class KernelMap:
+    """Turns items into features whose inner products are the Nyström approximation of the kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    size : int
+        The number of basis items, r.
+    taken : ndarray of int64, shape (rank,)
+        The places in the basis of the items that were taken, in their order.
+    U : ndarray, shape (rank, rank)
+        The upper triangular factor of their kernel.
+
+    Notes
+    -----
+    O(r³/3) time to build; O(t r n + t r²) for the features of t items.
+    """
+
+    kernel: Kernel
+    size: int
+    taken: Index
+    U: Float
+
+    @classmethod
+    def of(cls, kernel: Kernel, K: Float) -> KernelMap:
+        """Factorise the kernel of a basis."""
+        # A negative tolerance is LAPACK's default: r ε times the largest diagonal entry.
+        U, pivot, rank, _ = lapack.dpstrf(K, tol=-1.0, lower=0)
+        if rank == 0:
+            raise InvalidInputError("the kernel of the basis is zero: every basis item is the zero vector")
+        return cls(kernel, len(K), pivot[:rank].astype(np.int64) - 1, np.asfortranarray(np.triu(U[:rank, :rank])))
+
+    @property
+    def rank(self) -> int:
+        """The numerical rank of the kernel of the basis, and the number of features."""
+        return len(self.taken)
+
+    def features(self, K_MR: Float) -> Float:
+        """Return ``K_MR U⁻¹`` for kernels with the items taken (t × rank), in place where K_MR allows it."""
+        solved: Float = blas.dtrsm(1.0, self.U, np.asarray(K_MR, order="C").T, trans_a=1, overwrite_b=1)
+        return solved.T
+
+    def coefficients(self, w: Float) -> Float:
+        """Return the coefficients of the basis items, ``U⁻¹ w`` for those taken and zero for the others."""
+        b = np.zeros((self.size, w.shape[1]))
+        b[self.taken] = solve_triangular(self.U, w, check_finite=False)
+        return b
+
+
+class KernelRows:
+    """The features of many items, computed when rows are asked for and never kept.
+
+    Parameters
+    ----------
+    map : KernelMap
+    X : array or sparse matrix, shape (m, n), or kernels with the whole basis (m, r) if precomputed
+    basis_items : array or sparse matrix, shape (rank, n), or None if precomputed
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, kernel_map: KernelMap, X: Matrix, basis_items: Matrix | None) -> None:
+        self.map = kernel_map
+        self.X = X
+        self.basis_items = basis_items
+        self.shape = (X.shape[0], kernel_map.rank)
+
+    def __getitem__(self, rows: slice | Index) -> Float:
+        """Return the features of some items."""
+        return self.map.features(self.map.kernel.matrix(self.X[rows], self.basis_items))

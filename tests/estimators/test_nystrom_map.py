@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kernelrank as kr
+from kernelrank.errors import InvalidInputError
+from kernelrank.features.basis import by_leverage, by_query
+from kernelrank.kernels import Kernel
+from kernelrank.queries import Queries
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 4))
+y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(60)
+qid = np.repeat(["a", "b", "c"], [40, 15, 5])
+
+
+@parametrize_with_checks([kr.NystromMap(), kr.NystromMap(5, basis="k_means"), kr.NystromMap(5, basis="leverage")])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("basis", ["uniform", "per_query", "k_means", "leverage", [3, 50, 7]])
+def test_inner_products_are_the_nystrom_kernel(basis):
+    nystrom = kr.NystromMap(12, gamma=0.3, basis=basis, random_state=0).fit(X, qid=qid)
+    R = nystrom.basis_items_
+    expected = rbf_kernel(X, R, gamma=0.3) @ np.linalg.inv(rbf_kernel(R, gamma=0.3)) @ rbf_kernel(R, X, gamma=0.3)
+    Phi = nystrom.transform(X)
+    np.testing.assert_allclose(Phi @ Phi.T, expected, atol=1e-10)
+    assert Phi.shape == (60, nystrom.rank_)
+    if nystrom.basis_ is not None:
+        np.testing.assert_array_equal(R, X[nystrom.basis_])
+
+
+def test_it_is_what_scikit_learn_approximates():
+    ours = kr.NystromMap(60, gamma=0.3).fit_transform(X)
+    theirs = Nystroem(gamma=0.3, n_components=60, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-8)
+
+
+def test_duplicated_basis_items_lower_the_rank():
+    twice = np.vstack([X[:5], X[:5]])
+    nystrom = kr.NystromMap(10, gamma=0.3).fit(twice)
+    assert nystrom.rank_ == 5
+    np.testing.assert_allclose(nystrom.transform(twice) @ nystrom.transform(twice).T, rbf_kernel(twice, gamma=0.3))
+
+
+def test_weights_become_a_reduced_set():
+    nystrom = kr.NystromMap(15, gamma=0.3, random_state=1).fit(X)
+    model = kr.RankRLS(0.1).fit(nystrom.transform(X), np.column_stack([y, -y]))
+    coefficients = nystrom.reduced_set(model.coef_)
+    scores = rbf_kernel(X, nystrom.basis_items_, gamma=0.3) @ coefficients
+    np.testing.assert_allclose(scores, model.predict(nystrom.transform(X)), atol=1e-9)
+    one = nystrom.reduced_set(model.coef_[0])
+    np.testing.assert_allclose(one, coefficients[:, 0])
+
+
+def test_in_a_pipeline_it_is_rank_rls_with_a_basis():
+    basis = [1, 5, 9, 30, 44]
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(kr.NystromMap(gamma=0.3, basis=basis), kr.RankRLS(0.2)).fit(X, y, qid=qid)
+    alone = kr.RankRLS(0.2, kernel="rbf", gamma=0.3, basis=basis).fit(X, y, qid=qid)
+    np.testing.assert_allclose(pipeline.predict(X), alone.predict(X), atol=1e-10)
+
+
+def test_sparse_items_and_names():
+    nystrom = kr.NystromMap(7, gamma=0.3, random_state=0)
+    dense = nystrom.fit_transform(X)
+    np.testing.assert_allclose(nystrom.fit_transform(sparse.csr_array(X)), dense, atol=1e-8)
+    assert nystrom.get_feature_names_out()[0] == "nystrommap0"
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    nystrom = kr.NystromMap(7, gamma=0.3, random_state=0).fit(X)
+    kr.save(nystrom, tmp_path / "map.kr")
+    np.testing.assert_array_equal(kr.load(tmp_path / "map.kr").transform(X), nystrom.transform(X))
+
+
+def test_queries_give_in_turns():
+    queries = Queries.from_labels(qid, 60)
+    drawn = by_query(12, queries, np.random.RandomState(0))
+    assert np.bincount(queries.codes[drawn]).tolist() == [4, 4, 4]
+    drawn = by_query(30, queries, np.random.RandomState(0))
+    assert np.bincount(queries.codes[drawn]).tolist() in ([13, 12, 5], [12, 13, 5])
+    with pytest.raises(InvalidInputError, match="needs qid"):
+        kr.NystromMap(basis="per_query").fit(X)
+
+
+def test_leverage_prefers_items_that_stand_alone():
+    crowd = np.vstack([0.01 * rng.standard_normal((95, 2)), 10.0 * rng.standard_normal((5, 2))])
+    counts = np.zeros(100)
+    for seed in range(40):
+        counts[by_leverage(10, Kernel("rbf", gamma=1.0), crowd, np.random.RandomState(seed))] += 1
+    assert counts[95:].mean() > 5 * counts[:95].mean()
+
+
+def test_features_that_are_not_kept_give_the_same_model(monkeypatch):
+    options = {"kernel": "rbf", "gamma": 0.3, "basis": list(range(0, 60, 4))}
+    kept = kr.RankRLS(0.2, **options).fit(X, y, qid=qid)
+    pairs = rng.permutation(60).reshape(-1, 2)
+    kept_pairs = kr.RankRLS(0.2, **options).fit_pairs(X, pairs)
+    monkeypatch.setattr("kernelrank.features.reduced_set.KEPT_BYTES", 0)
+    for solver in ("cholesky", "spectral"):
+        found = kr.RankRLS(0.2, solver=solver, **options).fit(X, y, qid=qid)
+        np.testing.assert_allclose(found.dual_coef_, kept.dual_coef_, rtol=1e-8, atol=1e-10)
+    found = kr.RankRLS(0.2, **options).fit_pairs(X, pairs)
+    np.testing.assert_allclose(found.dual_coef_, kept_pairs.dual_coef_, rtol=1e-8, atol=1e-10)
+    regression = kr.RLS(0.2, **options).fit(X, y)
+    np.testing.assert_allclose(regression.predict(X).std(), y.std(), rtol=0.3)
