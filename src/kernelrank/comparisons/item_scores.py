@@ -9,6 +9,7 @@ from scipy import sparse
 
 from kernelrank.arrays import Float, Index, Matrix, as_columns, row_slices, weighted_squares
 from kernelrank.comparisons.base import Comparisons
+from kernelrank.comparisons.gram_sum import GramSum
 
 __all__ = ["ItemScores"]
 
@@ -79,13 +80,13 @@ class ItemScores(Comparisons):
         return super().normal_equations(Phi) if sparse.issparse(Phi) else self._accumulate(Phi, self.root_target())
 
     def _accumulate(self, Phi: Matrix, root_target: Float) -> tuple[Float, Float]:
-        total, right = np.zeros((Phi.shape[1], Phi.shape[1])), np.zeros((Phi.shape[1], root_target.shape[1]))
+        total, right = GramSum(Phi.shape[1]), np.zeros((Phi.shape[1], root_target.shape[1]))
         root = np.sqrt(self.weight)[:, None]
         for rows in row_slices(Phi):
             block = Phi[rows] * root[rows]
-            total += block.T @ block
+            total.add(block)
             right += block.T @ root_target[rows]
-        return total, right
+        return total.matrix(), right
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return ``Σ_i w_i φ_ij²``."""

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, transpose_product, weighted_squares
 from kernelrank.comparisons.factorised import FactorisedComparisons
+from kernelrank.comparisons.gram_sum import GramSum
 
 __all__ = ["Preferences"]
 
@@ -98,11 +99,11 @@ class Preferences(FactorisedComparisons):
         Phi = Phi if isinstance(Phi, np.ndarray) else Phi[:]  # neighbours may stand in any two rows
         n = Phi.shape[1]
         mean = Phi.mean(axis=0, dtype=np.float64)
-        total = np.zeros((n, n))
+        squares = GramSum(n)
         root = np.sqrt(self._degree)[:, None]
         for rows in blocks(self.n_items, 8 * n):
-            block = (Phi[rows] - mean) * root[rows]
-            total += block.T @ block
+            squares.add((Phi[rows] - mean) * root[rows])
+        total = squares.matrix()
         for start in range(0, n, COLUMNS):
             columns = slice(start, start + COLUMNS)
             product = self._adjacency @ np.ascontiguousarray(Phi[:, columns] - mean[columns])

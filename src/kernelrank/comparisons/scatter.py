@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kernelrank.arrays import Float, Index, Matrix, block_rows
+from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.queries import Queries
 
 __all__ = ["query_scatter"]
@@ -56,7 +57,7 @@ def query_scatter(
     O(m n²) time; one block and n² numbers of memory.
     """
     n = Phi.shape[1]
-    total, right = np.zeros((n, n)), np.zeros((n, target.shape[1]))
+    total, right = GramSum(n), np.zeros((n, target.shape[1]))
     order = _sorted_items(queries, levels)
     root = np.sqrt(degree)
     level_sums, large = _LevelSums(total, n), _LargeQuery(total, n)
@@ -72,16 +73,16 @@ def query_scatter(
         if levels is not None:
             level_sums.add(block * weight[items][:, None], levels[items], c[query])
         block *= root[items][:, None]
-        total += block.T @ block
+        total.add(block)
     level_sums.close()
     large.close()
-    return total, right
+    return total.matrix(), right
 
 
 class _LargeQuery:
     """Moves the parts of a query that is larger than a block, and takes ``(PᵀΦ)ᵀ(PᵀΦ)`` of what is left away."""
 
-    def __init__(self, total: Float, n: int) -> None:
+    def __init__(self, total: GramSum, n: int) -> None:
         self.total = total
         self.query, self.c = -1, 0.0
         self.shift, self.sum = np.zeros(n), np.zeros(n)
@@ -96,13 +97,13 @@ class _LargeQuery:
         self.sum += weight @ block
 
     def close(self) -> None:
-        self.total -= self.c * np.outer(self.sum, self.sum)
+        self.total.add(self.sum[None], -self.c)
 
 
 class _LevelSums:
     """Adds ``(RᵀΦ)ᵀ(RᵀΦ)`` to a total; a level cut by the end of a block is carried into the next one."""
 
-    def __init__(self, total: Float, n: int) -> None:
+    def __init__(self, total: GramSum, n: int) -> None:
         self.total = total
         self.level = -1
         self.carried = np.zeros((1, n))
@@ -116,10 +117,10 @@ class _LevelSums:
         else:
             self.close()
         self.level, self.carried = int(levels[-1]), sums[-1:].copy()
-        self.total += sums[:-1].T @ sums[:-1]
+        self.total.add(sums[:-1])
 
     def close(self) -> None:
-        self.total += self.carried.T @ self.carried
+        self.total.add(self.carried)
 
 
 def _copy_rows(Phi: Matrix, items: slice | Index) -> Float:

@@ -8,6 +8,7 @@ computed in blocks as they are needed, so that memory is r² and a block, whatev
 from __future__ import annotations
 
 from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.comparisons import Comparisons
 from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.full_kernel import kernel_scores
 from kernelrank.features.kernel_map import KernelMap, KernelRows
@@ -17,6 +18,10 @@ __all__ = ["ReducedSet"]
 
 KEPT_BYTES = 2**28
 """Up to this size the features are kept; beyond, they are computed whenever they are needed."""
+
+WELL_CONDITIONED = 1e6
+"""Up to this condition number of the kernel of the basis, the map may be applied to the equations instead of the rows:
+they keep ten digits."""
 
 
 class ReducedSet(ExplicitFeatures):
@@ -41,12 +46,17 @@ class ReducedSet(ExplicitFeatures):
         K_RR = kernel.matrix(X[basis][:, basis]) if kernel.precomputed else kernel.matrix(self.basis_items)
         self.map = KernelMap.of(kernel, K_RR)
         taken = self.map.taken
-        if kernel.precomputed:
-            rows = KernelRows(self.map, X[:, basis[taken]], None)
-        else:
-            rows = KernelRows(self.map, X, self.basis_items[taken])
+        items = (X[:, basis[taken]], None) if kernel.precomputed else (X, self.basis_items[taken])
+        rows = KernelRows(self.map, *items)
         kept = 8 * rows.shape[0] * rows.shape[1] <= KEPT_BYTES
+        self._kernels = None if kept else KernelRows(self.map, *items, plain=True)
         super().__init__(rows[:] if kept else rows)
+
+    def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
+        """Return ``Φᵀ L Φ`` and ``Φᵀ M N``; from the kernels themselves where the basis is well conditioned."""
+        if self._kernels is None or self.map.condition > WELL_CONDITIONED:
+            return super().normal_equations(comparisons)
+        return self.map.transform_equations(*comparisons.normal_equations(self._kernels))
 
     def from_primal(self, w: Float) -> Float:
         """Return ``b = U⁻¹ w``, the coefficients of the basis items."""
