@@ -15,7 +15,7 @@ PACKAGE = Path(kernelrank.__file__).parent
 
 FLOORS = [
     {"comparisons", "kernels"},
-    {"features"},
+    {"features", "losses"},
     {"solvers"},
     {"holdout"},
     {"estimators"},

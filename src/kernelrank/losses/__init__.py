@@ -1,0 +1,20 @@
+"""What a wrong order costs: hinges over pairs, from sorted sweeps that never visit the pairs."""
+
+from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
+from kernelrank.losses.hinge import Hinge, SmoothedHinge, SquaredHinge
+from kernelrank.losses.listed_pairs import ListedPairs
+from kernelrank.losses.observed import observed_pairs
+from kernelrank.losses.scored_pairs import ScoredPairs
+
+__all__ = [
+    "Hinge",
+    "ListedPairs",
+    "LossPoint",
+    "PairLoss",
+    "Pairs",
+    "PlacedPairs",
+    "ScoredPairs",
+    "SmoothedHinge",
+    "SquaredHinge",
+    "observed_pairs",
+]

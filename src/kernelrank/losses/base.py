@@ -1,0 +1,82 @@
+"""The contracts of a loss: which pairs there are, how they stand at given scores, and what that costs.
+
+A pair (h, l) says that item h belongs above item l. It has a weight and, at scores f, the margin ``f_h - f_l``.
+Whatever a loss needs is a sum over pairs in a range of margins: a set of pairs offers two of them and knows no loss.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernelrank.arrays import Float
+
+__all__ = ["LossPoint", "PairLoss", "Pairs", "PlacedPairs"]
+
+
+class PlacedPairs(ABC):
+    """All pairs at given scores."""
+
+    scores: Float
+    """The scores f less a constant for each query, which no margin sees and rounding does, shape (m,)."""
+
+    @abstractmethod
+    def counts(self, threshold: float) -> tuple[Float, Float]:
+        """Return, for each item, the weight of the pairs with a margin below `threshold` that it heads, and ends."""
+
+    @abstractmethod
+    def sums(self, v: Float, low: float, high: float) -> Float:
+        """Return ``Σ weight v_partner`` for each item over its pairs with a margin in ``[low, high)``, either side."""
+
+
+class Pairs(ABC):
+    """Weighted pairs over m items."""
+
+    n_items: int
+    """The number of items, m."""
+
+    total: float
+    """The sum of the weights of all pairs."""
+
+    @abstractmethod
+    def place(self, f: Float) -> PlacedPairs:
+        """Return how the pairs stand at the scores f, shape (m,)."""
+
+
+@dataclass(frozen=True)
+class LossPoint:
+    """A loss at given scores.
+
+    Parameters
+    ----------
+    value : float
+        What is minimised.
+    gradient : ndarray, shape (m,)
+        Its gradient by the scores, or a subgradient.
+    loss : float
+        What was asked for: the value itself, or the loss that the value is a smooth bound of.
+    slack : float
+        How much of the gap between `loss` and its dual the smoothing alone accounts for; zero without smoothing.
+    degree : ndarray, shape (m,), or None
+        The diagonal of the (generalised) Hessian; None where there is none.
+    curvature : callable or None
+        Maps v to the product of the Hessian with v.
+    """
+
+    value: float
+    gradient: Float
+    loss: float
+    slack: float = 0.0
+    degree: Float | None = None
+    curvature: Callable[[Float], Float] | None = None
+
+
+class PairLoss(ABC):
+    """What wrong orders cost, summed over pairs."""
+
+    pairs: Pairs
+
+    @abstractmethod
+    def at(self, f: Float) -> LossPoint:
+        """Evaluate the loss at the scores f."""

@@ -1,0 +1,133 @@
+r"""The hinges: what a margin below one costs.
+
+At scores f, let ``won_i(τ)`` and ``lost_i(τ)`` be the weights of the pairs with a margin below τ that item i heads and
+ends, and ``s(v)`` the sums of v over the partners in these pairs. Everything follows from them [Air11]_, [APS11b]_:
+
+* ``Σ (τ - margin)₊ = Σ_i [(lost_i - won_i) f_i + τ won_i]``, with the subgradient ``lost - won``;
+* ``½ Σ (τ - margin)²₊`` has the gradient ``g = (won + lost) f - s(f) + τ (lost - won)``, the generalised Hessian
+  ``v ↦ (won + lost) v - s(v)``, and the value ``½ (τ hinge + gᵀ f)``;
+* the hinge, smoothed over the last μ below one, is ``[½ (1 - margin)²₊ - ½ (1 - μ - margin)²₊] / μ``: linear below
+  ``1 - μ``, quadratic from there to one.
+
+The slope of the smoothed hinge, ``β = min(1, (1 - margin)₊ / μ)``, is a point of the hinge's dual problem. With
+``∇ = Φᵀg + 2 alpha w`` the duality gap of the hinge is, for any w, ``slack + ‖∇‖² / (4 alpha)``, where
+``slack = Σ (1 - margin)₊ - Σ β (1 - margin)`` comes from the pairs inside the smoothed band only. For the squared hinge
+the slack is zero: there ``‖∇‖² / (4 alpha)`` bounds the gap because the norm is strongly convex.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelrank.arrays import Float
+from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
+
+__all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
+
+
+class Hinge(PairLoss):
+    """``Σ weight max(0, 1 - margin)``, with a subgradient.
+
+    Parameters
+    ----------
+    pairs : Pairs
+
+    Examples
+    --------
+    >>> from kernelrank.losses import ListedPairs
+    >>> Hinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1))).at(np.array([0.25, 0.0])).value
+    0.75
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+
+    def at(self, f: Float) -> LossPoint:
+        """Evaluate from one sort and two sweeps, O(m log m)."""
+        placed = self.pairs.place(f)
+        won, lost = placed.counts(1.0)
+        value = _hinge(placed, won, lost, 1.0)
+        return LossPoint(value, lost - won, value)
+
+
+class SquaredHinge(PairLoss):
+    """``Σ weight max(0, 1 - margin)²``.
+
+    Parameters
+    ----------
+    pairs : Pairs
+
+    Examples
+    --------
+    >>> from kernelrank.losses import ListedPairs
+    >>> SquaredHinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1))).at(np.array([0.5, 0.0])).value
+    0.25
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+
+    def at(self, f: Float) -> LossPoint:
+        """Evaluate from one sort and four sweeps; a product with the curvature takes two."""
+        placed = self.pairs.place(f)
+        won, lost = placed.counts(1.0)
+        half, gradient = _half_square(placed, won, lost, 1.0)
+        degree = 2.0 * (won + lost)
+
+        def curvature(v: Float) -> Float:
+            product: Float = degree * v - 2.0 * placed.sums(v, -np.inf, 1.0)
+            return product
+
+        return LossPoint(2.0 * half, 2.0 * gradient, 2.0 * half, 0.0, degree, curvature)
+
+
+class SmoothedHinge(PairLoss):
+    """The hinge, smoothed over margins from ``1 - width`` to one.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    width : float
+        μ. The smoothed loss lies below the hinge by at most ``width / 2`` for each pair.
+
+    Examples
+    --------
+    >>> from kernelrank.losses import ListedPairs
+    >>> point = SmoothedHinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1)), 0.5).at(np.array([0.75, 0.0]))
+    >>> point.value, point.loss, point.slack
+    (0.0625, 0.25, 0.125)
+    """
+
+    def __init__(self, pairs: Pairs, width: float) -> None:
+        self.pairs = pairs
+        self.width = width
+
+    def at(self, f: Float) -> LossPoint:
+        """Evaluate from one sort and six sweeps; a product with the curvature takes two."""
+        placed, mu = self.pairs.place(f), self.width
+        won, lost = placed.counts(1.0)
+        won_below, lost_below = placed.counts(1.0 - mu)
+        hinge, hinge_below = _hinge(placed, won, lost, 1.0), _hinge(placed, won_below, lost_below, 1.0 - mu)
+        degree = (won + lost - won_below - lost_below) / mu
+        slope = (lost - won - (1.0 - mu) * (lost_below - won_below)) / mu
+        gradient = degree * placed.scores - placed.sums(placed.scores, 1.0 - mu, 1.0) / mu + slope
+        moment = float(gradient @ placed.scores)
+        value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
+        slack = hinge - (hinge - hinge_below) / mu - moment
+
+        def curvature(v: Float) -> Float:
+            product: Float = degree * v - placed.sums(v, 1.0 - mu, 1.0) / mu
+            return product
+
+        return LossPoint(value, gradient, hinge, max(slack, 0.0), degree, curvature)
+
+
+def _hinge(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> float:
+    return max(float((lost - won) @ placed.scores + threshold * won.sum()), 0.0)
+
+
+def _half_square(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> tuple[float, Float]:
+    """Return the value and the gradient of ``½ Σ (threshold - margin)²₊``."""
+    gradient = (won + lost) * placed.scores - placed.sums(placed.scores, -np.inf, threshold) + threshold * (lost - won)
+    value = 0.5 * (threshold * _hinge(placed, won, lost, threshold) + float(gradient @ placed.scores))
+    return max(value, 0.0), gradient

@@ -1,0 +1,171 @@
+r"""Sweeps: sums over the pairs of a query that are not yet far enough apart, without visiting the pairs.
+
+A pair (h, l) of two items of one query with ``y_h > y_l`` has the margin ``f_h - f_l``. With the items of a query in
+ascending order of f, the partners of an item whose margin lies in ``[low, high)`` stand between two places that only
+move one way as the sweep goes on. They are kept by their level, the rank of y in the query, in a Fenwick tree, or in
+one running sum for each level where there are few. Whether a pair is taken is decided by one expression,
+``f_h - high < f_l``, in both directions, so that what one item sees its partner sees too, whatever rounding does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float, Index
+from kernelrank.compiled import compiled
+
+__all__ = ["FEW_LEVELS", "SMALL_QUERY", "sort_small_queries", "sums_above", "sums_below"]
+
+FEW_LEVELS = 16
+"""Up to so many levels one sum for each is faster than a tree."""
+
+SMALL_QUERY = 1024
+"""Up to so many items a query is sorted in the compiled loop; NumPy sorts larger ones faster."""
+
+
+@compiled
+def sort_small_queries(scores: Float, bounds: Index, largest: int, insertion: int) -> Index:
+    """Return the places of the items in ascending order of the scores, query by query.
+
+    Queries with more than `largest` items are left in their order, those up to `insertion` are sorted by insertion.
+
+    Examples
+    --------
+    >>> sort_small_queries(np.array([3.0, 1.0, 2.0, 1.0]), np.array([0, 2, 4]), 9, 9)
+    array([1, 0, 3, 2])
+    """
+    order = np.arange(len(scores))
+    for q in range(len(bounds) - 1):
+        start, stop = bounds[q], bounds[q + 1]
+        if stop - start > largest:
+            continue
+        if stop - start > insertion:
+            order[start:stop] = start + np.argsort(scores[start:stop], kind="mergesort")
+            continue
+        for i in range(start + 1, stop):
+            j, score = i, scores[i]
+            while j > start and scores[order[j - 1]] > score:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+    return order
+
+
+@compiled
+def sums_below(
+    scores: Float,
+    levels: NDArray[np.int32],
+    values: NDArray[Any],
+    bounds: Index,
+    n_levels: Index,
+    low: float,
+    high: float,
+    few: int,
+) -> NDArray[Any]:
+    """Sum, for each item h, the values of the items l below it in y with ``low ≤ f_h - f_l < high``.
+
+    Time O(m log n) for queries of n items, O(m n_levels) where levels are few; memory O(m).
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m,)
+        f, ascending inside each query.
+    levels : ndarray of int32, shape (m,)
+        The rank of each item's y among those of its query.
+    values : ndarray of any number type, shape (m,)
+        What is summed.
+    bounds, n_levels : ndarray of int64, shapes (n_queries + 1,), (n_queries,)
+        Where the queries begin, closed by m, and how many levels each has.
+    low, high : float
+        The range of margins.
+    few : int
+        Up to how many levels to keep one sum for each.
+
+    Returns
+    -------
+    ndarray, shape (m,), of the type of the values
+
+    Examples
+    --------
+    >>> f, levels, ones = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 1], dtype=np.int32), np.ones(3)
+    >>> sums_below(f, levels, ones, np.array([0, 3]), np.array([2]), -np.inf, 1.0, 8)
+    array([0., 1., 0.])
+    """
+    sums = np.zeros_like(values)
+    tree = np.zeros(n_levels.max() + 1, values.dtype)
+    for q in range(len(n_levels)):
+        start, stop, n = bounds[q], bounds[q + 1], n_levels[q]
+        if n < 2:
+            continue
+        tree[: n + 1] = 0
+        entering = leaving = stop - 1
+        for i in range(stop - 1, start - 1, -1):
+            while entering >= start and scores[i] - high < scores[entering]:
+                k = levels[entering] + 1
+                while k <= n:
+                    tree[k] += values[entering]
+                    k = k + (k & -k) if n > few else n + 1
+                entering -= 1
+            while leaving >= start and scores[i] - low < scores[leaving]:
+                k = levels[leaving] + 1
+                while k <= n:
+                    tree[k] -= values[leaving]
+                    k = k + (k & -k) if n > few else n + 1
+                leaving -= 1
+            k = levels[i] + 0
+            while k > 0:
+                sums[i] += tree[k]
+                k = k & (k - 1) if n > few else k - 1
+    return sums
+
+
+@compiled
+def sums_above(
+    scores: Float,
+    levels: NDArray[np.int32],
+    values: NDArray[Any],
+    bounds: Index,
+    n_levels: Index,
+    low: float,
+    high: float,
+    few: int,
+) -> NDArray[Any]:
+    """Sum, for each item l, the values of the items h above it in y with ``low ≤ f_h - f_l < high``.
+
+    Parameters, time and memory are those of `sums_below`; the tree counts the levels from the top.
+
+    Examples
+    --------
+    >>> f, levels, ones = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 1], dtype=np.int32), np.ones(3)
+    >>> sums_above(f, levels, ones, np.array([0, 3]), np.array([2]), -np.inf, 1.0, 8)
+    array([1., 0., 0.])
+    """
+    sums = np.zeros_like(values)
+    tree = np.zeros(n_levels.max() + 1, values.dtype)
+    for q in range(len(n_levels)):
+        start, stop, n = bounds[q], bounds[q + 1], n_levels[q]
+        if n < 2:
+            continue
+        tree[: n + 1] = 0
+        entering = leaving = start
+        for i in range(start, stop):
+            while entering < stop and scores[entering] - high < scores[i]:
+                k = n - levels[entering]
+                while k <= n:
+                    tree[k] += values[entering]
+                    k = k + (k & -k) if n > few else n + 1
+                entering += 1
+            while leaving < stop and scores[leaving] - low < scores[i]:
+                k = n - levels[leaving]
+                while k <= n:
+                    tree[k] -= values[leaving]
+                    k = k + (k & -k) if n > few else n + 1
+                leaving += 1
+            k = n - 1 - levels[i]
+            while k > 0:
+                sums[i] += tree[k]
+                k = k & (k - 1) if n > few else k - 1
+    return sums
