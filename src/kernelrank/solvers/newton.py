@@ -1,0 +1,176 @@
+r"""Truncated Newton for pairwise hinges, with a proof of how far the minimum can be.
+
+Each step solves ``(Φᵀ H Φ + 2 alpha I) d = -∇`` by preconditioned conjugate gradients, where H, the generalised Hessian
+of the loss by the scores, is known through its products only, and then searches along d. The search needs no products
+with Φ: ``Φ(w + t d) = p + t Φd``.
+
+The squared hinge is smooth enough as it is. The hinge is smoothed over the margins from ``1 - μ`` to one, and μ shrinks
+as w settles. With many pairs the smoothed problem is nearly the problem itself: the part of the gap that smoothing
+accounts for falls with μ², so that a gap of a thousandth is reached at a μ of about a tenth. The other part is
+``‖∇‖² / (4 alpha)``; see `kernelrank.losses.hinge` for both. Each point proves an upper and a lower bound of the
+minimum; the best of each is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import Comparisons
+from kernelrank.features import Features
+from kernelrank.losses import LossPoint, PairLoss, SmoothedHinge, SquaredHinge
+from kernelrank.solvers.base import Solver, Step
+from kernelrank.solvers.line_search import Line, search
+from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, warn_of_gap
+
+__all__ = ["Newton"]
+
+WIDEST = 2.0
+"""The first μ: at w = 0 every margin is zero, in the middle of the band, and the first step is one of least squares."""
+
+FORCING = 0.05
+"""The relative residual at which conjugate gradients leave a Newton step."""
+
+INNER = 250
+"""The largest number of conjugate-gradient steps in a Newton step."""
+
+PATIENCE = 8
+"""After so many steps in which no bound got better, rounding has the last word."""
+
+
+@dataclass(frozen=True)
+class Newton(Solver[PairProblem]):
+    """Minimise ``loss(Φ w) + alpha ‖w‖²`` to a relative duality gap of `tol`.
+
+    Parameters
+    ----------
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    tol : float, default=1e-3
+        The duality gap, as a share of the objective, at which to stop.
+    max_iter : int, default=1000
+        The largest number of Newton steps.
+
+    Notes
+    -----
+    A conjugate-gradient step costs one product with Φ, one with Φᵀ and O(m log m); memory O(m + r), and r² for the
+    preconditioner where there are few columns.
+    """
+
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    name: str = field(init=False, default="newton")
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
+        """Find the pairs."""
+        return PairProblem(features, comparisons)
+
+    def solve(
+        self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: Any
+    ) -> CertifiedSolution:
+        """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
+        path = _Path(state, alpha, self, state.begin(start))
+        stopped = False
+        while path.gap > self.tol and path.n_iter < self.max_iter and path.stale < PATIENCE and not stopped:
+            path.advance()
+            stopped = step is not None and step(path.n_iter, path.gap)
+        if path.gap > self.tol and not stopped:
+            warn_of_gap("Newton's method", path.n_iter, path.gap, self.tol)
+        return state.solution(path.best, path.n_iter, path.upper, path.gap)
+
+
+class _Path:
+    """The point that Newton's method has come to, and the bounds that it has proved on its way."""
+
+    def __init__(self, problem: PairProblem, alpha: float, options: Newton, w: Float) -> None:
+        self.problem, self.alpha, self.options, self.w = problem, alpha, options, w
+        self.width = WIDEST
+        self.scores = problem.features.multiply(w)
+        self.upper, self.lower = np.inf, 0.0
+        self.best, self.n_iter, self.stale = w, 0, 0
+        self._arrive(self._loss().at(self.scores))
+        if options.loss == "hinge" and np.any(w):
+            self._narrow()
+
+    @property
+    def gap(self) -> float:
+        """The gap that is proved, as a share of the objective."""
+        return max(self.upper - self.lower, 0.0) / self.upper if self.upper > 0 else 0.0
+
+    def _loss(self) -> PairLoss:
+        pairs = self.problem.pairs
+        return SquaredHinge(pairs) if self.options.loss == "squared_hinge" else SmoothedHinge(pairs, self.width)
+
+    def _arrive(self, point: LossPoint) -> None:
+        """Take the bounds that a point proves."""
+        self.point = point
+        self.gradient = self.problem.features.transpose_multiply(point.gradient) + 2.0 * self.alpha * self.w
+        objective = point.loss + self.alpha * float(self.w @ self.w)
+        self.remainder = float(self.gradient @ self.gradient) / (4.0 * self.alpha)
+        lower = objective - point.slack - self.remainder
+        self.stale = 0 if objective < self.upper or lower > self.lower else self.stale + 1
+        if objective < self.upper:
+            self.upper, self.best = objective, self.w
+        self.lower = max(self.lower, lower)
+
+    def _narrow(self) -> None:
+        """Shrink the band while smoothing, and not the gradient, is what keeps the gap open."""
+        while self.point.slack > max(0.5 * self.options.tol * self.upper, self.remainder):
+            aim = np.sqrt(0.4 * self.options.tol * self.upper / self.point.slack)
+            self.width *= float(np.clip(aim, 0.1, 0.5))
+            self._arrive(self._loss().at(self.scores))
+
+    def advance(self) -> None:
+        """Take one Newton step; where there is nothing left to gain, narrow the band only."""
+        self.n_iter += 1
+        d, d_scores = self._direction()
+        line = Line(self._loss(), self.alpha, self.w, self.scores, d, d_scores)
+        t, point = search(line, self.point, 1.0)
+        if t > 0:
+            self.w = self.w + t * d
+            self.scores = self.scores + t * d_scores
+        self._arrive(point)
+        if self.options.loss == "hinge" and self.gap > self.options.tol:
+            self._narrow()
+
+    def _direction(self) -> tuple[Float, Float]:
+        """Return the Newton direction d, and Φ d."""
+        features, curvature, degree = self.problem.features, self.point.curvature, self.point.degree
+        assert curvature is not None
+        assert degree is not None
+
+        def hessian(v: Float) -> tuple[Float, Float]:
+            v_scores = features.multiply(v)
+            return features.transpose_multiply(curvature(v_scores)) + 2.0 * self.alpha * v, v_scores
+
+        precondition = self.problem.preconditioner(float(degree.sum()), self.alpha)
+        return _conjugate_gradient(hessian, -self.gradient, precondition)
+
+
+def _conjugate_gradient(
+    hessian: Callable[[Float], tuple[Float, Float]], b: Float, precondition: Callable[[Float], Float]
+) -> tuple[Float, Float]:
+    """Solve ``H d = b`` roughly; also return Φ d, which each product has found on its way."""
+    x: Float = np.zeros_like(b)
+    x_scores: Any = 0.0
+    r, z = b, precondition(b)
+    p, size = z, float(b @ z)
+    first = size
+    for _ in range(INNER):
+        product, p_scores = hessian(p)
+        curvature = float(p @ product)
+        if not curvature > 0:
+            break
+        length = size / curvature
+        x, x_scores = x + length * p, x_scores + length * p_scores
+        r = r - length * product
+        z = precondition(r)
+        previous, size = size, float(r @ z)
+        if size <= FORCING**2 * first:
+            break
+        p = z + (size / previous) * p
+    return x, np.asarray(x_scores)

@@ -1,0 +1,103 @@
+"""The problem of a pairwise loss, ``loss(Φ w) + alpha ‖w‖²``, and a solution that proves how good it is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import Comparisons
+from kernelrank.errors import NotConverged
+from kernelrank.features import ColumnFeatures, Features
+from kernelrank.losses import Pairs, observed_pairs
+from kernelrank.solvers.base import Solution
+
+__all__ = ["CertifiedSolution", "PairProblem", "warn_of_gap"]
+
+GRAM_COLUMNS = 1_000
+"""Up to so many dense columns the Gram matrix of all pairs preconditions; beyond, its diagonal does."""
+
+
+@dataclass(frozen=True)
+class CertifiedSolution(Solution):
+    """A solution with a proof.
+
+    Parameters
+    ----------
+    objective : float
+        ``loss + alpha ‖w‖²`` at the solution.
+    gap : float
+        No w has an objective below ``(1 - gap) objective``.
+    """
+
+    objective: float = field(default=np.nan)
+    gap: float = field(default=np.inf)
+
+
+class PairProblem:
+    """Features and pairs, ready for every alpha.
+
+    Parameters
+    ----------
+    features : ColumnFeatures
+        Φ (m × r).
+    comparisons : Comparisons
+        A graph whose pairs are known; see `kernelrank.losses.observed_pairs`.
+
+    Notes
+    -----
+    O(m log m) time; the Gram matrix is computed when it is first asked for, O(m r²).
+    """
+
+    def __init__(self, features: Features, comparisons: Comparisons) -> None:
+        if not isinstance(features, ColumnFeatures):
+            raise TypeError("a pairwise loss is minimised over columns: map the kernel first")
+        self.features = features
+        self.comparisons = comparisons
+        self.pairs: Pairs = observed_pairs(comparisons)
+        self._gram: Float | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns, r."""
+        return self.features.n_columns
+
+    def begin(self, start: Float | None) -> Float:
+        """Return the vector to start from, shape (r,)."""
+        return np.zeros(self.size) if start is None else np.array(start, dtype=np.float64).reshape(self.size)
+
+    def preconditioner(self, degree: float, alpha: float) -> Callable[[Float], Float]:
+        """Return the inverse of ``s Φᵀ L Φ + 2 alpha I``, or of its diagonal, as a function.
+
+        L is the Laplacian of all pairs. A Hessian that takes some of them only, with the sum `degree` of its diagonal,
+        resembles it but for the factor s.
+        """
+        scale = degree / (2.0 * self.pairs.total)
+        if self.features.sparse or self.size > min(GRAM_COLUMNS, self.features.n_items):
+            if self._gram is None:
+                self._gram = self.features.gram_diagonal(self.comparisons)
+            inverse = 1.0 / (scale * self._gram + 2.0 * alpha)
+            return lambda v: inverse * v
+        if self._gram is None:
+            self._gram = self.features.gram(self.comparisons)
+        factor = cho_factor(scale * self._gram + 2.0 * alpha * np.eye(self.size), overwrite_a=True, check_finite=False)
+        return lambda v: np.asarray(cho_solve(factor, v, check_finite=False))
+
+    def solution(self, w: Float, n_iter: int, objective: float, gap: float) -> CertifiedSolution:
+        """Return a solution in the coefficients of the feature map."""
+        column = w[:, None]
+        return CertifiedSolution(self.features.from_primal(column), column, n_iter, gap, objective, gap)
+
+
+def warn_of_gap(name: str, n_iter: int, gap: float, tol: float) -> None:
+    """Warn of a gap that is left."""
+    warnings.warn(
+        f"{name} stopped after {n_iter} iterations with a duality gap of {gap:.2g} of the objective, above "
+        f"tol={tol:g}: raise max_iter, tol or alpha, or scale the features",
+        NotConverged,
+        stacklevel=4,
+    )
