@@ -15,13 +15,20 @@ NAMES = [
     "NystromMap",
     "QueryKFold",
     "RankRLS",
+    "estimate_auc",
+    "holdout",
+    "leave_one_out",
+    "leave_pair_out",
+    "leave_query_out",
     "load",
     "load_pairs",
     "load_ranking",
     "make_preferences",
     "make_ranking",
     "metrics",
+    "permutation_test",
     "save",
+    "tournament_roc",
 ]
 
 MEASURES = [
@@ -78,6 +85,12 @@ SIGNATURES = {
     "RLS.fit": "(self, X, y, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
     "RLS.score": "(self, X, y, qid=None, sample_weight=None)",
+    "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
+    "confidence=0.95, interval='auto', n_jobs=None, random_state=None)",
+    "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
+    "n_jobs=None)",
+    "permutation_test": "(estimator, X, y, qid=None, *, statistic='auto', groups=None, n_permutations=None, "
+    "n_jobs=None, random_state=None)",
     "save": "(estimator, path)",
     "load": "(path)",
 }
@@ -121,10 +134,11 @@ def test_public_methods_explain_themselves(kind):
 
 
 def test_error_tree():
-    assert set(errors.__all__) == {*ERRORS, "NotConverged"}
+    assert set(errors.__all__) == {*ERRORS, "NotConverged", "PooledAUCWarning"}
     for name, bases in ERRORS.items():
         assert getattr(errors, name).__bases__ == bases
     assert issubclass(errors.NotConverged, Warning)
+    assert errors.PooledAUCWarning.__bases__ == (UserWarning,)
     for name in errors.__all__:
         assert name in (errors.__doc__ or "")
         assert inspect.getdoc(getattr(errors, name))

@@ -6,13 +6,24 @@ Everything public is imported at its first use, so that ``import kernelrank`` it
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelrank import metrics
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
     from kernelrank.estimators import RLS, NystromMap, RankRLS
-    from kernelrank.model_selection import QueryKFold
+    from kernelrank.model_selection import (
+        QueryKFold,
+        estimate_auc,
+        leave_one_out,
+        leave_pair_out,
+        leave_query_out,
+        permutation_test,
+        tournament_roc,
+    )
+    from kernelrank.model_selection.holdout import holdout
     from kernelrank.persistence import load, save
 
 __version__ = "0.1.0"
@@ -22,13 +33,20 @@ __all__ = [
     "NystromMap",
     "QueryKFold",
     "RankRLS",
+    "estimate_auc",
+    "holdout",
+    "leave_one_out",
+    "leave_pair_out",
+    "leave_query_out",
     "load",
     "load_pairs",
     "load_ranking",
     "make_preferences",
     "make_ranking",
     "metrics",
+    "permutation_test",
     "save",
+    "tournament_roc",
 ]
 
 _HOMES = {
@@ -36,6 +54,13 @@ _HOMES = {
     "NystromMap": "estimators",
     "RankRLS": "estimators",
     "QueryKFold": "model_selection",
+    "estimate_auc": "model_selection",
+    "permutation_test": "model_selection",
+    "tournament_roc": "model_selection",
+    "holdout": "model_selection.holdout",
+    "leave_one_out": "model_selection",
+    "leave_pair_out": "model_selection",
+    "leave_query_out": "model_selection",
     "load": "persistence",
     "load_pairs": "data",
     "load_ranking": "data",
@@ -57,3 +82,14 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names."""
     return sorted([*__all__, "__version__"])
+
+
+class _Package(ModuleType):
+    """A package where ``kernelrank.holdout`` is the function, whether or not the room of that name is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name == "holdout" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

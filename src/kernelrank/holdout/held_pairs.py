@@ -10,7 +10,9 @@
   With an intercept, ``L_{U,rest} y_rest = -w_U s`` and ``L_UU 1 = ρ w_U``, so that the last term only moves y by
   ``s / ρ``, the weighted mean ȳ' of the scores that remain, and adds a constant:
   ``f_i - f_j = [1, -1] P⁻¹(h_U - H_UU (y_U - ȳ'))``; without one, ȳ' = 0. Nothing here is larger than f itself, which
-  is what a large λ needs, where f is tiny beside y. In the primal it is the form at hand for every λ.
+  is what a large λ needs, where f is tiny beside y. In the primal it is the form at hand for every λ; there P is a
+  difference that loses digits for a pair that alone carries a direction of the features. Such pairs are told by a tiny
+  determinant, and left to the caller.
 """
 
 from __future__ import annotations
@@ -30,21 +32,42 @@ __all__ = ["HeldPairs", "held_pairs"]
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
 
+ROOM = 1000
+"""How many pairs may be left to the caller."""
+
 
 class HeldPairs(Protocol):
-    """Differences of pairs at one λ; both methods return the smallest relative determinant."""
+    """Differences of pairs at one λ; both methods return the numbers of the pairs that are left to the caller."""
 
-    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> float:
-        """Add the agreement (k,) of all pairs, and store their differences (k, pairs) unless there is no room."""
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
+        """Add the agreement (k,) of all pairs, and store their differences (k, pairs) unless there is no room.
 
-    def listed(self, pairs: Index, agreement: Float, difference: Float) -> float:
+        None is returned if more than `ROOM` pairs are left.
+        """
+
+    def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
         """Do the same for some pairs."""
 
 
-def held_pairs(factors: Factors, order: Index, truth: Float, lam: float) -> HeldPairs:
-    """Choose the form that keeps the digits, with the items in a given order."""
-    form = _Smoother if factors.primal or lam > factors.trace else _Residuals
-    return form(factors, order, truth, lam)
+def held_pairs(factors: Factors, order: Index, truth: Float, lam: float, threshold: float) -> HeldPairs:
+    """Choose the form that keeps the digits, with the items in a given order.
+
+    Parameters
+    ----------
+    factors : Factors
+    order : ndarray of int64, shape (m,)
+    truth : ndarray, shape (m, k)
+    lam : float
+    threshold : float
+        The relative determinant below which a pair is left to the caller.
+
+    Returns
+    -------
+    HeldPairs
+    """
+    if factors.primal or lam > factors.trace:
+        return _Smoother(factors, order, truth, lam, threshold)
+    return _Residuals(factors, order, truth, lam)
 
 
 def _row_blocks(m: int) -> list[slice]:
@@ -63,42 +86,39 @@ class _Residuals:
         self.y = np.ascontiguousarray(truth[order])
         self.gamma: Float = (self.left**2) @ self.d
 
-    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> float:
-        smallest, offset = 1.0, pairs.offset
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
+        offset = pairs.offset
         for rows in _row_blocks(len(self.left)):
             columns = int(pairs.end[rows.start])
             if columns == len(self.left):
                 break
             G = (self.left[rows] * self.d) @ self.left[columns:].T
-            found = pairs_by_residuals(
+            pairs_by_residuals(
                 G, rows.start, columns, pairs.end, self.gamma, self.e, self.y, agreement, offset, difference
             )
-            smallest = min(smallest, found)
-        return smallest
+        return np.zeros(0, dtype=np.int64)
 
-    def listed(self, pairs: Index, agreement: Float, difference: Float) -> float:
-        smallest = 1.0
+    def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
         for rows in blocks(len(pairs), 16 * self.left.shape[1], BLOCK_BYTES):
             i, j = pairs[rows, 0], pairs[rows, 1]
             g = ((self.left[i] * self.left[j]) @ self.d)[:, None]
             gamma_i, gamma_j = self.gamma[i][:, None], self.gamma[j][:, None]
             determinant = gamma_i * gamma_j - g * g
-            smallest = min(smallest, float((determinant / (gamma_i * gamma_j)).min()))
             missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
             _store(self.y[i] - self.y[j], self.y[i] - self.y[j] - missed, rows, agreement, difference)
-        return smallest
+        return np.zeros(0, dtype=np.int64)
 
 
 class _Smoother:
     """The form with H."""
 
-    def __init__(self, factors: Factors, order: Index, truth: Float, lam: float) -> None:
+    def __init__(self, factors: Factors, order: Index, truth: Float, lam: float, threshold: float) -> None:
         graph = factors.graph
         assert isinstance(graph, (ItemScores, ScoredQueries))
         first, second, d = factors.smoother(lam)
         self.first = first[order]
         self.second = self.first if second is first else second[order]
-        self.d = d
+        self.d, self.threshold = d, threshold
         self.h = np.ascontiguousarray(((first * d) @ factors.rotated)[order])
         self.weight = graph.weight[order]
         self.share = 0.0 if isinstance(graph, ItemScores) else 1.0 / float(self.weight.sum())
@@ -106,14 +126,15 @@ class _Smoother:
         self.y = np.ascontiguousarray(y - self.share * (self.weight @ y))
         self.eta: Float = np.einsum("is,is,s->i", self.first, self.second, d, optimize=True)
 
-    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> float:
-        smallest, offset = 1.0, pairs.offset
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
+        offset = pairs.offset
+        doubtful, n_doubtful = np.empty(ROOM, dtype=np.int64), 0
         for rows in _row_blocks(len(self.first)):
             columns = int(pairs.end[rows.start])
             if columns == len(self.first):
                 break
             H = (self.first[rows] * self.d) @ self.second[columns:].T
-            found = pairs_by_smoother(
+            n_doubtful = pairs_by_smoother(
                 H,
                 rows.start,
                 columns,
@@ -126,12 +147,14 @@ class _Smoother:
                 agreement,
                 offset,
                 difference,
+                self.threshold,
+                doubtful,
+                n_doubtful,
             )
-            smallest = min(smallest, found)
-        return smallest
+        return doubtful[:n_doubtful] if n_doubtful <= ROOM else None
 
-    def listed(self, pairs: Index, agreement: Float, difference: Float) -> float:
-        smallest = 1.0
+    def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
+        doubtful = []
         for rows in blocks(len(pairs), 16 * self.first.shape[1], BLOCK_BYTES):
             i, j = pairs[rows, 0], pairs[rows, 1]
             x = ((self.first[i] * self.second[j]) @ self.d)[:, None]
@@ -140,14 +163,17 @@ class _Smoother:
             P_ii, P_jj = w_i * (1.0 - self.share * w_i) - eta_i, w_j * (1.0 - self.share * w_j) - eta_j
             P_ij = -self.share * w_i * w_j - x
             determinant = P_ii * P_jj - P_ij * P_ij
-            smallest = min(smallest, float((determinant / (w_i * w_j)).min()))
+            lost = determinant < self.threshold * w_i * w_j
+            doubtful.append(np.flatnonzero(lost[:, 0]) + rows.start)
+            determinant[lost] = np.inf
             y_i, y_j = self.y[i], self.y[j]
             centre = -self.share / (1.0 - self.share * (w_i + w_j)) * (w_i * y_i + w_j * y_j)
             z_i = self.h[i] - eta_i * (y_i - centre) - x * (y_j - centre)
             z_j = self.h[j] - x * (y_i - centre) - eta_j * (y_j - centre)
             found = ((P_jj + P_ij) * z_i - (P_ij + P_ii) * z_j) / determinant
             _store(y_i - y_j, found, rows, agreement, difference)
-        return smallest
+        places = np.concatenate(doubtful)
+        return places if len(places) <= ROOM else None
 
 
 def _store(truth: Float, found: Float, rows: slice, agreement: Float, difference: Float) -> None:

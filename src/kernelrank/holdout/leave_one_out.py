@@ -1,17 +1,13 @@
 """Leave-one-out: every item held out, in constant time beyond its row of the decomposition.
 
 For ``U = {i}`` the system of `kernelrank.holdout.leave_sets_out` is a division, ``r_i = e_i / Γ_ii``, and the held-out
-score is ``y_i - r_i`` for RLS [Rif03]_, or the same less the intercept that the model without i has, for one ranking:
+score is ``y_i - r_i`` for RLS, or the same less the intercept that the model without i has, for one ranking:
 
     ``f'_i = N_i diag(d) (b - Q_iᵀ r_i)``.
 
 Leaving an item out of one ranking turns λ into ``λ / (m - 1)``; where every item counts the same, items leave any query
 at the same λ. Otherwise (an item leaves one of several queries whose pairs count the same; ties left out; other costs)
 the model is refitted for each item.
-
-References
-----------
-.. [Rif03] Rifkin, Yeo and Poggio (2003). Regularized least-squares classification.
 """
 
 from __future__ import annotations

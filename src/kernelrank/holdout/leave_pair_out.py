@@ -1,4 +1,4 @@
-"""Leave-pair-out: every pair held out from one ranking, or from RLS, in constant time each.
+"""Leave-pair-out [PABS08]: every pair held out from one ranking, or from RLS, in constant time each.
 
 This is the identity of `kernelrank.holdout.leave_sets_out` for ``U = {i, j}``. The difference of the two held-out
 scores needs no intercept, and the 2 × 2 system ``Γ_UU r = e_U`` is solved by hand:
@@ -11,8 +11,9 @@ an intercept at ``λ' = λ / (m - 2)``: one Γ serves all pairs. Its entries cos
 in blocks of rows, of which only the columns with lower scores are needed: with two classes, the positive × negative
 block and the diagonal. For a linear kernel the rows are as short as there are features, if these are fewer than items.
 
-There ``λ' Γ`` is a difference, which loses digits for a pair that alone carries a direction of the features. Up to
-5,000 items then take the dual form; beyond that, the error of such a pair is about ε over its determinant.
+There ``λ' Γ`` is a difference, which loses digits for a pair that alone carries a direction of the features. Up to a
+thousand such pairs are refitted. If there are more, up to 5,000 items take the dual form; beyond that, the error of
+such a pair is about ε over its determinant.
 
 No shortcut: ties left out, unit and relative cost (the levels of the other items change). Where weights differ and
 every pair or every query counts the same, each pair has its own λ', as it may have with items that have no score; then
@@ -31,6 +32,7 @@ from kernelrank.holdout.item_sets import ItemSets
 from kernelrank.holdout.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
 from kernelrank.holdout.pairs import DifferingPairs
 from kernelrank.holdout.problem import Problem
+from kernelrank.holdout.refit import refit_without
 
 __all__ = ["leave_pair_out"]
 
@@ -65,7 +67,7 @@ def leave_pair_out(
     if kappa is None:
         difference, agreement, counted = _one_by_one(problem, pairs, alphas)
     else:
-        difference, agreement = _all_at_once(problem, pairs, alphas / kappa, differences=differences)
+        difference, agreement = _all_at_once(problem, pairs, alphas, kappa, differences=differences)
         counted = _count_differing(problem.truth, pairs)
     accuracy = np.full(agreement.shape, np.nan)
     np.divide(agreement, 2.0 * counted[:, None], out=accuracy, where=counted[:, None] > 0)
@@ -73,29 +75,53 @@ def leave_pair_out(
 
 
 def _all_at_once(
-    problem: Problem, pairs: DifferingPairs | Index, lams: Float, *, differences: bool
+    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, kappa: float, *, differences: bool
 ) -> tuple[Float, Float]:
     """Return differences (k, n, pairs) and agreements (k, n) where one Γ serves all pairs."""
-    everything = isinstance(pairs, DifferingPairs)
-    order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
     n_pairs = pairs.n_pairs if isinstance(pairs, DifferingPairs) else len(pairs)
-    shape = (len(lams), problem.truth.shape[1])
-    difference = np.empty((*shape, n_pairs if differences or not everything else 0))
-    for dual in (False, True):
-        agreement = np.zeros(shape)
-        smallest, primal = np.inf, False
-        for factors, numbers in factorise(problem.features, problem.base, lams, scores=False, dual=dual):
-            primal = factors.primal
-            for number in numbers:
-                held = held_pairs(factors, order, problem.truth, float(lams[number]))
-                if isinstance(pairs, DifferingPairs):
-                    found = held.all_pairs(pairs, agreement[number], difference[number])
-                else:
-                    found = held.listed(pairs, agreement[number], difference[number])
-                smallest = min(smallest, found)
-        if smallest >= PIVOT[primal] or not primal or problem.graph.n_items > DUAL_LIMIT:
-            break
+    kept = n_pairs if differences or not isinstance(pairs, DifferingPairs) else 0
+    difference = np.empty((len(alphas), problem.truth.shape[1], kept))
+    found = _attempt(problem, pairs, alphas / kappa, difference, threshold=PIVOT[True])
+    if found is None:
+        dual = problem.graph.n_items <= DUAL_LIMIT
+        found = _attempt(problem, pairs, alphas / kappa, difference, threshold=-np.inf, dual=dual)
+    assert found is not None
+    agreement, left = found
+    for number, places in left:
+        items = pairs.at(places) if isinstance(pairs, DifferingPairs) else (pairs[places, 0], pairs[places, 1])
+        for place, i, j in zip(places, *items, strict=True):
+            scores = refit_without(problem, np.array([i, j]), alphas[number : number + 1])[..., 0]
+            agreement[number] += np.sign(scores[0] - scores[1]) * np.sign(problem.truth[i] - problem.truth[j])
+            if kept:
+                difference[number, :, place] = scores[0] - scores[1]
     return difference.transpose(1, 0, 2), agreement.T
+
+
+def _attempt(
+    problem: Problem,
+    pairs: DifferingPairs | Index,
+    lams: Float,
+    difference: Float,
+    *,
+    threshold: float,
+    dual: bool = False,
+) -> tuple[Float, list[tuple[int, Index]]] | None:
+    """Fill in the differences (n, k, pairs); return agreements (n, k) and the pairs left out, None if too many."""
+    order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
+    agreement = np.zeros(difference.shape[:2])
+    left: list[tuple[int, Index]] = []
+    for factors, numbers in factorise(problem.features, problem.base, lams, scores=False, dual=dual):
+        for number in numbers:
+            held = held_pairs(factors, order, problem.truth, float(lams[number]), threshold)
+            if isinstance(pairs, DifferingPairs):
+                places = held.all_pairs(pairs, agreement[number], difference[number])
+            else:
+                places = held.listed(pairs, agreement[number], difference[number])
+            if places is None:
+                return None
+            if len(places):
+                left.append((int(number), places))
+    return agreement, left
 
 
 def _count_differing(truth: Float, pairs: DifferingPairs | Index) -> Float:

@@ -25,8 +25,8 @@ is block diagonal by query, so it holds for every scored graph. Items that take 
 zero there.
 
 In the primal ``λ Γ_UU = L_UU - Q_U diag(d) Q_Uᵀ`` is a difference, and digits are lost where U alone carries a
-direction of the features: its pivots get as small as ``λ / (μ + λ)``. They are watched, and such sets take the dual
-form (or are refitted where m is too large for that).
+direction of the features: its pivots get as small as ``λ / (μ + λ)``. They are watched, and such sets are refitted, or
+take the dual form where that is cheaper.
 
 Accuracy: as training itself, about ε times the largest eigenvalue over λ.
 """
@@ -57,7 +57,10 @@ PIVOT = {True: 1e-5, False: 1e-14}
 """The smallest relative pivot that is trusted, in the primal and in the dual."""
 
 DUAL_LIMIT = 5_000
-"""The largest number of items for which sets that lost digits in the primal take the dual form."""
+"""The largest number of items for which sets that lost digits in the primal may take the dual form."""
+
+FEW_REFITS = 10
+"""Refits that cost up to this many decompositions of the dual form are preferred to it."""
 
 
 def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool = False) -> Float:
@@ -91,7 +94,8 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
     if direct.any():
         lost = _by_factors(problem, sets, np.flatnonzero(direct), scale, alphas, scores, dual=dual)
         again = np.flatnonzero(lost)
-        if len(again) and not dual and problem.features.n_items <= DUAL_LIMIT:
+        m, n = problem.features.n_items, problem.features.n_columns or problem.features.n_items
+        if len(again) * n**2 > FEW_REFITS * m**2 and not dual and m <= DUAL_LIMIT:
             part = ItemSets.of([sets.items[sets.bounds[k] : sets.bounds[k + 1]] for k in again], problem.graph.n_items)
             places = np.concatenate([np.arange(sets.bounds[k], sets.bounds[k + 1]) for k in again])
             scores[places] = leave_sets_out(problem, part, alphas, dual=True)

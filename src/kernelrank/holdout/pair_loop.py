@@ -1,9 +1,8 @@
 """The loops over pairs: constant time for each, compiled.
 
 Items are numbered by their place in descending order of the scores. Row p of a block is item ``start + p``, column q is
-item ``columns + q``. Both loops add pairs in the right order less those in the wrong order to `agreement`, store the
-differences unless `difference` has no room for them, and return the smallest determinant beside the product of its
-diagonal.
+item ``columns + q``. Both loops add pairs in the right order less those in the wrong order to `agreement`, and store
+the differences unless `difference` has no room for them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def pairs_by_residuals(
     agreement: Float,
     offset: Index,
     difference: Float,
-) -> float:
+) -> None:
     """Hold out the pairs of a block of rows of Γ.
 
     Parameters
@@ -45,15 +44,12 @@ def pairs_by_residuals(
     """
     m, k = y.shape
     store = difference.shape[1] > 0
-    smallest = 1.0
     for p in range(G.shape[0]):
         i = start + p
         place = offset[i] - end[i]
         for j in range(end[i], m):
             g = G[p, j - columns]
-            product = gamma[i] * gamma[j]
-            determinant = product - g * g
-            smallest = min(smallest, determinant / product)
+            determinant = gamma[i] * gamma[j] - g * g
             for c in range(k):
                 truth = y[i, c] - y[j, c]
                 d = truth - ((gamma[j] + g) * e[i, c] - (g + gamma[i]) * e[j, c]) / determinant
@@ -63,7 +59,6 @@ def pairs_by_residuals(
                     agreement[c] -= 1.0
                 if store:
                     difference[c, place + j] = d
-    return smallest
 
 
 @compiled
@@ -80,8 +75,11 @@ def pairs_by_smoother(
     agreement: Float,
     offset: Index,
     difference: Float,
-) -> float:
-    """Hold out the pairs of a block of rows of the smoother ``H = L - λ Γ``.
+    threshold: float,
+    doubtful: Index,
+    n_doubtful: int,
+) -> int:
+    """Hold out the pairs of a block of rows of the smoother ``H = L - λ Γ``; return the new number of doubtful ones.
 
     Parameters
     ----------
@@ -99,10 +97,15 @@ def pairs_by_smoother(
         One over the total weight if there is an intercept, else zero.
     agreement : ndarray, shape (k,)
     difference : ndarray, shape (k, pairs) or (k, 0)
+    threshold : float
+        A pair whose determinant is smaller than this beside its weights has lost digits: it is not counted but noted.
+    doubtful : ndarray of int64, shape (room,)
+        The numbers of such pairs, as far as there is room.
+    n_doubtful : int
+        How many there are already.
     """
     m, k = y.shape
     store = difference.shape[1] > 0
-    smallest = 1.0
     for p in range(H.shape[0]):
         i = start + p
         place = offset[i] - end[i]
@@ -112,7 +115,11 @@ def pairs_by_smoother(
             P_ij = -share * weight[i] * weight[j] - x
             P_jj = weight[j] * (1.0 - share * weight[j]) - eta[j]
             determinant = P_ii * P_jj - P_ij * P_ij
-            smallest = min(smallest, determinant / (weight[i] * weight[j]))
+            if determinant < threshold * weight[i] * weight[j]:
+                if n_doubtful < len(doubtful):
+                    doubtful[n_doubtful] = place + j
+                n_doubtful += 1
+                continue
             rest = share / (1.0 - share * (weight[i] + weight[j]))
             for c in range(k):
                 centre = -rest * (weight[i] * y[i, c] + weight[j] * y[j, c])
@@ -127,4 +134,4 @@ def pairs_by_smoother(
                     agreement[c] -= 1.0
                 if store:
                     difference[c, place + j] = d
-    return smallest
+    return n_doubtful

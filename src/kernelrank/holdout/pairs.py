@@ -55,6 +55,11 @@ class DifferingPairs:
         """The number of pairs before those of each place in `order`."""
         return np.concatenate([[0], np.cumsum(len(self.order) - self.end)[:-1]]).astype(np.int64)
 
+    def at(self, places: Index) -> tuple[Index, Index]:
+        """Return the higher and the lower item of some pairs, by their numbers."""
+        row = np.searchsorted(self.offset, places, side="right") - 1
+        return self.order[row], self.order[places - self.offset[row] + self.end[row]]
+
     def items(self) -> tuple[Index, Index]:
         """Return the higher and the lower item of every pair: O(pairs) memory."""
         m = len(self.order)

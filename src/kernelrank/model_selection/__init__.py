@@ -1,5 +1,21 @@
 """Splitters, and hold-out for any estimator."""
 
+from kernelrank.model_selection.auc import estimate_auc
+from kernelrank.model_selection.auc_estimate import AUCEstimate
+from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
+from kernelrank.model_selection.permutation import PermutationTest, permutation_test
 from kernelrank.model_selection.query_k_fold import QueryKFold
+from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 
-__all__ = ["QueryKFold"]
+__all__ = [
+    "AUCEstimate",
+    "PermutationTest",
+    "QueryKFold",
+    "TournamentROC",
+    "estimate_auc",
+    "leave_one_out",
+    "leave_pair_out",
+    "leave_query_out",
+    "permutation_test",
+    "tournament_roc",
+]

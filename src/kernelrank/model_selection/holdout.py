@@ -1,0 +1,289 @@
+"""Holding out with any estimator: by the exact shortcuts where there are any, by refitting elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+from kernelrank.arrays import Float
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS
+from kernelrank.estimators.base import check_alphas
+from kernelrank.estimators.held_out import HoldoutData
+from kernelrank.holdout import ItemSets, PairHoldout
+from kernelrank.model_selection.held_pairs import hold_out_pairs
+from kernelrank.model_selection.refit import check_classes, refit_scores
+from kernelrank.queries import Queries
+from kernelrank.validation import check_pairs, check_weight
+
+__all__ = ["holdout", "leave_one_out", "leave_pair_out", "leave_query_out", "takes_shortcut"]
+
+
+def takes_shortcut(estimator: Any) -> bool:
+    """Tell whether held-out scores of this estimator come from one decomposition: RLS and RankRLS themselves."""
+    return type(estimator) in (RLS, RankRLS)
+
+
+def holdout(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    held_out: Sequence[Any],
+    qid: Any = None,
+    *,
+    alphas: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+) -> list[Float]:
+    """Score sets of items, each by the model that was trained without it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        `RLS` and `RankRLS` take the shortcut, whatever their kernel: RLS for all sets; RankRLS, with ties included, for
+        all sets of one ranking or of queries with ``query_weight="items"``; with any cost for whole queries. Other
+        sets, a reduced basis and every other scikit-learn estimator are refitted.
+    X : array-like, data frame or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+    y : array-like, shape (m,) or (m, outputs)
+    held_out : list of lists of int, or of masks of m booleans
+        The sets; they may overlap.
+    qid : sequence, shape (m,), optional
+        The query of each item.
+    alphas : array-like of float, optional
+        Values of alpha, all from one decomposition; that of the estimator unless given.
+    sample_weight : array-like, shape (m,), optional
+        Item weights.
+    n_jobs : int, optional
+        The number of processes where the estimator is refitted.
+
+    Returns
+    -------
+    list of ndarray, each of shape (items of the set[, outputs][, alphas])
+        What ``clone(estimator).fit(rest).predict(held out)`` returns; for a classifier its decision function. Scores
+        are zero where nothing can be compared in the rest.
+
+    Notes
+    -----
+    One decomposition, O(m³) time for a kernel or O(m n² + n³) for n features, then O(u² s + u³) for a set of u items
+    and each alpha, s being the smaller of m and n. Memory three m × m, or two m × n arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RankRLS, holdout
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([1.0, 2.0, 3.0, 4.0])
+    >>> [scores.round(2) for scores in holdout(RankRLS(), X, y, [[0, 3], [1]])]
+    [array([0.5, 2. ]), array([1.87])]
+    """
+    sets = ItemSets.of(held_out, _num_samples(X))
+    scores = _scores(estimator, X, y, sets, qid, sample_weight, alphas, n_jobs)
+    return [scores[start:stop] for start, stop in zip(sets.bounds[:-1], sets.bounds[1:], strict=True)]
+
+
+def leave_one_out(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    qid: Any = None,
+    *,
+    alphas: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+) -> Float:
+    """Score each item by the model that was trained without it.
+
+    Parameters
+    ----------
+    estimator, X, y, qid, alphas, sample_weight, n_jobs
+        As in `holdout`.
+    groups : sequence, shape (m,), optional
+        Items that depend on each other: leaving an item out leaves out its group.
+
+    Returns
+    -------
+    ndarray, shape (m[, outputs][, alphas])
+
+    Notes
+    -----
+    One decomposition, as in `holdout`, and O(m s) time for each alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RLS, leave_one_out
+    >>> leave_one_out(RLS(alpha=0.1), np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 3.0])).round(2)
+    array([0.99, 1.98, 2.94])
+    """
+    n_items = _num_samples(X)
+    sets = ItemSets.singles(n_items)
+    if groups is not None:
+        sets = _each_query(Queries.from_labels(groups, n_items, name="groups"), "groups", "group")
+    return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, n_jobs))
+
+
+def leave_query_out(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    qid: Any,
+    *,
+    alphas: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+) -> Float:
+    """Score the items of each query by the model that was trained without that query.
+
+    Parameters
+    ----------
+    estimator, X, y, qid, alphas, sample_weight, n_jobs
+        As in `holdout`. `RankRLS` takes the shortcut with every cost, and so does `RLS`.
+
+    Returns
+    -------
+    ndarray, shape (m[, outputs][, alphas])
+
+    Notes
+    -----
+    One decomposition, as in `holdout`, then O(m q s + m q²) time for each alpha and queries of q items.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS, leave_query_out, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
+    >>> leave_query_out(RankRLS(), X, y, qid, alphas=[0.1, 1.0, 10.0]).shape == (len(y), 3)
+    True
+    """
+    if qid is None:
+        raise InvalidInputError("leave_query_out needs qid: the query of each item")
+    sets = _each_query(Queries.from_labels(qid, _num_samples(X)), "qid", "query")
+    return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, n_jobs))
+
+
+def leave_pair_out(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    pairs: Any = None,
+    alphas: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    differences: bool = True,
+    n_jobs: int | None = None,
+) -> PairHoldout:
+    """Compare the two items of each pair by the model that was trained without both.
+
+    The accuracy is an almost unbiased estimate of the probability that the model orders a new pair rightly: with two
+    classes, of its AUC.
+
+    Parameters
+    ----------
+    estimator, X, y, alphas, sample_weight, n_jobs
+        As in `holdout`, with one query: pairs are compared across all items.
+    pairs : array-like of int, shape (pairs, 2), optional
+        The pairs; unless given all whose true scores differ, the item with the higher score first.
+    groups : sequence, shape (m,), optional
+        Items that depend on each other: leaving a pair out leaves out both of its groups.
+    differences : bool, default=True
+        Whether to keep the pairs and their differences, or only the accuracy.
+
+    Returns
+    -------
+    PairHoldout
+
+    Notes
+    -----
+    All pairs: one decomposition, then O(m² s) time for each alpha, s being m, or the number of features of a linear
+    kernel if that is smaller, and O(m²) for each output. Without differences m × m numbers are stored by nothing but
+    the decomposition of a kernel. With two classes only positive × negative pairs are looked at. RankRLS with ties left
+    out, with another cost or with item weights that differ is solved pair by pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RankRLS, leave_pair_out
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [4.0]]), np.array([0, 0, 1, 1])
+    >>> held_out = leave_pair_out(RankRLS(alpha=0.1), X, y)
+    >>> held_out.first, held_out.second, held_out.accuracy
+    (array([2, 2, 3, 3]), array([0, 1, 0, 1]), 1.0)
+    """
+    chosen = None if pairs is None else check_pairs(pairs, _num_samples(X))
+    if chosen is not None and len(chosen) == 0:
+        raise InvalidInputError("pairs is empty: nothing to hold out")
+    values = None if alphas is None else np.array(check_alphas(alphas))
+    data: HoldoutData | None = None
+    if takes_shortcut(estimator):
+        data = HoldoutData(estimator, X, y, None, sample_weight)
+        truth, one_output = data.truth, data.one_output
+    else:
+        truth = check_classes(estimator, y)
+        one_output = truth.ndim == 1
+        truth = truth.reshape(len(truth), -1)
+
+    def score(sets: ItemSets) -> Float:
+        if data is not None:
+            return data.scores(sets, _alphas(estimator, values))
+        weight = check_weight(sample_weight, len(truth))
+        return refit_scores(estimator, X, np.asarray(y), sets, sample_weight=weight, alphas=values, n_jobs=n_jobs)
+
+    if data is not None and groups is None:
+        found = data.pairs(chosen, _alphas(estimator, values), differences=differences)
+    else:
+        labels = None if groups is None else Queries.from_labels(groups, len(truth), name="groups")
+        found = hold_out_pairs(truth, chosen, labels, score, differences=differences)
+    return _squeeze_pairs(found, one_output=one_output, one_alpha=values is None)
+
+
+def _scores(
+    estimator: Any, X: Any, y: Any, sets: ItemSets, qid: Any, sample_weight: Any, alphas: Any, n_jobs: int | None
+) -> Float:
+    """Return the scores of all sets, shape (total[, outputs][, alphas])."""
+    values = None if alphas is None else np.array(check_alphas(alphas))
+    if takes_shortcut(estimator):
+        data = HoldoutData(estimator, X, y, qid, sample_weight)
+        scores, one_output = data.scores(sets, _alphas(estimator, values)), data.one_output
+    else:
+        labels = np.asarray(y)
+        check_classes(estimator, labels)
+        codes = None if qid is None else Queries.from_labels(qid, len(labels)).codes
+        weight = check_weight(sample_weight, len(labels))
+        scores = refit_scores(estimator, X, labels, sets, qid=codes, sample_weight=weight, alphas=values, n_jobs=n_jobs)
+        one_output = labels.ndim == 1
+    if values is None:
+        scores = scores[..., 0]
+    return scores[:, 0] if one_output else scores
+
+
+def _alphas(estimator: Any, values: Float | None) -> Float:
+    return np.array([float(estimator.alpha)]) if values is None else values
+
+
+def _each_query(queries: Queries, name: str, noun: str) -> ItemSets:
+    if len(queries) < 2:
+        raise InvalidInputError(f"{name} has one {noun} only: leaving it out leaves nothing to train on")
+    return ItemSets.of_queries(queries)
+
+
+def _in_place(sets: ItemSets, scores: Float) -> Float:
+    """Put the scores of sets that partition the items into the order of the items."""
+    ordered = np.empty_like(scores)
+    ordered[sets.items] = scores
+    return ordered
+
+
+def _squeeze_pairs(found: PairHoldout, *, one_output: bool, one_alpha: bool) -> PairHoldout:
+    """Drop the axes that were not asked for."""
+    place: tuple[Any, ...] = (0 if one_output else slice(None), 0 if one_alpha else slice(None))
+    accuracy = np.asarray(found.accuracy)[place]
+    return PairHoldout(
+        found.first,
+        found.second,
+        found.difference[(slice(None), *place)],
+        found.truth[:, 0] if one_output else found.truth,
+        float(accuracy) if accuracy.ndim == 0 else accuracy,
+        found.n_pairs,
+    )

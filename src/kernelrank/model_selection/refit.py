@@ -1,0 +1,149 @@
+"""Refitting any scikit-learn estimator for each set of items held out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone, is_classifier
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import has_fit_parameter
+
+from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.holdout import ItemSets
+from kernelrank.model_selection.progress import track
+
+__all__ = ["check_classes", "refit_scores"]
+
+
+def refit_scores(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sets: ItemSets,
+    *,
+    qid: Any = None,
+    sample_weight: Any = None,
+    alphas: Float | None = None,
+    n_jobs: int | None = None,
+) -> Float:
+    """Return the scores of each set by a clone that was trained without it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor or ranker, or a classifier of two classes, which is scored by its decision function or by the
+        probability of the second class.
+    X : array-like, data frame or sparse matrix
+    y : ndarray, shape (m,) or (m, outputs)
+    sets : ItemSets
+    qid, sample_weight : ndarray, shape (m,), optional
+        Passed to `fit` of an estimator that takes them.
+    alphas : ndarray, optional
+        Values of the parameter `alpha`; its own unless given.
+    n_jobs : int, optional
+        The number of processes, as in joblib.
+
+    Returns
+    -------
+    ndarray, shape (total, outputs, number of alphas)
+
+    Notes
+    -----
+    One training for each set and alpha.
+    """
+    extra = _fit_arguments(estimator, {"qid": qid, "sample_weight": sample_weight})
+    values: list[float | None] = [None] if alphas is None else [float(alpha) for alpha in alphas]
+    if alphas is not None and "alpha" not in estimator.get_params(deep=False):
+        raise InvalidInputError(
+            f"alphas needs an estimator with a parameter alpha; {type(estimator).__name__} has none"
+        )
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    jobs = (
+        joblib.delayed(_refit_one)(estimator, X, y, held, values, extra, number) for number, held in enumerate(sets)
+    )
+    scores = list(track(parallel(jobs), len(sets), f"refitting {type(estimator).__name__}"))
+    return np.concatenate(scores)
+
+
+def _refit_one(
+    estimator: Any, X: Any, y: Any, held: Index, alphas: list[float | None], extra: dict[str, Any], number: int
+) -> Float:
+    """Train without `held` and score it, for each alpha."""
+    mask = np.ones(len(y), dtype=bool)
+    mask[held] = False
+    kept = np.flatnonzero(mask)
+    X_train, y_train = _safe_split(estimator, X, y, kept)
+    X_held, _ = _safe_split(estimator, X, y, held, kept)
+    n_outputs = 1 if y.ndim == 1 else y.shape[1]
+    scores = np.zeros((len(held), n_outputs, len(alphas)))
+    for column, alpha in enumerate(alphas):
+        model = clone(estimator)
+        if alpha is not None:
+            model.set_params(alpha=alpha)
+        try:
+            model.fit(X_train, y_train, **{name: value[kept] for name, value in extra.items()})
+        except NothingToCompareError:
+            continue  # the best model is zero then, as in the shortcuts
+        except ValueError as error:
+            raise InvalidInputError(
+                f"{type(estimator).__name__} cannot be trained without set {number} ({_listed(held)}): {error}"
+            ) from error
+        scores[:, :, column] = _score(model, X_held).reshape(len(held), n_outputs)
+    return scores
+
+
+def _score(model: Any, X: Any) -> Float:
+    if is_classifier(model) and hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=np.float64)
+    if is_classifier(model) and hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
+    return np.asarray(model.predict(X), dtype=np.float64)
+
+
+def _listed(held: Index) -> str:
+    shown = ", ".join(map(str, held[:5].tolist()))
+    return f"items {shown}, ..." if len(held) > 5 else f"items {shown}"
+
+
+def _fit_arguments(estimator: Any, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return what `fit` takes; sample weights that it does not take are an error, and queries that get lost are too."""
+    arguments = {}
+    for name, value in wanted.items():
+        if value is None:
+            continue
+        if has_fit_parameter(estimator, name) or _routes(estimator, name):
+            arguments[name] = value
+        elif name == "sample_weight":
+            raise InvalidInputError(f"{type(estimator).__name__} takes no sample_weight")
+        elif any(has_fit_parameter(step, name) for step in _steps(estimator)):
+            raise InvalidInputError(
+                f"a step of {type(estimator).__name__} takes {name}, which does not reach it: turn routing on, "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+    return arguments
+
+
+def _routes(estimator: Any, name: str) -> bool:
+    if not get_config()["enable_metadata_routing"]:
+        return False
+    return name in get_routing_for_object(estimator).consumes("fit", [name])
+
+
+def _steps(estimator: Any) -> list[Any]:
+    return [value for value in estimator.get_params(deep=True).values() if hasattr(value, "fit")]
+
+
+def check_classes(estimator: Any, y: Any) -> Float:
+    """Return y as scores; the two classes of a classifier become 0 and 1."""
+    values = np.asarray(y)
+    if not is_classifier(estimator):
+        return values.astype(np.float64)
+    classes, codes = np.unique(values, return_inverse=True)
+    if values.ndim != 1 or len(classes) != 2:
+        raise InvalidInputError(f"a classifier is held out with two classes in one column; y has {len(classes)}")
+    return codes.astype(np.float64)

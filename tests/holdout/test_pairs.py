@@ -1,0 +1,130 @@
+"""Pairs left out: the constant-time formula is retraining without both."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kernelrank import RLS, RankRLS
+from kernelrank.estimators.held_out import HoldoutData
+from kernelrank.holdout import DifferingPairs, PairHoldout, pair_accuracy
+from tests.oracles.holdout import exact_kernel, exact_linear_kernel, exact_scores, retrained_difference
+
+ALPHAS = 2.0 ** np.array([-15, -5, 0, 5, 15])
+LEARNERS = {
+    "rls": RLS(),
+    "pairs": RankRLS(),
+    "items": RankRLS(query_weight="items"),
+    "queries": RankRLS(query_weight="queries"),
+    "ties out": RankRLS(ties="exclude"),
+    "unit": RankRLS(cost="unit"),
+}
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("n_alphas", [1, 5])
+def test_equals_fifty_digits(kernel, name, n_alphas):
+    learner = LEARNERS[name].set_params(kernel=kernel)
+    for seed, n, levels in ((0, 2, 0), (1, 6, 2), (2, 15, 3)):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(9, n))
+        y = rng.integers(0, levels, 9).astype(float) if levels else rng.normal(size=9)
+        y[:4] = [0, 1, 1, 0]
+        K = rbf_kernel(X)
+        K = (K + K.T) / 2
+        exact, data = (exact_linear_kernel(X), X) if kernel == "linear" else (exact_kernel(K), K)
+        alphas = ALPHAS[:n_alphas]
+        found = HoldoutData(learner, data, y).pairs(None, alphas)
+        for number in rng.permutation(found.n_pairs)[:4]:
+            held = np.array([found.first[number], found.second[number]])
+            assert y[held[0]] > y[held[1]]
+            for column, alpha in enumerate(alphas):
+                a, b = exact_scores(learner, exact, y, held, alpha)
+                difference = found.difference[number, 0, column]
+                assert difference == pytest.approx(a - b, rel=1e-8, abs=1e-9 * abs(a))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    m=st.integers(4, 14),
+    n=st.integers(1, 16),
+    kernel=st.sampled_from(["linear", "rbf"]),
+    name=st.sampled_from(["rls", "pairs", "items", "queries"]),
+    outputs=st.integers(1, 3),
+    exponents=st.lists(st.integers(-12, 15), min_size=1, max_size=5),
+    graded=st.booleans(),
+    weighted=st.booleans(),
+    duplicates=st.booleans(),
+)
+def test_equals_retraining(seed, m, n, kernel, name, outputs, exponents, graded, weighted, duplicates):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n))
+    if duplicates:
+        X[m // 2 :] = X[0]
+    y = rng.integers(0, 3, (m, outputs)).astype(float) if graded else rng.normal(size=(m, outputs))
+    y[0], y[1] = 0.0, 1.0
+    weight = rng.uniform(1, 3, m) if weighted else None
+    learner = LEARNERS[name].set_params(kernel=kernel)
+    alphas = 2.0 ** np.array(exponents)
+    data = HoldoutData(learner, X, y, None, weight)
+    found = data.pairs(None, alphas)
+    some = rng.permutation(found.n_pairs)[:5]
+    listed = data.pairs(np.stack([found.first, found.second], axis=1)[some], alphas)
+    for place, number in enumerate(some):
+        i, j = found.first[number], found.second[number]
+        for column, alpha in enumerate(alphas):
+            expected = np.array(
+                [retrained_difference(learner, X, y[:, k], i, j, alpha, weight) for k in range(outputs)]
+            )
+            tolerance = (
+                1e-6 * max(1.0, np.abs(expected).max()) if alpha < 1e-2 else 1e-8 * np.abs(expected).max() + 1e-12
+            )
+            np.testing.assert_allclose(found.difference[number, :, column], expected, rtol=0, atol=tolerance)
+            np.testing.assert_allclose(listed.difference[place, :, column], expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(data.pairs(None, alphas, differences=False).accuracy, found.accuracy)
+    np.testing.assert_allclose(pair_accuracy(found.difference, found.truth), found.accuracy)
+
+
+def test_every_differing_pair_once():
+    y = np.array([[1.0, 0.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
+    first, second = DifferingPairs.of(y).items()
+    found = {frozenset(pair) for pair in zip(first.tolist(), second.tolist(), strict=True)}
+    expected = {frozenset((i, j)) for i in range(4) for j in range(i) if (y[i] != y[j]).any()}
+    assert found == expected
+    assert len(first) == len(expected)
+
+
+def test_blocks_of_rows_make_no_difference(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 4)), rng.integers(0, 4, 90).astype(float)
+    for learner in (RankRLS(), RankRLS(kernel="rbf")):
+        whole = HoldoutData(learner, X, y).pairs(None, ALPHAS)
+        monkeypatch.setattr(sys.modules["kernelrank.holdout.held_pairs"], "BLOCK_BYTES", 8 * 90 * 7)
+        parts = HoldoutData(learner, X, y).pairs(None, ALPHAS)
+        monkeypatch.undo()
+        np.testing.assert_allclose(whole.difference, parts.difference, rtol=1e-9, atol=1e-14)
+
+
+def test_a_pair_that_alone_carries_a_feature_takes_the_dual_form():
+    rng = np.random.default_rng(1)
+    X, y = np.c_[rng.normal(size=(30, 2)), np.zeros(30)], rng.normal(size=30)
+    X[3, 2], X[8, 2] = 40.0, -30.0
+    learner = RankRLS()
+    found = HoldoutData(learner, X, y).pairs(np.array([[3, 8], [3, 4], [1, 2]]), ALPHAS)
+    for number, (i, j) in enumerate([(3, 8), (3, 4), (1, 2)]):
+        for column, alpha in enumerate(ALPHAS):
+            expected = retrained_difference(learner, X, y, i, j, alpha)
+            assert found.difference[number, 0, column] == pytest.approx(expected, rel=1e-7)
+
+
+def test_accuracy_counts_ties_a_half_and_true_ties_not():
+    difference, truth = np.array([1.0, 0.0, -1.0, 5.0]), np.array([1.0, 1.0, 1.0, 0.0])
+    assert PairHoldout.of(np.arange(4), np.arange(4), difference, truth).accuracy == pytest.approx(0.5)
+    assert np.isnan(pair_accuracy(difference[3:], truth[3:]))

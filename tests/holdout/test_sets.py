@@ -1,0 +1,171 @@
+"""Any sets left out: the shortcut is retraining, for every graph, weight, kernel and alpha."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kernelrank import RLS, RankRLS
+from kernelrank.estimators.held_out import HoldoutData
+from kernelrank.holdout import ItemSets
+from tests.oracles.holdout import exact_kernel, exact_linear_kernel, exact_scores, retrained_scores
+
+ALPHAS = 2.0 ** np.array([-15, -5, 0, 5, 15])
+
+LEARNERS = {
+    "rls": RLS(),
+    "pairs": RankRLS(),
+    "items": RankRLS(query_weight="items"),
+    "queries": RankRLS(query_weight="queries"),
+    "ties out": RankRLS(ties="exclude"),
+    "unit": RankRLS(cost="unit"),
+    "relative": RankRLS(cost="relative"),
+}
+
+
+def make(seed, m, n, *, kind="normal", graded=False, outputs=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n))
+    if kind == "duplicates":
+        X[::2] = X[0]
+    if kind == "integers":
+        X = np.round(X)
+    shape = (m, outputs) if outputs else (m,)
+    y = rng.integers(0, 3, shape).astype(float) if graded else rng.normal(size=shape)
+    return X, y, rng
+
+
+def assert_close(found, expected, tolerance=1e-8):
+    """Compare score differences, relative to the largest one, and the scores themselves."""
+    scale = np.abs(expected).max()
+    if scale < 1e-300:
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        return
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * scale)
+
+
+def sets_of(kind, rng, m, qid):
+    if kind == "queries":
+        return ItemSets.of([np.flatnonzero(qid == q) for q in np.unique(qid)], m)
+    if kind == "one":
+        return ItemSets.singles(m)
+    return ItemSets.of([rng.choice(m, size, replace=False) for size in (1, 2, m // 2, m - 3)], m)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("kind", ["queries", "one", "several"])
+@pytest.mark.parametrize("data", ["normal", "duplicates", "integers"])
+def test_equals_retraining(kernel, name, kind, data):
+    learner = LEARNERS[name].set_params(kernel=kernel)
+    for seed, n in ((0, 2), (1, 7), (2, 30)):
+        X, y, rng = make(seed, 14, n, kind=data, graded=seed == 1)
+        qid = rng.integers(0, 4, len(y))
+        qid[0] = 7  # a query of one item
+        sets = sets_of(kind, rng, len(y), qid)
+        found = HoldoutData(learner, X, y, qid).scores(sets, ALPHAS)
+        for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
+            for column, alpha in enumerate(ALPHAS):
+                expected = retrained_scores(learner, X, y, held, alpha, qid)
+                # At the smallest alpha retraining itself has lost as many digits as the problem is conditioned.
+                tolerance = 1e-6 if alpha < 1e-3 else 1e-8
+                assert_close(found[start:stop, 0, column], expected, tolerance)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_equals_fifty_digits(kernel, name):
+    learner = LEARNERS[name].set_params(kernel=kernel)
+    for seed, n in ((3, 2), (4, 5), (5, 12)):
+        X, y, _ = make(seed, 9, n, graded=seed == 4)
+        qid = np.array([0, 0, 0, 1, 1, 1, 1, 2, 2])
+        K = rbf_kernel(X)
+        K = (K + K.T) / 2
+        exact, data = (exact_linear_kernel(X), X) if kernel == "linear" else (exact_kernel(K), K)
+        sets = ItemSets.of([np.flatnonzero(qid == q) for q in range(3)], 9)
+        found = HoldoutData(learner, data, y, qid).scores(sets, ALPHAS)[:, 0]
+        for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
+            for column, alpha in enumerate(ALPHAS):
+                expected = exact_scores(learner, exact, y, held, alpha, qid)
+                assert_close(np.diff(found[start:stop, column]), np.diff(expected), 1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    m=st.integers(4, 16),
+    n=st.integers(1, 20),
+    kernel=st.sampled_from(["linear", "rbf"]),
+    name=st.sampled_from(["rls", "pairs", "items", "queries"]),
+    outputs=st.integers(1, 3),
+    exponent=st.integers(-10, 15),
+    n_queries=st.integers(1, 5),
+    graded=st.booleans(),
+    weighted=st.booleans(),
+)
+def test_shapes_nobody_thinks_of(seed, m, n, kernel, name, outputs, exponent, n_queries, graded, weighted):
+    learner = LEARNERS[name].set_params(kernel=kernel)
+    X, y, rng = make(seed, m, n, graded=graded, outputs=outputs)
+    y[0], y[1] = 0.0, 1.0
+    qid = rng.integers(0, n_queries, m)
+    qid[:2] = 0
+    weight = rng.uniform(1, 3, m) if weighted else None
+    sets = ItemSets.of([rng.choice(m, rng.integers(1, m - 1), replace=False) for _ in range(3)], m)
+    alphas = np.array([2.0**exponent])
+    found = HoldoutData(learner, X, y, qid, weight).scores(sets, alphas)[..., 0]
+    for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
+        for k in range(outputs):
+            expected = retrained_scores(learner, X, y[:, k], held, alphas[0], qid, weight)
+            assert_close(found[start:stop, k], expected, 1e-7)
+
+
+@pytest.mark.parametrize("name", ["pairs", "unit", "items"])
+def test_many_small_queries_and_one_large(name):
+    """Both paths, compiled and LAPACK, in the primal and the dual."""
+    learner = LEARNERS[name].set_params(kernel="linear")
+    for n in (5, 300):
+        X, y, rng = make(9, 260, n, graded=True)
+        qid = np.r_[np.repeat(np.arange(30), 7), np.full(50, 99)][rng.permutation(260)]
+        sets = ItemSets.of([np.flatnonzero(qid == q) for q in (3, 99, 7)], 260)
+        alphas = np.array([0.01, 1.0, 2.0, 8.0, 100.0])
+        found = HoldoutData(learner, X, y, qid).scores(sets, alphas)[:, 0]
+        for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
+            for column, alpha in enumerate(alphas):
+                assert_close(found[start:stop, column], retrained_scores(learner, X, y, held, alpha, qid))
+
+
+def test_a_feature_of_one_query_only_loses_no_digits():
+    """The primal form subtracts two nearly equal numbers there; the pivots tell."""
+    X, y, _ = make(11, 40, 3)
+    X = np.c_[X, np.zeros(40)]
+    X[:4, 3] = [1e3, -2e3, 5e2, 1e3]
+    qid = np.repeat(np.arange(10), 4)
+    learner = RankRLS()
+    sets = ItemSets.of([np.arange(4), np.arange(4, 8)], 40)
+    found = HoldoutData(learner, X, y, qid).scores(sets, ALPHAS)[:, 0]
+    for held, start in ((np.arange(4), 0), (np.arange(4, 8), 4)):
+        for column, alpha in enumerate(ALPHAS):
+            assert_close(found[start : start + 4, column], retrained_scores(learner, X, y, held, alpha, qid))
+
+
+def test_items_without_a_score_take_no_part():
+    X, y, rng = make(12, 20, 3, outputs=2)
+    y[rng.random(y.shape) < 0.2] = np.nan
+    qid = np.repeat(np.arange(5), 4)
+    sets = ItemSets.of([np.arange(4), np.array([5, 9])], 20)
+    for learner in (RankRLS(missing="ignore"), RankRLS(missing="ignore", query_weight="items", kernel="rbf")):
+        found = HoldoutData(learner, X, y, qid).scores(sets, np.array([0.5]))[..., 0]
+        for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
+            assert_close(found[start:stop], retrained_scores(learner, X, y, held, 0.5, qid))
+
+
+def test_a_basis_is_refitted_without_the_items_held_out():
+    X, y, _ = make(13, 12, 2)
+    learner = RankRLS(kernel="rbf", basis=[0, 3, 5, 8])
+    found = HoldoutData(learner, X, y).scores(ItemSets.of([[3, 4]], 12), np.array([1.0]))[:, 0, 0]
+    kept = np.setdiff1d(np.arange(12), [3, 4])
+    model = RankRLS(kernel="rbf", basis=[0, 3, 6]).fit(X[kept], y[kept])  # items 0, 5 and 8 among those kept
+    np.testing.assert_allclose(found, model.predict(X[[3, 4]]), rtol=1e-9)

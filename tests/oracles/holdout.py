@@ -1,0 +1,89 @@
+"""Holding out as its definition says: clone, delete, refit, predict; and the same with fifty digits, pair by pair."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+from sklearn.base import clone
+
+from kernelrank.errors import NothingToCompareError
+
+
+def retrained_scores(estimator, X, y, held, alpha, qid=None, weight=None):
+    """The scores of `held` by a clone trained on everything else; zero where nothing is left to compare."""
+    kept = np.setdiff1d(np.arange(len(y)), held)
+    precomputed = estimator.kernel == "precomputed"
+    train, rows = (X[kept][:, kept], X[held][:, kept]) if precomputed else (X[kept], X[held])
+    model = clone(estimator).set_params(alpha=alpha)
+    try:
+        model.fit(
+            train, y[kept], None if qid is None else qid[kept], sample_weight=None if weight is None else weight[kept]
+        )
+    except NothingToCompareError:
+        return np.zeros((len(held), *y.shape[1:]))
+    return model.predict(rows)
+
+
+def retrained_difference(estimator, X, y, i, j, alpha, weight=None):
+    scores = retrained_scores(estimator, X, y, np.array([i, j]), alpha, weight=weight)
+    return scores[0] - scores[1]
+
+
+def exact_scores(estimator, K, y, held, alpha, qid=None, weight=None, digits=50):
+    """The same with many digits, from a kernel matrix of mpmath numbers and the pairs one at a time."""
+    with mpmath.workdps(digits):
+        kept = [int(i) for i in range(len(y)) if i not in set(np.asarray(held).tolist())]
+        L, target = _laplacian(estimator, kept, y, qid, weight)
+        size = len(kept)
+        inner = mpmath.matrix(size, size)
+        for a in range(size):
+            for b in range(size):
+                inner[a, b] = K[kept[a]][kept[b]]
+        dual = mpmath.lu_solve(L * inner + mpmath.mpf(alpha) * mpmath.eye(size), target)
+        return np.array([float(sum(K[int(u)][kept[b]] * dual[b] for b in range(size))) for u in held])
+
+
+def exact_linear_kernel(X):
+    rows = [[mpmath.mpf(float(x)) for x in row] for row in X]
+    with mpmath.workdps(50):
+        return [[sum(a * b for a, b in zip(u, v, strict=True)) for v in rows] for u in rows]
+
+
+def exact_kernel(K):
+    return [[mpmath.mpf(float(value)) for value in row] for row in K]
+
+
+def _laplacian(estimator, kept, y, qid, weight):
+    """The Laplacian of the kept items and the right-hand side, built edge by edge."""
+    size = len(kept)
+    w = [mpmath.mpf(1 if weight is None else float(weight[i])) for i in kept]
+    s = [mpmath.mpf(float(y[i])) for i in kept]
+    L, target = mpmath.zeros(size), mpmath.zeros(size, 1)
+    if type(estimator).__name__ == "RLS":
+        for a in range(size):
+            L[a, a], target[a] = w[a], w[a] * s[a]
+        return L, target
+    query = [0 if qid is None else qid[i] for i in kept]
+    for label in set(query):
+        items = [a for a in range(size) if query[a] == label]
+        total = sum(w[a] for a in items)
+        c = {
+            "pairs": lambda total: 1,
+            "items": lambda total: 1 / total,
+            "queries": lambda total: 2 / total / (total - 1),
+        }
+        for a in items:
+            for b in items:
+                z = s[a] - s[b]
+                if b >= a or (z == 0 and (estimator.ties == "exclude" or estimator.cost != "magnitude")):
+                    continue
+                edge = c[estimator.query_weight](total) * w[a] * w[b]
+                if estimator.cost == "unit":
+                    z = mpmath.sign(z)
+                elif estimator.cost == "relative":
+                    edge /= z**2
+                for i, j, sign in ((a, b, 1), (b, a, -1)):
+                    L[i, i] += edge
+                    L[i, j] -= edge
+                    target[i] += sign * edge * z
+    return L, target
