@@ -13,6 +13,8 @@ Warnings stand apart, below scikit-learn's and Python's own::
 
     ConvergenceWarning
     └── NotConverged                          an iteration stopped at `max_iter`; the message has what is left
+    UserWarning
+    └── PooledAUCWarning                      scores of different models were compared; the message has the reason
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ __all__ = [
     "ModelFileError",
     "NotConverged",
     "NothingToCompareError",
+    "PooledAUCWarning",
 ]
 
 
@@ -83,3 +86,7 @@ class MissingExtraError(KernelRankError, ImportError):
 
 class NotConverged(ConvergenceWarning):
     """An iteration that stopped before it reached its tolerance."""
+
+
+class PooledAUCWarning(UserWarning):
+    """An AUC over scores of different models, which is biased low."""

@@ -1,0 +1,145 @@
+"""An AUC that was estimated on held-out items only, with an interval."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.utils.validation import _num_samples
+
+from kernelrank.errors import InvalidInputError, PooledAUCWarning
+from kernelrank.model_selection.auc_estimate import AUCEstimate
+from kernelrank.model_selection.auc_interval import check_confidence, logit_interval
+from kernelrank.model_selection.auc_methods import METHODS, Found, Task
+from kernelrank.model_selection.two_classes import TwoClasses, check_groups
+
+__all__ = ["estimate_auc", "to_estimate"]
+
+INTERVALS = ("auto", "components", "jackknife")
+FOLDS = ("averaged", "pooled")
+
+
+def estimate_auc(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    method: str = "leave_pair_out",
+    cv: Any = None,
+    groups: Any = None,
+    pos_label: Any = None,
+    confidence: float = 0.95,
+    interval: str = "auto",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> AUCEstimate:
+    """Estimate the AUC of what an estimator learns from two classes.
+
+    What is estimated is the AUC, on new items, of the model trained on all of these (the *conditional* performance of
+    [Air11]_, 5.4). Where alpha or anything else is to be chosen, pass an estimator that chooses inside its `fit`, such
+    as `RankRLSCV` or scikit-learn's `GridSearchCV`: it then chooses anew in every training set, and the held-out items
+    take no part in the choice.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier or ranker: scored by `decision_function`, the second column of `predict_proba`, or `predict`.
+    X : array-like or sparse matrix, shape (m, n_features), or (m, m) for a precomputed kernel
+    y : array-like, shape (m,)
+        Any two labels. An estimator that learns scores is given the numbers, or ±1 if the labels are no numbers.
+    method : {"leave_pair_out", "averaged", "pooled", "balanced_leave_pair_out"}, default="leave_pair_out"
+        * "leave_pair_out": every pair of a positive and a negative item is scored by the model trained without both.
+          Nearly unbiased, with the smallest variance.
+        * "averaged": the mean AUC of stratified folds; folds with one class only are left out and counted. Unbiased,
+          with a larger variance unless there are hundreds of items.
+        * "pooled": the scores of all folds in one AUC. Biased low; warns.
+        * "balanced_leave_pair_out": every item is scored by the model trained without it and one item of the other
+          class, drawn at random so that each serves equally often, to one; all scores in one AUC. Between the two: m
+          models rather than P N, and little bias.
+    cv : int, "leave_one_out", splitter or iterable, optional
+        The folds of "averaged" and "pooled": ten unless given.
+    groups : sequence, shape (m,), optional
+        Items that must not be split, such as those of one patient or document: all that share a group with a held-out
+        item leave with it, and the interval is by group.
+    pos_label : label, optional
+        The positive class; the larger in sorted order unless given.
+    confidence : float, default=0.95
+        How often the interval is meant to hold the AUC.
+    interval : {"auto", "components", "jackknife"}, default="auto"
+        What the interval of leave-pair-out rests on: the win rates of the items, or these and the jackknife; see
+        `kernelrank.model_selection.auc_interval`. "auto" takes the jackknife where it costs about what the estimate
+        does: RLS and RankRLS with a shortcut, no groups, up to about a thousand items.
+    n_jobs : int, optional
+        How many refits run at a time.
+    random_state : int, RandomState or None, default=None
+        Deals out the folds and draws the partners.
+
+    Returns
+    -------
+    AUCEstimate
+
+    Warns
+    -----
+    PooledAUCWarning
+        If the scores are pooled.
+
+    Notes
+    -----
+    Leave-pair-out takes one decomposition and O(m²) time for RLS and RankRLS, O(P N) memory, and the jackknife O(m³)
+    time; P N refits for other estimators. The other methods take one fit for each fold or item, or one decomposition.
+
+    Measured over simulated data (``benchmarks/auc_estimators_compared.py``): intervals with the jackknife hold the
+    true AUC in 95 to 99 of 100 cases where they promise 95; those from components in 80 to 94, fewer the less signal
+    there is.
+
+    References
+    ----------
+    .. [Air11] Airola (2011). Kernel-based ranking: methods for learning and performance estimation. University of
+       Turku.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RankRLS, estimate_auc
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["well", "ill"], 15)
+    >>> X = rng.standard_normal((30, 5)) + (y == "ill")[:, None]
+    >>> found = estimate_auc(RankRLS(), X, y, pos_label="ill")
+    >>> round(found.auc, 2), [round(end, 2) for end in found.interval], found.n_pairs
+    (0.89, [0.68, 0.97], 225)
+    """
+    if method not in METHODS:
+        raise InvalidInputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    if interval not in INTERVALS:
+        raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
+    if interval == "jackknife" and method != "leave_pair_out":
+        raise InvalidInputError(f"interval='jackknife' is for leave-pair-out, not for method={method!r}")
+    if cv is not None and method not in FOLDS:
+        raise InvalidInputError(f"cv makes folds for 'averaged' and 'pooled'; method={method!r} has none")
+    check_confidence(confidence)
+    classes = TwoClasses.read(y, _num_samples(X), pos_label=pos_label)
+    codes = check_groups(groups, classes, pairs=method not in FOLDS)
+    folds = 10 if cv is None else cv
+    task = Task(estimator, X, classes, codes, folds, interval, random_state, {"n_jobs": n_jobs})
+    found = METHODS[method](task)
+    if method == "pooled":
+        warnings.warn(found.warnings[0], PooledAUCWarning, stacklevel=2)
+    return to_estimate(found, classes, method, confidence)
+
+
+def to_estimate(found: Found, classes: TwoClasses, method: str, confidence: float) -> AUCEstimate:
+    """Add the interval to an estimate."""
+    positive, negative = len(classes.positives), len(classes.negatives)
+    ends = logit_interval(found.auc, found.variance, confidence, positive, negative, found.degrees)
+    return AUCEstimate(
+        auc=found.auc,
+        interval=ends,
+        confidence=confidence,
+        what_varies=found.what_varies,
+        method=method,
+        n_pairs=found.n_pairs,
+        n_positive=positive,
+        n_negative=negative,
+        classes=classes.names,
+        warnings=found.warnings,
+    )

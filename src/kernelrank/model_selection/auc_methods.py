@@ -1,0 +1,210 @@
+"""The ways to hold out items for an AUC; each gives an estimate, its variance, and what both rest on.
+
+=========================  ================================================  =====================================
+method                     models                                            pairs that are compared
+=========================  ================================================  =====================================
+leave_pair_out             one for each pair of a positive and a negative    each by the model trained without it
+                           item: P N
+averaged                   one for each fold                                 those inside a fold
+balanced_leave_pair_out    one for each item, trained without that item      all, across models
+                           and one of the other class drawn at random
+pooled                     one for each fold                                 all, across models
+=========================  ================================================  =====================================
+
+Pooling compares scores of different models. A model trained without a positive item has seen fewer positive ones, and
+scores everything a little lower; its own item among them. So the held-out positive items are low and the negative ones
+high for no reason of their own, most of all in leave-one-out and without signal. The balanced form takes one item of
+each class away from every model, which removes most of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError
+from kernelrank.model_selection.auc_folds import auc_folds
+from kernelrank.model_selection.auc_interval import Components, jackknife_variance
+from kernelrank.model_selection.auc_jackknife import aucs_without, triples_are_cheap
+from kernelrank.model_selection.holdout import holdout, leave_pair_out
+from kernelrank.model_selection.two_classes import TwoClasses
+
+__all__ = ["METHODS", "Found", "Task", "pair_components", "pair_variance", "set_of"]
+
+SCORED = "which {} are scored, not which the models were trained on: too narrow where there is little signal"
+TRAINED = "which {} are scored and which the models were trained on (the mean of component and jackknife variance)"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be estimated, and how.
+
+    Parameters
+    ----------
+    estimator, X
+        As in `estimate_auc`.
+    classes : TwoClasses
+    groups : ndarray of int64, shape (m,), or None
+    cv, interval, random_state
+        As in `estimate_auc`.
+    options : dict
+        For hold-outs that refit.
+    """
+
+    estimator: Any
+    X: Any
+    classes: TwoClasses
+    groups: Index | None = None
+    cv: Any = None
+    interval: str = "auto"
+    random_state: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def y(self) -> Any:
+        """What the estimator is fitted to."""
+        return self.classes.target(self.estimator)
+
+    def scores(self, sets: list[Index]) -> list[Float]:
+        """Return scores that speak for the positive class, one array for each set."""
+        found = holdout(self.estimator, self.X, self.y, sets, **self.options)
+        return [self.classes.sign * scores for scores in found]
+
+    def what_varies(self, sentence: str) -> str:
+        """Put items or groups into a sentence."""
+        return sentence.format("items" if self.groups is None else "groups")
+
+    def component_variance(self, components: Components) -> tuple[float, float]:
+        """Return the variance of the components, by group, and its degrees of freedom."""
+        if self.groups is None:
+            return components.variance()
+        return components.variance(self.groups[self.classes.positives], self.groups[self.classes.negatives])
+
+
+@dataclass(frozen=True)
+class Found:
+    """An AUC, its variance with degrees of freedom, and what to say of them."""
+
+    auc: float
+    variance: float
+    degrees: float
+    what_varies: str
+    n_pairs: int
+    warnings: tuple[str, ...] = ()
+
+
+def set_of(items: list[int], groups: Index | None) -> Index:
+    """Return the items with all that share a group with them."""
+    if groups is None:
+        return np.asarray(items, dtype=np.int64)
+    return np.flatnonzero(np.isin(groups, groups[items]))
+
+
+def pair_components(first: Index, second: Index, difference: Float, classes: TwoClasses) -> Components:
+    """Return the win rates of the items from held-out differences of all positive × negative pairs.
+
+    Parameters
+    ----------
+    first, second : ndarray of int64, shape (pairs,)
+        Pairs of one positive and one negative item, in any order.
+    difference : ndarray, shape (pairs,)
+        ``f(first) - f(second)``.
+    classes : TwoClasses
+
+    Returns
+    -------
+    Components
+    """
+    m, leads = len(classes.labels), classes.positive[first]
+    wins = 0.5 + 0.5 * classes.sign * np.where(leads, np.sign(difference), -np.sign(difference))
+    P, N = len(classes.positives), len(classes.negatives)
+    rates = np.bincount(np.where(leads, first, second), weights=wins, minlength=m) / N
+    beaten = np.bincount(np.where(leads, second, first), weights=wins, minlength=m) / P
+    return Components(rates[classes.positives], beaten[classes.negatives])
+
+
+def pair_variance(task: Task, components: Components) -> tuple[float, float, str]:
+    """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it is over."""
+    variance, degrees = task.component_variance(components)
+    wanted = task.interval == "jackknife"
+    if task.interval == "auto" and task.groups is None:
+        wanted = triples_are_cheap(task.estimator, task.X, task.classes)
+    if not wanted:
+        return variance, degrees, task.what_varies(SCORED)
+    without = aucs_without(task.estimator, task.X, task.classes, task.groups, **task.options)
+    jackknifed = jackknife_variance(without, task.classes.positive if task.groups is None else None)
+    return (variance + jackknifed) / 2, np.inf, task.what_varies(TRAINED)
+
+
+def _leave_pair_out(task: Task) -> Found:
+    task.classes.require(3 if task.interval == "jackknife" else 2, "leave-pair-out")
+    held = leave_pair_out(task.estimator, task.X, task.y, groups=task.groups, **task.options)
+    components = pair_components(held.first, held.second, held.difference, task.classes)
+    variance, degrees, what = pair_variance(task, components)
+    return Found(components.auc, variance, degrees, what, held.n_pairs)
+
+
+def _balanced(task: Task) -> Found:
+    task.classes.require(2, "balanced leave-pair-out")
+    random = check_random_state(task.random_state)
+    partner = np.empty(len(task.classes.labels), dtype=np.int64)
+    for items, others in (
+        (task.classes.positives, task.classes.negatives),
+        (task.classes.negatives, task.classes.positives),
+    ):
+        # Every item of the other class serves equally often, to one.
+        partner[random.permutation(items)] = np.resize(random.permutation(others), len(items))
+    sets = [set_of([item, int(other)], task.groups) for item, other in enumerate(partner)]
+    held = task.scores(sets)
+    scores = np.array([float(s[items == item][0]) for item, (items, s) in enumerate(zip(sets, held, strict=True))])
+    return _of_scores(task, scores)
+
+
+def _of_scores(task: Task, scores: Float, warnings: tuple[str, ...] = ()) -> Found:
+    components = Components.of_scores(scores[task.classes.positives], scores[task.classes.negatives])
+    variance, degrees = task.component_variance(components)
+    n_pairs = len(components.positive) * len(components.negative)
+    return Found(components.auc, variance, degrees, task.what_varies(SCORED), n_pairs, warnings)
+
+
+def _pooled(task: Task) -> Found:
+    folds = auc_folds(task.cv, task.X, task.classes, task.groups, task.random_state)
+    items = np.concatenate(folds)
+    if len(items) != len(task.classes.labels) or len(np.unique(items)) != len(items):
+        raise InvalidInputError("pooling needs every item in exactly one fold; the splitter of cv holds some out twice")
+    scores = np.empty(len(items))
+    scores[items] = np.concatenate(task.scores(folds))
+    reason = (
+        "pooling compares scores of different models, which are not on one scale: the estimate is biased low, most of "
+        "all in leave-one-out and without signal; method='leave_pair_out' is not"
+    )
+    return _of_scores(task, scores, (reason,))
+
+
+def _averaged(task: Task) -> Found:
+    folds = auc_folds(task.cv, task.X, task.classes, task.groups, task.random_state)
+    usable = [fold for fold in folds if 0 < int(task.classes.positive[fold].sum()) < len(fold)]
+    if not usable:
+        raise InvalidInputError("no fold holds items of both classes: use fewer folds, or method='leave_pair_out'")
+    aucs, n_pairs = [], 0
+    for fold, scores in zip(usable, task.scores(usable), strict=True):
+        positive = task.classes.positive[fold]
+        aucs.append(Components.of_scores(scores[positive], scores[~positive]).auc)
+        n_pairs += int(positive.sum()) * int((~positive).sum())
+    left_out = len(folds) - len(usable)
+    warnings = (f"{left_out} of {len(folds)} folds have one class only and were left out",) if left_out else ()
+    variance = float(np.var(aucs, ddof=1)) / len(aucs) if len(aucs) > 1 else np.inf
+    what = f"the {len(aucs)} folds, as if independent; they share training items, and another split gives another AUC"
+    return Found(float(np.mean(aucs)), variance, max(1.0, len(aucs) - 1.0), what, n_pairs, warnings)
+
+
+METHODS = {
+    "leave_pair_out": _leave_pair_out,
+    "averaged": _averaged,
+    "pooled": _pooled,
+    "balanced_leave_pair_out": _balanced,
+}

@@ -1,0 +1,286 @@
+"""Estimated AUCs: the definitions by refitting, groups, labels, intervals, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+
+from kernelrank import RLS, RankRLS, estimate_auc
+from kernelrank.errors import InvalidInputError, PooledAUCWarning
+from kernelrank.model_selection.auc_folds import auc_folds
+from kernelrank.model_selection.auc_interval import Components, logit_interval
+from kernelrank.model_selection.auc_jackknife import _by_sets, aucs_without
+from kernelrank.model_selection.two_classes import TwoClasses
+from tests.oracles import auc as oracle
+
+METHODS = ["leave_pair_out", "averaged", "pooled", "balanced_leave_pair_out"]
+
+
+def draw(m=14, n_positive=6, n_features=3, shift=0.8, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(m) < n_positive).astype(int)
+    return rng.standard_normal((m, n_features)) + shift * y[:, None], y
+
+
+X, y = draw()
+GROUPS = np.array(list("aabbccddeeffgg"))
+
+
+def quietly(*args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PooledAUCWarning)
+        return estimate_auc(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), RLS(2.0), RLS(task="classification"), RankRLS(0.5)], ids=str
+)
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["items", "groups"])
+def test_leave_pair_out_is_its_definition(estimator, groups):
+    found = estimate_auc(estimator, X, y, groups=groups)
+    assert found.auc == pytest.approx(oracle.leave_pair_out(estimator, X, y, y == 1, groups), abs=1e-12)
+    assert (found.n_pairs, found.n_positive, found.n_negative) == (48, 6, 8)
+    assert found.interval[0] < found.auc < found.interval[1]
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RankRLS()], ids=str)
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["items", "groups"])
+def test_folds_are_their_definitions(estimator, groups):
+    codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    folds = auc_folds(3, X, TwoClasses.read(y, len(y)), codes, 5)
+    options = {"cv": 3, "groups": groups, "random_state": 5}
+    found = estimate_auc(estimator, X, y, method="averaged", **options)
+    assert found.auc == pytest.approx(oracle.averaged(estimator, X, y, y == 1, folds))
+    with pytest.warns(PooledAUCWarning, match="scores of different models"):
+        found = estimate_auc(estimator, X, y, method="pooled", **options)
+    assert found.auc == pytest.approx(oracle.pooled(estimator, X, y, y == 1, folds))
+    assert "biased low" in found.warnings[0]
+
+
+def test_balanced_takes_one_item_of_each_class_away():
+    seen = []
+
+    class Spy(LogisticRegression):
+        def fit(self, X, y):
+            seen.append((len(y), int(y.sum())))
+            return super().fit(X, y)
+
+    found = estimate_auc(Spy(), X, y, method="balanced_leave_pair_out", random_state=0)
+    assert seen == [(12, 5)] * 14
+    assert found.n_pairs == 48
+    same = estimate_auc(Spy(), X, y, method="balanced_leave_pair_out", random_state=0)
+    assert same.auc == found.auc
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("estimator", [RidgeClassifier(), RLS(), RLS(task="classification"), RankRLS()], ids=str)
+def test_labels_have_no_influence(method, estimator):
+    options = {"method": method, "random_state": 3}
+    words = np.array(["well", "zombie"])[y]
+    expected = quietly(estimator, X, 2 * y - 1, **options)
+    for labels in (words, words.astype(object), words.tolist(), pd.Series(words), y == 1):
+        found = quietly(estimator, X, labels, **options)
+        assert found.auc == pytest.approx(expected.auc)
+        assert found.interval == pytest.approx(expected.interval)
+    assert quietly(estimator, X, words, **options).classes == ("well", "zombie")
+    turned = quietly(estimator, X, words, pos_label="well", **options)
+    assert turned.classes == ("zombie", "well")
+    if method == "leave_pair_out":
+        assert turned.auc == pytest.approx(expected.auc)
+        assert turned.interval == pytest.approx(expected.interval)
+
+
+def test_items_in_another_order_have_the_same_auc():
+    order = np.random.default_rng(1).permutation(len(y))
+    for estimator in (RankRLS(), RidgeClassifier()):
+        one, other = estimate_auc(estimator, X, y), estimate_auc(estimator, X[order], y[order])
+        assert one.auc == pytest.approx(other.auc)
+        assert one.interval == pytest.approx(other.interval)
+
+
+def test_forms_of_data():
+    expected = estimate_auc(RankRLS(), X, y)
+    for form in (X.tolist(), pd.DataFrame(X), sparse.csr_array(X)):
+        assert estimate_auc(RankRLS(), form, y).auc == expected.auc
+    kernel = estimate_auc(RankRLS(kernel="precomputed"), X @ X.T, y)
+    assert kernel.auc == pytest.approx(expected.auc)
+    assert kernel.interval == pytest.approx(expected.interval)
+    frame = estimate_auc(RidgeClassifier(), pd.DataFrame(X), y)
+    assert frame.auc == estimate_auc(RidgeClassifier(), X, y).auc
+
+
+def test_probabilities_and_processes():
+    options = {"method": "averaged", "cv": 2, "random_state": 0}
+    alone, shared = (estimate_auc(GaussianNB(), X, y, n_jobs=n_jobs, **options) for n_jobs in (None, 2))
+    assert alone == shared
+    folds = auc_folds(2, X, TwoClasses.read(y, len(y)), None, 0)
+    expected = []
+    for fold in folds:
+        model = GaussianNB().fit(np.delete(X, fold, axis=0), np.delete(y, fold))
+        expected.append(roc_auc_score(y[fold], model.predict_proba(X[fold])[:, 1]))
+    assert alone.auc == pytest.approx(np.mean(expected))
+
+
+def test_nested_choice_sees_only_training_items():
+    chosen = GridSearchCV(RLS(task="classification"), {"alpha": [0.01, 1.0, 100.0]}, scoring="roc_auc", cv=2)
+    few = np.r_[np.flatnonzero(y)[:4], np.flatnonzero(y == 0)[:4]]
+    found = estimate_auc(chosen, X[few], y[few])
+    assert found.auc == pytest.approx(oracle.leave_pair_out(chosen, X[few], y[few], y[few] == 1))
+
+
+@pytest.mark.parametrize("estimator", [RLS(0.3), RLS(0.3, task="classification"), RankRLS(2.0), RankRLS(kernel="rbf")])
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_jackknife_by_downdates_is_leaving_out_triples(estimator, pos_label):
+    classes = TwoClasses.read(y, len(y), pos_label=pos_label)
+    fast = aucs_without(estimator, X, classes)
+    np.testing.assert_allclose(fast, _by_sets(estimator, X, classes, None, {}))
+    k = 4
+    # Scores speak for class 1.
+    expected = oracle.leave_pair_out(estimator, X, y, y == 1, without=[k])
+    assert fast[k] == pytest.approx(expected)
+
+
+def test_jackknife_for_any_estimator_and_by_group():
+    small, labels = draw(6, 3)
+    classes = TwoClasses.read(labels, 6)
+    found = aucs_without(LogisticRegression(), small, classes)
+    expected = [
+        oracle.leave_pair_out(LogisticRegression(), small, labels, classes.positive, without=[k]) for k in range(6)
+    ]
+    np.testing.assert_allclose(found, expected)
+    codes = np.unique(GROUPS, return_inverse=True)[1]
+    by_group = aucs_without(RankRLS(), X, TwoClasses.read(y, 14), codes)
+    literal = oracle.leave_pair_out(RankRLS(), X, y, y == 1, GROUPS, without=[2, 3])
+    assert by_group[1] == pytest.approx(literal)
+    assert "groups" in estimate_auc(RankRLS(), X, y, groups=GROUPS, interval="jackknife").what_varies
+
+
+def test_what_varies_is_said():
+    assert "jackknife" in estimate_auc(RankRLS(), X, y).what_varies
+    for estimator, options in ((RankRLS(), {"interval": "components"}), (LogisticRegression(), {})):
+        assert "not which the models were trained on" in estimate_auc(estimator, X, y, **options).what_varies
+    found = estimate_auc(RankRLS(), X, y, method="averaged", cv=3)
+    assert "the 3 folds" in found.what_varies
+    line = str(found)
+    assert "\n" not in line
+    assert f"AUC {found.auc:.3f}, 95% interval" in line
+    assert float(found) == found.auc
+    assert repr(found) == f"<AUCEstimate {line}>"
+
+
+def test_components_are_delong():
+    rng = np.random.default_rng(0)
+    positive, negative = rng.integers(0, 6, 9).astype(float), rng.integers(0, 5, 7).astype(float)
+    components = Components.of_scores(positive, negative)
+    assert components.auc == pytest.approx(oracle.auc(positive, negative))
+    variance, _ = components.variance()
+    assert variance == pytest.approx(oracle.component_variance(positive, negative))
+    alone, _ = components.variance(np.arange(9), np.arange(9, 16))
+    assert alone == pytest.approx(variance)
+
+
+def test_repeated_items_in_one_group_add_no_certainty():
+    rng = np.random.default_rng(0)
+    positive, negative = rng.standard_normal(12) + 1, rng.standard_normal(10)
+    once, _ = Components.of_scores(positive, negative).variance()
+    groups = np.repeat(np.arange(12), 3), np.repeat(np.arange(12, 22), 3)
+    repeated = Components.of_scores(np.repeat(positive, 3), np.repeat(negative, 3))
+    assert repeated.variance(*groups)[0] == pytest.approx(once)
+    assert repeated.variance()[0] < 0.5 * once
+
+
+@pytest.mark.parametrize("auc", [0.0, 1.0, 0.5, 1.0 - 1e-16])
+@pytest.mark.parametrize("variance", [0.0, 0.01, np.inf])
+def test_interval_stays_inside(auc, variance):
+    low, high = logit_interval(auc, variance, 0.95, 10, 12)
+    assert 0 <= low < high <= 1
+    assert low <= auc <= high
+    wider = logit_interval(auc, variance, 0.99, 10, 12)
+    assert wider[0] <= low
+    assert high <= wider[1]
+
+
+def test_intervals_hold_the_truth_and_pooling_is_low():
+    """A small form of the study: no signal, so that the true AUC is a half."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([-1.0, 1.0], 12)
+    aucs, covered, narrow = {method: [] for method in ("leave_pair_out", "pooled")}, [], []
+    for _ in range(150):
+        items = np.column_stack([rng.standard_normal((24, 5)), np.ones(24)])
+        found = estimate_auc(RLS(), items, labels)
+        covered.append(found.interval[0] <= 0.5 <= found.interval[1])
+        components = estimate_auc(RLS(), items, labels, interval="components")
+        narrow.append(components.interval[0] <= 0.5 <= components.interval[1])
+        aucs["leave_pair_out"].append(found.auc)
+        aucs["pooled"].append(quietly(RLS(), items, labels, method="pooled", cv="leave_one_out").auc)
+    assert np.mean(covered) >= 0.95
+    assert np.mean(narrow) < np.mean(covered)
+    gap = np.array(aucs["leave_pair_out"]) - np.array(aucs["pooled"])
+    assert gap.mean() > 4 * gap.std() / np.sqrt(len(gap))
+    assert abs(np.mean(aucs["leave_pair_out"]) - 0.5) < 3 * np.std(aucs["leave_pair_out"]) / np.sqrt(150)
+
+
+def test_folds_are_even_whole_and_follow_the_seed():
+    classes = TwoClasses.read(y, len(y))
+    folds = auc_folds(4, X, classes, None, 0)
+    assert sorted(np.concatenate(folds)) == list(range(14))
+    assert {len(fold) for fold in folds} == {3, 4}
+    assert {int(y[fold].sum()) for fold in folds} == {1, 2}
+    again = auc_folds(4, X, classes, None, 0)
+    assert all(np.array_equal(one, two) for one, two in zip(folds, again, strict=True))
+    assert [fold.tolist() for fold in auc_folds("leave_one_out", X, classes, None, 0)] == [[i] for i in range(14)]
+    codes = np.unique(GROUPS, return_inverse=True)[1]
+    assert [fold.tolist() for fold in auc_folds("leave_one_out", X, classes, codes, 0)][1] == [2, 3]
+    assert len(auc_folds(LeaveOneOut(), X, classes, None, 0)) == 14
+    assert len(auc_folds(GroupKFold(3), X, classes, codes, 0)) == 3
+
+
+def test_folds_with_one_class_are_counted():
+    found = estimate_auc(RankRLS(), X, y, method="averaged", cv=10, random_state=0)
+    assert found.warnings == ("6 of 10 folds have one class only and were left out",)
+    assert "Warning: 6 of 10 folds" in str(found)
+
+
+ONE = np.r_[1, np.zeros(13)].astype(int)
+BAD = {
+    "method": ({"method": "bootstrap"}, y, "method must be one of 'leave_pair_out', 'averaged'"),
+    "interval": ({"interval": "exact"}, y, "interval must be one of 'auto'"),
+    "jackknife": ({"interval": "jackknife", "method": "pooled"}, y, "is for leave-pair-out"),
+    "cv": ({"cv": 5}, y, "cv makes folds for 'averaged' and 'pooled'"),
+    "confidence": ({"confidence": 95}, y, "confidence must lie between 0 and 1"),
+    "one class": ({}, np.zeros(14), "two classes, and y has one class: 0.0"),
+    "three classes": ({}, np.arange(14) % 3, "two classes, and y has 3 classes: 0, 1, 2"),
+    "many classes": ({}, np.arange(14), "14 classes: 0, 1, 2, 3, 4, …"),
+    "mixed": ({}, np.array([1, "a"] * 7, dtype=object), "classes that can be sorted"),
+    "length": ({}, y[:-1], "y has 13 entries, but X has 14 items"),
+    "missing": ({}, np.where(y == 1, np.nan, 0.0), "y contains NaN"),
+    "none": ({}, None, "y is None"),
+    "pos_label": ({"pos_label": 2}, y, "pos_label is 2, but the classes of y are 0, 1"),
+    "one item": ({}, ONE, "needs at least 2 items of each class.*class 1 has 1 item$"),
+    "one fold": ({"method": "averaged", "cv": 1}, y, "cv must be at least 2 and at most 14"),
+    "whole class": ({"method": "averaged", "cv": 2}, ONE, "fold 0 holds out a whole class"),
+    "no fold": ({"method": "averaged", "cv": "leave_one_out"}, y, "no fold holds items of both classes"),
+    "twice": ({"method": "pooled", "cv": ShuffleSplit(2, random_state=0)}, y, "every item in exactly one fold"),
+    "few groups": ({"groups": np.where(y == 1, 0, np.arange(14))}, y, "class 1 occurs in one group only"),
+    "group length": ({"groups": [1, 2]}, y, "groups has 2 entries"),
+    "split group": ({"groups": GROUPS, "method": "averaged", "cv": StratifiedKFold(3)}, y, "splits a group"),
+}
+
+
+@pytest.mark.parametrize(("options", "labels", "message"), BAD.values(), ids=BAD)
+def test_bad_input(options, labels, message):
+    with pytest.raises(ValueError, match=message):
+        estimate_auc(RankRLS(), X, labels, **options)
+
+
+def test_errors_are_ours():
+    with pytest.raises(InvalidInputError):
+        estimate_auc(RankRLS(), X, np.zeros(14))
