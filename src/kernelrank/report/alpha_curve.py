@@ -1,0 +1,156 @@
+"""The hold-out score over alpha, which shows whether the best is a top, a plateau or the edge of the grid."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank.errors import InvalidInputError
+from kernelrank.report.axes import get_axes
+
+__all__ = ["AlphaCurveDisplay"]
+
+
+class AlphaCurveDisplay:
+    """A curve of hold-out scores over alpha.
+
+    Parameters
+    ----------
+    alphas : array-like, shape (n,)
+        The values of alpha, in any order.
+    scores : array-like, shape (n,) or (n, outputs)
+        Their hold-out scores, larger is better.
+    name : str, optional
+        What the curve is called.
+    score_name : str, default="hold-out score"
+        What the scores are.
+
+    Attributes
+    ----------
+    ax_, figure_, lines_
+        What was drawn on and drawn, after `plot`.
+
+    Examples
+    --------
+    >>> display = AlphaCurveDisplay([0.1, 1.0, 10.0], [0.6, 0.8, 0.7])
+    >>> display.best_alpha
+    1.0
+    """
+
+    ax_: Any
+    figure_: Any
+    lines_: list[Any]
+
+    def __init__(
+        self, alphas: ArrayLike, scores: ArrayLike, *, name: str | None = None, score_name: str = "hold-out score"
+    ) -> None:
+        values, curve = np.asarray(alphas, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+        if values.ndim != 1 or len(values) == 0 or curve.shape[:1] != values.shape or curve.ndim > 2:
+            raise InvalidInputError(
+                f"alphas must be a vector and scores have one row for each, got shapes {values.shape} and {curve.shape}"
+            )
+        if np.any(values <= 0):
+            raise InvalidInputError("alphas must be positive")
+        order = np.argsort(values)
+        self.alphas = values[order]
+        self.scores = curve[order]
+        self.name = name
+        self.score_name = score_name
+
+    @property
+    def best_alpha(self) -> float:
+        """The alpha with the highest score, averaged over outputs; the largest of several."""
+        mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
+        return float(self.alphas[np.flatnonzero(mean == mean.max())[-1]])
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, name: str | None = None, **line_options: Any) -> Self:
+        """Draw what a fitted search over alpha found.
+
+        Parameters
+        ----------
+        estimator : RankRLSCV, RLSCV, or GridSearchCV over alpha
+            Fitted.
+        ax : matplotlib Axes, optional
+        name : str, optional
+            The name of the estimator's class unless given.
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        AlphaCurveDisplay
+        """
+        check_is_fitted(estimator, "cv_results_")
+        results = estimator.cv_results_
+        keys = [key for key in results if key == "alpha" or key.endswith(("param_alpha", "__alpha"))]
+        if len(keys) != 1 or "mean_test_score" not in results:
+            raise InvalidInputError("the search of this estimator is not over alpha: there is no curve to draw")
+        alphas = np.asarray(results[keys[0]], dtype=np.float64)
+        scores = np.asarray(results["mean_test_score"], dtype=np.float64)
+        if scores.ndim == 1:
+            # Several kernels may share an alpha: the curve is that of the best.
+            levels = np.unique(alphas)
+            alphas, scores = levels, np.array([scores[alphas == alpha].max() for alpha in levels])
+        display = cls(alphas, scores, name=name or type(estimator).__name__)
+        return display.plot(ax=ax, **line_options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        alphas: ArrayLike,
+        scores: ArrayLike,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        score_name: str = "hold-out score",
+        **line_options: Any,
+    ) -> Self:
+        """Draw scores that are known already, such as ``leave_pair_out(..., alphas=alphas).accuracy``.
+
+        Parameters
+        ----------
+        alphas, scores, name, score_name
+            As in the class.
+        ax : matplotlib Axes, optional
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        AlphaCurveDisplay
+        """
+        return cls(alphas, scores, name=name, score_name=score_name).plot(ax=ax, **line_options)
+
+    def plot(self, ax: Any = None, **line_options: Any) -> Self:
+        """Draw the curve and mark the best alpha.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones unless given.
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = get_axes(ax)
+        self.figure_ = self.ax_.figure
+        options = {"marker": "o", "markersize": 4, **line_options}
+        self.lines_ = self.ax_.plot(self.alphas, self.scores, **options)
+        if self.scores.ndim == 1:
+            self.lines_[0].set_label(self.name or self.score_name)
+        else:
+            for number, line in enumerate(self.lines_):
+                line.set_label(f"output {number}")
+        edge = self.best_alpha in (self.alphas[0], self.alphas[-1]) and len(self.alphas) > 1
+        best = f"best alpha {self.best_alpha:.3g}" + (", at the edge of the grid" if edge else "")
+        self.ax_.axvline(self.best_alpha, color="0.4", linestyle=":", label=best)
+        self.ax_.set(xscale="log", xlabel="alpha", ylabel=self.score_name)
+        self.ax_.legend(loc="best")
+        return self

@@ -1,0 +1,196 @@
+"""A ROC curve with an interval for its area and a band for itself."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import roc_curve
+from sklearn.utils import check_array
+
+from kernelrank.arrays import Float
+from kernelrank.errors import InvalidInputError
+from kernelrank.model_selection.auc import to_estimate
+from kernelrank.model_selection.auc_estimate import AUCEstimate
+from kernelrank.model_selection.auc_interval import Components, check_confidence
+from kernelrank.model_selection.auc_methods import Found, Task
+from kernelrank.model_selection.tournament import tournament_roc
+from kernelrank.model_selection.two_classes import TwoClasses, check_groups
+from kernelrank.report.axes import get_axes
+from kernelrank.report.roc_band import roc_band
+
+__all__ = ["ROCDisplay"]
+
+POINTS = np.linspace(0.0, 1.0, 201)
+
+
+class ROCDisplay:
+    """A ROC curve, its band, and the interval of its area.
+
+    Parameters
+    ----------
+    fpr, tpr : ndarray, shape (points,)
+        The curve.
+    estimate : AUCEstimate
+        Its area with an interval.
+    band : tuple of ndarray, optional
+        False positive rates, and the lower and upper true positive rates there.
+    name : str, optional
+        What the curve is called.
+
+    Attributes
+    ----------
+    ax_, figure_, line_
+        What was drawn on and drawn, after `plot`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from kernelrank.report import ROCDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> display = ROCDisplay.from_predictions(y, -X[:, 0], random_state=0)
+    >>> display.estimate.auc.__round__(3), display.ax_.get_xlabel()
+    (0.938, 'false positive rate')
+    """
+
+    ax_: Any
+    figure_: Any
+    line_: Any
+
+    def __init__(
+        self,
+        fpr: Float,
+        tpr: Float,
+        estimate: AUCEstimate,
+        *,
+        band: tuple[Float, Float, Float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.fpr = fpr
+        self.tpr = tpr
+        self.estimate = estimate
+        self.band = band
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        pos_label: Any = None,
+        confidence: float = 0.95,
+        interval: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        ax: Any = None,
+        name: str | None = None,
+        **line_options: Any,
+    ) -> Self:
+        """Draw the tournament curve of held-out pairs: the estimator is trained anew, never on what it scores.
+
+        Parameters
+        ----------
+        estimator, X, y, groups, pos_label, confidence, interval, n_jobs
+            As in `tournament_roc`.
+        random_state : int, RandomState or None
+            Resamples items for the band.
+        ax : matplotlib Axes, optional
+        name : str, optional
+            The name of the estimator's class unless given.
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        ROCDisplay
+        """
+        options = {"groups": groups, "pos_label": pos_label, "confidence": confidence, "interval": interval}
+        roc = tournament_roc(estimator, X, y, **options, n_jobs=n_jobs)
+        positive = roc.labels == roc.estimate.classes[1]
+        low, high = roc_band(
+            positive, roc.scores, POINTS, groups=roc.groups, confidence=confidence, random_state=random_state
+        )
+        display = cls(roc.fpr, roc.tpr, roc.estimate, band=(POINTS, low, high), name=name or type(estimator).__name__)
+        return display.plot(ax=ax, **line_options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: ArrayLike,
+        *,
+        groups: Any = None,
+        pos_label: Any = None,
+        confidence: float = 0.95,
+        random_state: Any = None,
+        ax: Any = None,
+        name: str | None = None,
+        **line_options: Any,
+    ) -> Self:
+        """Draw the curve of scores that one model gave to items that it was not trained on.
+
+        Parameters
+        ----------
+        y_true : array-like, shape (m,)
+            Two classes.
+        y_score : array-like, shape (m,)
+            Larger speaks for the positive class.
+        groups, pos_label, confidence, random_state, ax, name, line_options
+            As in `from_estimator`.
+
+        Returns
+        -------
+        ROCDisplay
+        """
+        check_confidence(confidence)
+        scores: Float = check_array(y_score, ensure_2d=False, dtype=np.float64, input_name="y_score")
+        if scores.ndim != 1:
+            raise InvalidInputError(f"y_score must have one entry per item, got shape {scores.shape}")
+        classes = TwoClasses.read(y_true, len(scores), pos_label=pos_label)
+        codes = check_groups(groups, classes, pairs=False)
+        components = Components.of_scores(scores[classes.positives], scores[classes.negatives])
+        variance, degrees = Task(None, None, classes, codes).component_variance(components)
+        what = f"which {'items' if codes is None else 'groups'} are scored; the model does not vary"
+        n_pairs = len(components.positive) * len(components.negative)
+        found = Found(components.auc, variance, degrees, what, n_pairs)
+        estimate = to_estimate(found, classes, "given scores", confidence)
+        fpr, tpr, _ = roc_curve(classes.positive, scores)
+        low, high = roc_band(
+            classes.positive, scores, POINTS, groups=codes, confidence=confidence, random_state=random_state
+        )
+        return cls(fpr, tpr, estimate, band=(POINTS, low, high), name=name).plot(ax=ax, **line_options)
+
+    def plot(self, ax: Any = None, **line_options: Any) -> Self:
+        """Draw the curve, its band and the diagonal.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones unless given.
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = get_axes(ax)
+        self.figure_ = self.ax_.figure
+        low, high = self.estimate.interval
+        percent = f"{100 * self.estimate.confidence:.4g}%"
+        label = f"AUC {self.estimate.auc:.2f}, {percent} interval {low:.2f} to {high:.2f}"
+        label = label if self.name is None else f"{self.name}: {label}"
+        (self.line_,) = self.ax_.plot(self.fpr, self.tpr, label=label, **line_options)
+        if self.band is not None:
+            colour = self.line_.get_color()
+            text = f"{percent} of curves, items resampled"
+            self.ax_.fill_between(*self.band, color=colour, alpha=0.15, linewidth=0, label=text)
+        self.ax_.plot([0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1)
+        self.ax_.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
+        self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+        self.ax_.legend(loc="lower right", fontsize="small")
+        return self
