@@ -39,7 +39,7 @@ INNER = 250
 """The largest number of conjugate-gradient steps in a Newton step."""
 
 PATIENCE = 8
-"""After so many steps in which no bound got better, rounding has the last word."""
+"""After so many steps in which neither a bound nor what is minimised got better, rounding has the last word."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,10 @@ class Newton(Solver[PairProblem]):
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
         path = _Path(state, alpha, self, state.begin(start))
         stopped = False
-        while path.gap > self.tol and path.n_iter < self.max_iter and path.stale < PATIENCE and not stopped:
+        # One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
+        while path.n_iter == 0 or (
+            path.gap > self.tol and path.n_iter < self.max_iter and path.stale < PATIENCE and not stopped
+        ):
             path.advance()
             stopped = step is not None and step(path.n_iter, path.gap)
         if path.gap > self.tol and not stopped:
@@ -90,7 +93,7 @@ class _Path:
         self.problem, self.alpha, self.options, self.w = problem, alpha, options, w
         self.width = WIDEST
         self.scores = problem.features.multiply(w)
-        self.upper, self.lower = np.inf, 0.0
+        self.upper, self.lower, self.value = np.inf, 0.0, np.inf
         self.best, self.n_iter, self.stale = w, 0, 0
         self._arrive(self._loss().at(self.scores))
         if options.loss == "hinge" and np.any(w):
@@ -109,10 +112,12 @@ class _Path:
         """Take the bounds that a point proves."""
         self.point = point
         self.gradient = self.problem.features.transpose_multiply(point.gradient) + 2.0 * self.alpha * self.w
-        objective = point.loss + self.alpha * float(self.w @ self.w)
+        norm = self.alpha * float(self.w @ self.w)
+        objective, value = point.loss + norm, point.value + norm
         self.remainder = float(self.gradient @ self.gradient) / (4.0 * self.alpha)
         lower = objective - point.slack - self.remainder
-        self.stale = 0 if objective < self.upper or lower > self.lower else self.stale + 1
+        better = objective < self.upper or lower > self.lower or value < (1.0 - 1e-12) * self.value
+        self.stale, self.value = 0 if better else self.stale + 1, value
         if objective < self.upper:
             self.upper, self.best = objective, self.w
         self.lower = max(self.lower, lower)
