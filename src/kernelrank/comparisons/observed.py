@@ -45,6 +45,7 @@ def compare_scores(
     cost: Cost = "magnitude",
     ties: Ties = "include",
     query_weight: QueryWeight = "pairs",
+    allow_idle: bool = False,
 ) -> list[OutputGraph]:
     """Compare the items of each query through their scores.
 
@@ -61,6 +62,8 @@ def compare_scores(
         Item weights.
     cost, ties, query_weight : str
         As in `RankRLS`.
+    allow_idle : bool, default=False
+        Whether there may be nothing to compare, as in one batch of many.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def compare_scores(
         return ScoredQueries(values, queries, item_weight, cost=cost, ties=ties, query_weight=query_weight)
 
     graphs = by_missing_pattern(scores, weight, build)
-    for columns, graph in graphs:
+    for columns, graph in [] if allow_idle else graphs:
         tied = _all_tied(graph) if isinstance(graph, ScoredQueries) else np.zeros(len(columns), dtype=bool)
         if graph.n_pairs == 0 or tied.any():
             output = int(columns[int(np.argmax(tied))])

@@ -1,6 +1,7 @@
 """Data: ranking and preference files, read and written, and generators of both."""
 
 from kernelrank.data.generators import make_preferences, make_ranking
+from kernelrank.data.parquet import read_parquet_chunks
 from kernelrank.data.preferences import Preferences, load_pairs
 from kernelrank.data.ranking import Ranking, load_ranking, read_ranking_chunks
 from kernelrank.data.ranking_writer import save_ranking
@@ -12,6 +13,7 @@ __all__ = [
     "load_ranking",
     "make_preferences",
     "make_ranking",
+    "read_parquet_chunks",
     "read_ranking_chunks",
     "save_ranking",
 ]

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelrank.arrays import Float, Index, Matrix, product
+from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
@@ -33,16 +34,21 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
 
     @functools.wraps(fit)
     def fit_or_restore(self: Learner, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        earlier = {name: value for name, value in self.__dict__.items() if name.endswith("_")}
+        earlier = {name: value for name, value in self.__dict__.items() if _is_fitted_state(name)}
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
-            for name in [name for name in self.__dict__ if name.endswith("_")]:
+            for name in [name for name in self.__dict__ if _is_fitted_state(name)]:
                 delattr(self, name)
             self.__dict__.update(earlier)
             raise
 
     return fit_or_restore
+
+
+def _is_fitted_state(name: str) -> bool:
+    """Whether an attribute is what a fit leaves: its results, or the statistics of a stream."""
+    return name.endswith("_") or name == "_stream"
 
 
 class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
@@ -92,7 +98,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _kernel(self) -> Kernel:
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
 
-    def _check_items(self, X: Any, *, reset: bool) -> Matrix:
+    def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
         """Validate X; its names and number of columns are remembered when `reset`."""
         X = validate_data(
             self,
@@ -100,7 +106,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             reset=reset,
             accept_sparse=("csr", "csc") if takes_sparse(self.kernel) else False,
             dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else 1,
+            ensure_min_samples=least if reset else 1,
         )
         if reset and self._kernel().precomputed:
             check_precomputed(X)
@@ -133,6 +139,10 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         basis = number[np.asarray(self.basis)]
         return ReducedSet(self._kernel(), items, choose_basis(basis[basis >= 0], len(kept), self._random())), rows
 
+    def _solver(self, features: Features, graph: Comparisons, n_alphas: int = 1) -> Solver[Any]:
+        """Choose how the minimum is found."""
+        return get_solver(self.solver, features, graph, n_alphas, tol=self.tol, max_iter=self.max_iter)
+
     def _fit(
         self,
         X: Matrix,
@@ -147,7 +157,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         n_outputs = sum(len(columns) for columns, _ in graphs)
         alphas = np.broadcast_to(np.asarray(self.alpha if alpha is None else alpha, dtype=np.float64), (n_outputs,))
         start = self._start(features, one_output) if self.warm_start else None
-        solver = get_solver(self.solver, features, graphs[0][1], tol=self.tol, max_iter=self.max_iter)
+        solver = self._solver(features, graphs[0][1])
         solutions = []
         for columns, graph in graphs:
             begin = None if start is None or start.shape[1] <= columns.max() else start[:, columns]
@@ -162,7 +172,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     ) -> list[Self]:
         """Solve for every alpha from one preparation of each graph."""
         features = self._features(X)
-        solver = get_solver(self.solver, features, graphs[0][1], len(alphas), tol=self.tol, max_iter=self.max_iter)
+        solver = self._solver(features, graphs[0][1], len(alphas))
         path: list[list[Solution]] = [[] for _ in alphas]
         for _, graph in graphs:
             state = solver.prepare(features, graph)
@@ -190,7 +200,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         one_output: bool,
     ) -> Self:
         """Store what was fitted, and nothing of an earlier fit with another kernel or basis."""
-        for name in ("coef_", "dual_coef_", "X_fit_", "basis_"):
+        for name in ("coef_", "dual_coef_", "X_fit_", "basis_", "_stream"):
             self.__dict__.pop(name, None)
         n_outputs = sum(len(columns) for columns, _ in graphs)
         coefficients = np.empty((len(solutions[0].coefficients), n_outputs))

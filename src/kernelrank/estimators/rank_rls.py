@@ -6,26 +6,25 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context, clone
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Matrix
 from kernelrank.comparisons import compare_pairs, compare_scores
 from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
-from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.ranker import Ranker
+from kernelrank.estimators.stream import StreamLearner
 from kernelrank.kernels import KernelLike
-from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
 
 __all__ = ["RankRLS"]
 
 
-class RankRLS(RegressorMixin, KernelLearner):
+class RankRLS(Ranker, StreamLearner):
     """Kernel ranking by regularised least squares over pairs.
 
     Minimises ``Σ (y_i - y_j - (f_i - f_j))² + alpha ‖f‖²`` over all pairs (i, j) inside a query, exactly, and never
@@ -115,6 +114,7 @@ class RankRLS(RegressorMixin, KernelLearner):
     """
 
     __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__partial_fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -161,7 +161,9 @@ class RankRLS(RegressorMixin, KernelLearner):
         self.missing = missing
         self.random_state = random_state
 
-    def _compare(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[list[OutputGraph], bool]:
+    def _compare(
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+    ) -> tuple[list[OutputGraph], bool]:
         """Build the graphs of scored items; also tell whether y has one dimension."""
         scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
         graphs = compare_scores(
@@ -171,6 +173,7 @@ class RankRLS(RegressorMixin, KernelLearner):
             cost=self.cost,
             ties=self.ties,
             query_weight=self.query_weight,
+            allow_idle=allow_idle,
         )
         return graphs, scores.ndim == 1
 
@@ -266,82 +269,3 @@ class RankRLS(RegressorMixin, KernelLearner):
         X = learner._check_items(X, reset=True)
         graphs, one_output = learner._compare(X, y, qid, sample_weight)
         return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
-
-    def predict(self, X: Any) -> Float:
-        """Predict scores, which order the items of any query; no qid is needed.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
-
-        Returns
-        -------
-        ndarray, shape (t,) or (t, n_outputs)
-        """
-        return self._raw_scores(X)
-
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix
-        y : array-like, shape (t,) or (t, n_outputs)
-            True scores.
-        qid : sequence, shape (t,), optional
-            The query of each item; needed if the model was fitted on several queries.
-        sample_weight : array-like, shape (t,), optional
-            Item weights.
-
-        Returns
-        -------
-        float
-            The share of pairs in the right order; a tied prediction counts a half.
-        """
-        check_is_fitted(self)
-        if qid is None and self.n_queries_ > 1:
-            raise InvalidInputError(
-                f"this model was fitted on {self.n_queries_} queries, so score needs qid: without it items of "
-                "different queries would be compared. Inside a search or a pipeline, turn routing on: "
-                "sklearn.set_config(enable_metadata_routing=True)"
-            )
-        predicted = self.predict(X)
-        truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
-        weight = check_weight(sample_weight, len(predicted))
-        if not np.isnan(truth).any():
-            return PairwiseAccuracy().average(truth, predicted, qid, weight)
-        queries = Queries.from_labels(qid, len(predicted))
-        truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
-        accuracies = []
-        for k in range(truth.shape[1]):
-            scored = np.flatnonzero(~np.isnan(truth[:, k]))
-            part = None if weight is None else weight[scored]
-            codes = queries.codes[scored]
-            accuracies.append(PairwiseAccuracy().average(truth[scored, k], predicted[scored, k], codes, part))
-        return float(np.mean(accuracies))
-
-    def score_pairs(self, X: Any, pairs: Any, weight: Any = None) -> float:
-        """Return the (weighted) share of preferences that the predicted scores agree with; a tie counts a half.
-
-        Several outputs are averaged.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix
-        pairs : array-like of int, shape (l, 2)
-            Column 0 is preferred to column 1.
-        weight : array-like, shape (l,), optional
-
-        Returns
-        -------
-        float
-        """
-        predicted = self.predict(X)
-        pairs = check_pairs(pairs, len(predicted))
-        if len(pairs) == 0:
-            raise InvalidInputError("pairs is empty: nothing to score")
-        weight = check_pair_values(weight, len(pairs), name="weight")
-        if weight is not None and not np.any(weight > 0):
-            raise InvalidInputError("every weight is zero: nothing to score")
-        difference = predicted[pairs[:, 0]] - predicted[pairs[:, 1]]
-        return float(np.mean(np.average((np.sign(difference) + 1) / 2, axis=0, weights=weight)))

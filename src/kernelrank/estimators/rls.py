@@ -21,6 +21,7 @@ from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.stream import StreamLearner
 from kernelrank.kernels import KernelLike
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight, require_scores
@@ -32,7 +33,7 @@ def _classifies(estimator: RLS) -> bool:
     return estimator.task == "classification"
 
 
-class RLS(RegressorMixin, KernelLearner):
+class RLS(RegressorMixin, StreamLearner):
     """Regularised least squares: kernel ridge regression, or a two-class classifier that regresses ±1.
 
     Minimises ``Σ w_i (y_i - f_i)² + alpha ‖f‖²``. There is no intercept, as in the papers; `RankRLS` has one for each
@@ -70,6 +71,7 @@ class RLS(RegressorMixin, KernelLearner):
     """
 
     __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__partial_fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -120,7 +122,9 @@ class RLS(RegressorMixin, KernelLearner):
             tags.target_tags.multi_output = False
         return tags
 
-    def _compare(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[list[OutputGraph], bool]:
+    def _compare(
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+    ) -> tuple[list[OutputGraph], bool]:
         """Build the graphs, one for each pattern of missing scores; also tell whether y has one dimension."""
         Queries.from_labels(qid, X.shape[0])
         self.__dict__.pop("classes_", None)
@@ -133,7 +137,7 @@ class RLS(RegressorMixin, KernelLearner):
             weight,
             lambda columns, values, item_weight: [(columns, ItemScores(values, item_weight))],
         )
-        for columns, graph in graphs:
+        for columns, graph in [] if allow_idle else graphs:
             if not np.any(graph.diagonal() > 0):
                 raise NothingToCompareError(f"output {int(columns[0])} has no score with a positive weight")
         return graphs, scores.ndim == 1
@@ -200,6 +204,10 @@ class RLS(RegressorMixin, KernelLearner):
         for model in path if _classifies(self) else []:
             model.classes_ = learner.classes_
         return path
+
+    def _can_stream(self) -> bool:
+        """Two classes need not both be in a batch, so a classifier learns from all its items at once."""
+        return super()._can_stream() and not _classifies(self)
 
     @available_if(_classifies)
     def decision_function(self, X: Any) -> Float:

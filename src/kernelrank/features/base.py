@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons
 
 __all__ = ["ColumnFeatures", "Features"]
@@ -64,6 +64,10 @@ class ColumnFeatures(Features):
     @abstractmethod
     def gram_diagonal(self, comparisons: Comparisons) -> Float:
         """Return the diagonal of ``Φᵀ L Φ``."""
+
+    @abstractmethod
+    def rows(self, items: Index) -> Float:
+        """Return the features of some items, dense."""
 
     @abstractmethod
     def multiply(self, W: Float) -> Float:

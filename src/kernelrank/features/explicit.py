@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Matrix, product, transpose_product
+from kernelrank.arrays import Float, Index, Matrix, product, transpose_product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import ColumnFeatures
 
@@ -45,6 +45,10 @@ class ExplicitFeatures(ColumnFeatures):
     def gram_diagonal(self, comparisons: Comparisons) -> Float:
         """Return the diagonal of ``Xᵀ L X``."""
         return comparisons.gram_diagonal(self.X)
+
+    def rows(self, items: Index) -> Float:
+        """Return some rows of X."""
+        return np.asarray(self.X[items].toarray() if self.sparse else self.X[items], dtype=np.float64)
 
     def multiply(self, W: Float) -> Float:
         """Return ``X W``."""

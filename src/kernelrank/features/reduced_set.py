@@ -7,6 +7,8 @@ computed in blocks as they are needed, so that memory is r² and a block, whatev
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.explicit import ExplicitFeatures
@@ -40,17 +42,28 @@ class ReducedSet(ExplicitFeatures):
     """
 
     def __init__(self, kernel: Kernel, X: Matrix, basis: Index) -> None:
-        self.kernel = kernel
+        items = X[basis]
+        K_RR = kernel.matrix(items[:, basis]) if kernel.precomputed else kernel.matrix(items)
+        self._make(KernelMap.of(kernel, K_RR), X, items, basis)
+
+    @classmethod
+    def elsewhere(cls, kernel: Kernel, X: Matrix, basis_items: Matrix) -> ReducedSet:
+        """Map items by a basis that is not among them."""
+        features = cls.__new__(cls)
+        features._make(KernelMap.of(kernel, kernel.matrix(basis_items)), X, basis_items, np.zeros(0, dtype=np.int64))
+        return features
+
+    def _make(self, kernel_map: KernelMap, X: Matrix, basis_items: Matrix, basis: Index) -> None:
+        self.kernel = kernel_map.kernel
         self.basis = basis
-        self.basis_items = X[basis]
-        K_RR = kernel.matrix(X[basis][:, basis]) if kernel.precomputed else kernel.matrix(self.basis_items)
-        self.map = KernelMap.of(kernel, K_RR)
-        taken = self.map.taken
-        items = (X[:, basis[taken]], None) if kernel.precomputed else (X, self.basis_items[taken])
-        rows = KernelRows(self.map, *items)
+        self.basis_items = basis_items
+        self.map = kernel_map
+        taken = kernel_map.taken
+        items = (X[:, basis[taken]], None) if self.kernel.precomputed else (X, basis_items[taken])
+        rows = KernelRows(kernel_map, *items)
         kept = 8 * rows.shape[0] * rows.shape[1] <= KEPT_BYTES
-        self._kernels = None if kept else KernelRows(self.map, *items, plain=True)
-        super().__init__(rows[:] if kept else rows)
+        self._kernels = None if kept else KernelRows(kernel_map, *items, plain=True)
+        ExplicitFeatures.__init__(self, rows[:] if kept else rows)
 
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``; from the kernels themselves where the basis is well conditioned."""

@@ -1,0 +1,356 @@
+"""Streams: batches of whole queries, learnt one after the other, exactly as if they had come at once.
+
+The Laplacian is block diagonal by query, so ``Φᵀ L Φ`` and ``Φᵀ M N`` are sums over queries. They add over batches,
+subtract to forget, and hold all that any alpha needs.
+
+A query that goes on in a later batch changes the weights of the pairs that it has already given. With
+``queries="mergeable"`` the statistics of each query are kept apart: its weight W, the means of φ and y, its scatter S
+and its moment s. Two parts merge as
+``S = S₁ + S₂ + (W₁ W₂ / W) δ δᵀ``, ``s = s₁ + s₂ + (W₁ W₂ / W) δ (ȳ₂ - ȳ₁)`` with ``δ = φ̄₂ - φ̄₁``, and the query gives
+``c_q W S`` and ``c_q W s``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils.metaestimators import available_if
+
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
+from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
+from kernelrank.queries import Queries
+from kernelrank.solvers import Cholesky
+from kernelrank.solvers.normal_equations import NormalEquations
+
+__all__ = ["StreamLearner"]
+
+QueryMode = Literal["whole", "mergeable"]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The statistics of one mergeable query: weight, means, scatter and moment."""
+
+    weight: float
+    features: Float
+    scores: Float
+    scatter: Float
+    moment: Float
+
+    def factor(self, query_weight: QueryWeight) -> float:
+        """Return ``c_q W``."""
+        return float(pair_weight(query_weight, np.array([self.weight]))[0] * self.weight)
+
+    def merged(self, other: _Part) -> _Part:
+        """Return the statistics of both parts together."""
+        total = self.weight + other.weight
+        between, share = (self.weight * other.weight / total, other.weight / total) if total > 0 else (0.0, 0.0)
+        delta, difference = other.features - self.features, other.scores - self.scores
+        return _Part(
+            total,
+            self.features + share * delta,
+            self.scores + share * difference,
+            self.scatter + other.scatter + between * np.outer(delta, delta),
+            self.moment + other.moment + between * np.outer(delta, difference),
+        )
+
+
+@dataclass
+class _Stream:
+    """What is known of all batches so far."""
+
+    gram: Float
+    right: Float
+    one_output: bool
+    mode: QueryMode
+    seen: dict[Any, None] = field(default_factory=dict)
+    parts: dict[Any, _Part] = field(default_factory=dict)
+    n_pairs: int = 0
+    n_idle_queries: int = 0
+
+
+def _streams(learner: StreamLearner) -> bool:
+    return learner._can_stream()
+
+
+class StreamLearner(KernelLearner):
+    """A learner of the primal problem that takes its items in batches."""
+
+    query_weight: QueryWeight
+
+    @abstractmethod
+    def _compare(
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+    ) -> tuple[list[OutputGraph], bool]:
+        """Make the graphs of a batch, and tell whether y has one dimension."""
+
+    def _can_stream(self) -> bool:
+        """Whether the problem has a primal form whose columns the first batch fixes."""
+        kernel = self._kernel()
+        return (kernel.linear or self.basis is not None) and not kernel.precomputed
+
+    @available_if(_streams)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def partial_fit(
+        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, queries: QueryMode = "whole"
+    ) -> Self:
+        """Learn one more batch; the model is then exactly that of one `fit` to all batches.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features)
+            The items of the batch. A kernel other than the linear one needs a basis, which is chosen from the first
+            batch and stays.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores; none may be missing.
+        qid : sequence, shape (m,), optional
+            The query of each item. Without it all batches together are one ranking, which must be mergeable.
+        sample_weight : array-like, shape (m,), optional
+            Item weights.
+        queries : {"whole", "mergeable"}, default="whole"
+            Whether each query comes in one batch, so that one that returns is an error, or may be continued. The
+            latter needs ``cost="magnitude"``, ``ties="include"`` and r² numbers of memory for each query.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        O(m r²) time and one block of memory for the batch, with r columns or basis items, and r³/3 for the solution.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank import RankRLS, make_ranking
+        >>> X, y, qid = make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
+        >>> streamed = RankRLS().partial_fit(X[:15], y[:15], qid[:15]).partial_fit(X[15:], y[15:], qid[15:])
+        >>> np.allclose(streamed.coef_, RankRLS().fit(X, y, qid=qid).coef_)
+        True
+        """
+        self._take(X, y, qid, sample_weight, queries)
+        return self._solve_stream()
+
+    @available_if(_streams)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit_stream(self, batches: Iterable[Any], *, queries: QueryMode = "whole") -> Self:
+        """Fit to batches that need not fit into memory together.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y), (X, y, qid) or longer tuples
+            As `kernelrank.data.read_ranking_chunks` and `kernelrank.data.read_parquet_chunks` give them; what follows
+            qid is passed over.
+        queries : {"whole", "mergeable"}, default="whole"
+            As in `partial_fit`.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        O(m r²) time in all; memory one batch and r² numbers.
+        """
+        self._clear()
+        number = -1
+        for number, batch in enumerate(batches):
+            X, y, qid = (*batch[:3], None)[:3]
+            try:
+                self._take(X, y, qid, None, queries)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"batch {number}: {error}") from error
+        if number < 0:
+            raise InvalidInputError("the stream is empty: no batch came")
+        return self._solve_stream()
+
+    @available_if(_streams)
+    @whole_or_not_at_all
+    def forget(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Self:
+        """Unlearn whole queries, exactly: the model is then that of the other queries.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            The queries as they were learnt.
+
+        Returns
+        -------
+        self
+        """
+        stream = self._learnt()
+        if stream.mode == "mergeable":
+            raise InvalidInputError("forget takes whole queries away, and this stream has mergeable ones")
+        X = self._check_items(X, reset=False)
+        graphs, _ = self._compare(X, y, qid, sample_weight, allow_idle=True)
+        labels = _labels(graphs, qid)
+        unknown = [label for label in labels if label not in stream.seen]
+        if unknown:
+            raise InvalidInputError(f"query {unknown[0]!r} was never learnt, so it cannot be forgotten")
+        gram, right = self._equations(X, graphs)
+        self._stream = _replaced(stream, gram=stream.gram - gram, right=stream.right - right)
+        for label in labels:
+            del self._stream.seen[label]
+        self._stream.n_pairs -= sum(graph.n_pairs for _, graph in graphs)
+        self._stream.n_idle_queries -= graphs[0][1].n_idle_queries
+        return self._solve_stream()
+
+    def _clear(self) -> None:
+        for name in [name for name in self.__dict__ if name.endswith("_") or name == "_stream"]:
+            delattr(self, name)
+
+    def _learnt(self) -> _Stream:
+        stream: _Stream | None = getattr(self, "_stream", None)
+        if stream is None:
+            raise InvalidInputError("nothing was learnt by partial_fit or fit_stream yet")
+        return stream
+
+    def _take(self, X: Any, y: Any, qid: Any, sample_weight: Any, mode: QueryMode) -> None:
+        """Add the statistics of one batch."""
+        stream: _Stream | None = getattr(self, "_stream", None)
+        if stream is None and hasattr(self, "solver_"):
+            warnings.warn(
+                "what fit learnt, or a file held, has no statistics to go on from: partial_fit begins anew",
+                UserWarning,
+                stacklevel=4,
+            )
+            self._clear()
+        X = self._check_items(X, reset=stream is None, least=1)
+        graphs, one_output = self._compare(X, y, qid, sample_weight, allow_idle=True)
+        self._check_batch(graphs, stream, one_output, mode)
+        labels = _labels(graphs, qid)
+        if mode == "whole":
+            self._refuse_return(stream, labels)
+            gram, right = self._equations(X, graphs)
+            if stream is None:
+                stream = _Stream(np.zeros_like(gram), np.zeros_like(right), one_output, mode)
+            stream = _replaced(stream, gram=stream.gram + gram, right=stream.right + right)
+        else:
+            stream = self._merge(X, graphs[0][1], stream, labels, one_output)
+        stream.seen |= dict.fromkeys(labels)
+        stream.n_pairs += sum(graph.n_pairs for _, graph in graphs)
+        stream.n_idle_queries += graphs[0][1].n_idle_queries
+        self._stream = stream
+
+    def _check_batch(
+        self, graphs: list[OutputGraph], stream: _Stream | None, one_output: bool, mode: QueryMode
+    ) -> None:
+        n_outputs = sum(len(columns) for columns, _ in graphs)
+        if stream is not None and (stream.one_output != one_output or stream.right.shape[1] != n_outputs):
+            raise InvalidInputError(f"y has {n_outputs} outputs, and the first batch had {stream.right.shape[1]}")
+        if stream is not None and stream.mode != mode:
+            raise InvalidInputError(f"queries={mode!r}, and the first batch had queries={stream.mode!r}")
+        if mode == "mergeable" and not (
+            isinstance(graphs[0][1], ScoredQueries) and graphs[0][1].ties == "include" and len(graphs) == 1
+        ):
+            raise InvalidInputError("queries='mergeable' needs cost='magnitude' and ties='include'")
+
+    def _refuse_return(self, stream: _Stream | None, labels: list[Any]) -> None:
+        returned = [label for label in labels if stream is not None and label in stream.seen]
+        if returned:
+            name = "the only query" if returned[0] is None else f"query {returned[0]!r}"
+            raise InvalidInputError(
+                f"{name} was in an earlier batch: give each query in one batch, or pass queries='mergeable'"
+            )
+
+    def _equations(self, X: Matrix, graphs: list[OutputGraph]) -> tuple[Float, Float]:
+        """Return the statistics of one batch; outputs must share the left-hand side."""
+        features = self._stream_features(X)
+        if len(graphs) > 1:
+            raise InvalidInputError(
+                "several outputs are streamed only where they share a graph: cost='magnitude', ties='include' and no "
+                "missing scores"
+            )
+        return features.normal_equations(graphs[0][1])
+
+    def _stream_features(self, X: Matrix) -> ColumnFeatures:
+        """Return the columns of a batch; a basis is chosen once, and then stays."""
+        if hasattr(self, "_stream") and hasattr(self, "X_fit_"):
+            return ReducedSet.elsewhere(self._kernel(), X, self.X_fit_)
+        features = self._features(X)
+        assert isinstance(features, ColumnFeatures)
+        if isinstance(features, ReducedSet):
+            self.basis_, self.X_fit_ = features.basis, features.basis_items
+        return features
+
+    def _merge(self, X: Matrix, graph: Any, stream: _Stream | None, labels: list[Any], one_output: bool) -> _Stream:
+        """Merge the queries of a batch into those known, and add up what they give."""
+        features = self._stream_features(X)
+        if stream is None:
+            size = features.n_columns
+            right = np.zeros((size, graph.scores.shape[1]))
+            stream = _Stream(np.zeros((size, size)), right, one_output, "mergeable")
+        gram, right, parts = stream.gram.copy(), stream.right.copy(), dict(stream.parts)
+        for label, items in zip(labels, graph.queries, strict=True):
+            part = _part_of(features, graph, items)
+            if label in parts:
+                factor = parts[label].factor(graph.query_weight)
+                gram -= factor * parts[label].scatter
+                right -= factor * parts[label].moment
+                part = parts[label].merged(part)
+            factor = part.factor(graph.query_weight)
+            gram += factor * part.scatter
+            right += factor * part.moment
+            parts[label] = part
+        return _replaced(stream, gram=gram, right=right, parts=parts)
+
+    def _solve_stream(self) -> Self:
+        """Solve for the alpha of this estimator and keep the coefficients."""
+        stream = self._learnt()
+        if not np.any(stream.gram):
+            raise NothingToCompareError("nothing to compare: no query of any batch has two items that differ")
+        linear = self._kernel().linear and self.basis is None
+        equations = NormalEquations(stream.gram, stream.right, lambda w: w)
+        coefficients = Cholesky().solve(equations, float(self.alpha)).coefficients
+        if not linear:
+            coefficients = KernelMap.of(self._kernel(), self._kernel().matrix(self.X_fit_)).coefficients(coefficients)
+        if linear:
+            self.coef_ = coefficients[:, 0] if stream.one_output else np.ascontiguousarray(coefficients.T)
+        else:
+            self.dual_coef_ = coefficients[:, 0] if stream.one_output else coefficients
+        self.solver_ = "cholesky"
+        self.n_iter_ = 1
+        self.n_queries_ = max(1, len(stream.seen))
+        self.n_idle_queries_ = stream.n_idle_queries
+        self.n_pairs_ = stream.n_pairs
+        return self
+
+
+def _part_of(features: ColumnFeatures, graph: ScoredQueries, items: Any) -> _Part:
+    """Return the statistics of the items of one query in a batch."""
+    weight = graph.weight[items]
+    Phi = np.asarray(features.rows(items), dtype=np.float64)
+    scores = graph.scores[items]
+    total = float(weight.sum())
+    share = weight / total if total > 0 else weight
+    mean, level = share @ Phi, share @ scores
+    centred = (Phi - mean) * weight[:, None]
+    return _Part(total, mean, level, centred.T @ (Phi - mean), centred.T @ (scores - level))
+
+
+def _labels(graphs: list[OutputGraph], qid: Any) -> list[Any]:
+    """Return what the user calls the queries of a batch; regression has none."""
+    graph = graphs[0][1]
+    if isinstance(graph, ItemScores):
+        return []
+    labels: list[Any] = Queries.from_labels(qid, graph.n_items).labels.tolist()
+    return labels
+
+
+def _replaced(stream: _Stream, **changes: Any) -> _Stream:
+    """Return a stream with some statistics exchanged, so that a failure leaves the old one as it was."""
+    values = {**vars(stream), "seen": dict(stream.seen), **changes}
+    return _Stream(**values)
