@@ -2,8 +2,8 @@ r"""Cutting planes: a convex loss from below, and the small problem of minimisin
 
 Planes ``a_k · w + b_k`` lie below the loss, so the minimum of ``max_k (a_k · w + b_k) + alpha ‖w‖²`` bounds that of
 ``loss(w) + alpha ‖w‖²`` from below. Its dual has one unknown for each plane: maximise ``bᵀβ - ½ βᵀ Q β`` with
-``Q = A Aᵀ / (2 alpha)`` over β ≥ 0, ``Σ β = 1``; then ``w = -Aᵀβ / (2 alpha)``. Every feasible β proves a bound, solved to
-the last digit or not.
+``Q = A Aᵀ / (2 alpha)`` over β ≥ 0, ``Σ β = 1``; then ``w = -Aᵀβ / (2 alpha)``. Every feasible β proves a bound, solved
+to the last digit or not.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ def maximise_on_simplex(Q: Float, b: Float, start: Float) -> Float:
         if not above[enters] > 1e-14 * scale:
             break
         free[enters] = True
-    return beta / beta.sum()
+    feasible: Float = beta / beta.sum()
+    return feasible
 
 
 def _stationary(Q: Float, b: Float, ridge: float) -> Float:
