@@ -1,0 +1,101 @@
+"""What rankers share: scores, and how well they order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank.arrays import Float
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import KernelLearner
+from kernelrank.metrics import PairwiseAccuracy
+from kernelrank.queries import Queries
+from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
+
+__all__ = ["Ranker"]
+
+
+class Ranker(RegressorMixin, KernelLearner):
+    """A learner whose predictions mean something only in comparison with each other."""
+
+    def predict(self, X: Any) -> Float:
+        """Predict scores, which order the items of any query; no qid is needed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray, shape (t,) or (t, n_outputs)
+        """
+        return self._raw_scores(X)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+        y : array-like, shape (t,) or (t, n_outputs)
+            True scores.
+        qid : sequence, shape (t,), optional
+            The query of each item; needed if the model was fitted on several queries.
+        sample_weight : array-like, shape (t,), optional
+            Item weights.
+
+        Returns
+        -------
+        float
+            The share of pairs in the right order; a tied prediction counts a half.
+        """
+        check_is_fitted(self)
+        if qid is None and self.n_queries_ > 1:
+            raise InvalidInputError(
+                f"this model was fitted on {self.n_queries_} queries, so score needs qid: without it items of "
+                "different queries would be compared. Inside a search or a pipeline, turn routing on: "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        predicted = self.predict(X)
+        truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
+        weight = check_weight(sample_weight, len(predicted))
+        if not np.isnan(truth).any():
+            return PairwiseAccuracy().average(truth, predicted, qid, weight)
+        queries = Queries.from_labels(qid, len(predicted))
+        truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
+        accuracies = []
+        for k in range(truth.shape[1]):
+            scored = np.flatnonzero(~np.isnan(truth[:, k]))
+            part = None if weight is None else weight[scored]
+            codes = queries.codes[scored]
+            accuracies.append(PairwiseAccuracy().average(truth[scored, k], predicted[scored, k], codes, part))
+        return float(np.mean(accuracies))
+
+    def score_pairs(self, X: Any, pairs: Any, weight: Any = None) -> float:
+        """Return the (weighted) share of preferences that the predicted scores agree with; a tie counts a half.
+
+        Several outputs are averaged.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+        pairs : array-like of int, shape (l, 2)
+            Column 0 is preferred to column 1.
+        weight : array-like, shape (l,), optional
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        pairs = check_pairs(pairs, len(predicted))
+        if len(pairs) == 0:
+            raise InvalidInputError("pairs is empty: nothing to score")
+        weight = check_pair_values(weight, len(pairs), name="weight")
+        if weight is not None and not np.any(weight > 0):
+            raise InvalidInputError("every weight is zero: nothing to score")
+        difference = predicted[pairs[:, 0]] - predicted[pairs[:, 1]]
+        return float(np.mean(np.average((np.sign(difference) + 1) / 2, axis=0, weights=weight)))
