@@ -57,6 +57,7 @@ def test_alphas_in_any_order():
 def test_alpha_at_the_edge_is_said():
     assert "best alpha 4, at the edge of the grid" in texts(AlphaCurveDisplay.from_predictions([1, 2, 4], [1, 2, 3]))
     assert "best alpha 2" in texts(AlphaCurveDisplay.from_predictions([1, 2, 4], [1, 3, 2]))
+    assert "best alpha 1" in texts(AlphaCurveDisplay.from_predictions([1, 2, 4], [3, 3, 2]))
 
 
 def test_alpha_curves_of_outputs():
@@ -71,6 +72,7 @@ def test_alphas_of_a_search():
     display = AlphaCurveDisplay.from_estimator(search)
     assert len(display.alphas) == len(ALPHAS)
     assert display.scores.max() == search.best_score_
+    assert display.best_alpha == search.best_params_["alpha"]
     assert "GridSearchCV" in texts(display)
     other = GridSearchCV(LogisticRegression(), {"C": [1.0, 2.0]}, cv=3).fit(X, y)
     with pytest.raises(InvalidInputError, match="not over alpha"):

@@ -27,6 +27,9 @@ class AlphaCurveDisplay:
         What the curve is called.
     score_name : str, default="hold-out score"
         What the scores are.
+    best_alpha : float, optional
+        The alpha that was chosen; unless given that with the highest score, averaged over outputs, the smallest of
+        several.
 
     Attributes
     ----------
@@ -45,7 +48,13 @@ class AlphaCurveDisplay:
     lines_: list[Any]
 
     def __init__(
-        self, alphas: ArrayLike, scores: ArrayLike, *, name: str | None = None, score_name: str = "hold-out score"
+        self,
+        alphas: ArrayLike,
+        scores: ArrayLike,
+        *,
+        name: str | None = None,
+        score_name: str = "hold-out score",
+        best_alpha: float | None = None,
     ) -> None:
         values, curve = np.asarray(alphas, dtype=np.float64), np.asarray(scores, dtype=np.float64)
         if values.ndim != 1 or len(values) == 0 or curve.shape[:1] != values.shape or curve.ndim > 2:
@@ -59,12 +68,14 @@ class AlphaCurveDisplay:
         self.scores = curve[order]
         self.name = name
         self.score_name = score_name
+        mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
+        self.best_alpha = float(self.alphas[np.argmax(mean)] if best_alpha is None else best_alpha)
 
     @property
-    def best_alpha(self) -> float:
-        """The alpha with the highest score, averaged over outputs; the largest of several."""
+    def at_the_edge(self) -> bool:
+        """Whether an alpha at the edge of the grid is better than every one inside."""
         mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
-        return float(self.alphas[np.flatnonzero(mean == mean.max())[-1]])
+        return len(mean) > 2 and bool(max(mean[0], mean[-1]) > mean[1:-1].max())
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, name: str | None = None, **line_options: Any) -> Self:
@@ -95,7 +106,12 @@ class AlphaCurveDisplay:
             # Several kernels may share an alpha: the curve is that of the best.
             levels = np.unique(alphas)
             alphas, scores = levels, np.array([scores[alphas == alpha].max() for alpha in levels])
-        display = cls(alphas, scores, name=name or type(estimator).__name__)
+        chosen = getattr(estimator, "alpha_", None)
+        if chosen is None:
+            chosen = estimator.best_params_[keys[0].removeprefix("param_")]
+        # One alpha for each output is no one line to mark.
+        best = float(chosen) if np.ndim(chosen) == 0 else None
+        display = cls(alphas, scores, name=name or type(estimator).__name__, best_alpha=best)
         return display.plot(ax=ax, **line_options)
 
     @classmethod
@@ -148,8 +164,7 @@ class AlphaCurveDisplay:
         else:
             for number, line in enumerate(self.lines_):
                 line.set_label(f"output {number}")
-        edge = self.best_alpha in (self.alphas[0], self.alphas[-1]) and len(self.alphas) > 1
-        best = f"best alpha {self.best_alpha:.3g}" + (", at the edge of the grid" if edge else "")
+        best = f"best alpha {self.best_alpha:.3g}" + (", at the edge of the grid" if self.at_the_edge else "")
         self.ax_.axvline(self.best_alpha, color="0.4", linestyle=":", label=best)
         self.ax_.set(xscale="log", xlabel="alpha", ylabel=self.score_name)
         self.ax_.legend(loc="best")
