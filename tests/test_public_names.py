@@ -15,6 +15,7 @@ NAMES = [
     "NystromMap",
     "QueryKFold",
     "RankRLS",
+    "RankSVM",
     "estimate_auc",
     "holdout",
     "leave_one_out",
@@ -91,6 +92,13 @@ SIGNATURES = {
     "n_jobs=None)",
     "permutation_test": "(estimator, X, y, qid=None, *, statistic='auto', groups=None, n_permutations=None, "
     "n_jobs=None, random_state=None)",
+    "RankSVM": "(alpha=1.0, *, loss='hinge', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "query_weight='pairs', basis=None, solver='auto', tol=0.001, max_iter=1000, warm_start=False, missing='error', "
+    "random_state=None)",
+    "RankSVM.fit": "(self, X, y, qid=None, sample_weight=None)",
+    "RankSVM.fit_pairs": "(self, X, pairs, *, weight=None)",
+    "RankSVM.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
+    "RankSVM.score": "(self, X, y, qid=None, sample_weight=None)",
     "save": "(estimator, path)",
     "load": "(path)",
 }
@@ -126,7 +134,7 @@ def test_signature(name):
     assert str(inspect.Signature(bare)) == SIGNATURES[name]
 
 
-@pytest.mark.parametrize("kind", [kernelrank.RLS, kernelrank.RankRLS, kernelrank.QueryKFold])
+@pytest.mark.parametrize("kind", [kernelrank.RLS, kernelrank.RankRLS, kernelrank.RankSVM, kernelrank.QueryKFold])
 def test_public_methods_explain_themselves(kind):
     for name, method in vars(kind).items():
         if callable(method) and not name.startswith("_"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import metrics
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
-    from kernelrank.estimators import RLS, NystromMap, RankRLS
+    from kernelrank.estimators import RLS, NystromMap, RankRLS, RankSVM
     from kernelrank.model_selection import (
         QueryKFold,
         estimate_auc,
@@ -33,6 +33,7 @@ __all__ = [
     "NystromMap",
     "QueryKFold",
     "RankRLS",
+    "RankSVM",
     "estimate_auc",
     "holdout",
     "leave_one_out",
@@ -53,6 +54,7 @@ _HOMES = {
     "RLS": "estimators",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
+    "RankSVM": "estimators",
     "QueryKFold": "model_selection",
     "estimate_auc": "model_selection",
     "permutation_test": "model_selection",

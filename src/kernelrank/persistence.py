@@ -32,6 +32,7 @@ REGISTRY: dict[str, str] = {
     "NystromMap": "kernelrank.estimators:NystromMap",
     "RLS": "kernelrank.estimators:RLS",
     "RankRLS": "kernelrank.estimators:RankRLS",
+    "RankSVM": "kernelrank.estimators:RankSVM",
 }
 
 KERNELS = frozenset(

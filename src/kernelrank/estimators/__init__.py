@@ -2,6 +2,7 @@
 
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
+from kernelrank.estimators.rank_svm import RankSVM
 from kernelrank.estimators.rls import RLS
 
-__all__ = ["RLS", "NystromMap", "RankRLS"]
+__all__ = ["RLS", "NystromMap", "RankRLS", "RankSVM"]

@@ -7,6 +7,8 @@ computed in blocks as they are needed, so that memory is r² and a block, whatev
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from kernelrank.arrays import Float, Index, Matrix
@@ -64,6 +66,12 @@ class ReducedSet(ExplicitFeatures):
         kept = 8 * rows.shape[0] * rows.shape[1] <= KEPT_BYTES
         self._kernels = None if kept else KernelRows(kernel_map, *items, plain=True)
         ExplicitFeatures.__init__(self, rows[:] if kept else rows)
+
+    def kept(self) -> Self:
+        """Keep the features whatever their size, for a solver that multiplies with them many times."""
+        if self._kernels is not None:
+            self.X, self._kernels = self.X[:], None
+        return self
 
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``; from the kernels themselves where the basis is well conditioned."""

@@ -1,0 +1,317 @@
+"""RankSVM: learn to rank with a margin, by hinges over pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from kernelrank.arrays import Matrix
+from kernelrank.comparisons import Comparisons, compare_pairs, compare_scores
+from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.ranker import Ranker
+from kernelrank.features import Features, ReducedSet
+from kernelrank.kernels import KernelLike
+from kernelrank.queries import Queries
+from kernelrank.solvers import Solution, Solver
+from kernelrank.solvers.base import Step
+from kernelrank.solvers.bundle import Bundle
+from kernelrank.solvers.newton import Newton
+from kernelrank.solvers.pair_problem import CertifiedSolution
+from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
+
+__all__ = ["RankSVM"]
+
+
+class RankSVM(Ranker):
+    """Ranking support vector machine, in linearithmic time for any number of score levels.
+
+    Minimises ``Σ max(0, 1 - (f_i - f_j)) + alpha ‖f‖²``, or with squared hinges, over all pairs (i, j) inside a query
+    with ``y_i > y_j``. Pairs are never built, ties are no pairs, and the solution is proved to be within `tol` of the
+    minimum by its duality gap.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The weight of the norm beside the sum (not the mean) over pairs. A machine that minimises
+        ``½ ‖w‖² + C mean hinge`` has ``alpha = n_pairs / (2 C)``.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What a pair costs whose scores are less than one apart, or in the wrong order.
+    kernel : str, callable or kernel object, default="linear"
+        As in `RankRLS`.
+    gamma, degree, coef0, kernel_params
+        Options of the kernel, as in `RankRLS`.
+    query_weight : {"pairs", "items", "queries"}, default="pairs"
+        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query
+        (``1 / (n_q choose 2)``).
+    basis : int or list of int, optional
+        A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
+        kernels only. All items, unless given, which for a kernel that is not linear takes m² numbers.
+    solver : {"auto", "newton", "bundle"}, default="auto"
+        How the minimum is found: truncated Newton, which smooths the hinge, or a bundle method, for the hinge only.
+        "auto" is Newton.
+    tol : float, default=1e-3
+        The duality gap, as a share of the objective, at which to stop.
+    max_iter : int, default=1000
+        The largest number of Newton steps or of cutting planes.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit; for the linear kernel without a basis.
+    missing : {"error", "ignore"}, default="error"
+        What a NaN in y means: an error, or an item that takes no part in that output's comparisons.
+    random_state : int, RandomState or None, default=None
+        Draws the basis.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,) or (n_outputs, n_features)
+        Weights of the features, for the linear kernel without a basis.
+    dual_coef_ : ndarray, shape (r,) or (r, n_outputs)
+        Coefficients of the basis items, for every other kernel.
+    X_fit_ : array or sparse matrix, shape (r, n_features), or None
+        The basis items; None for a precomputed kernel.
+    basis_ : ndarray of int, shape (r,)
+        Their numbers.
+    gap_ : float
+        No model has an objective below ``(1 - gap_) objective_``; the largest over the outputs. While the fit goes
+        on, callbacks find the current gap here.
+    objective_ : float or ndarray, shape (n_outputs,)
+        The objective of the solution.
+    solver_ : str
+        The solver that was used.
+    n_iter_ : int
+        Its number of iterations.
+    n_queries_, n_idle_queries_, n_pairs_ : int
+        How many queries there were, how many of them without a single pair, and how many pairs.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        As in scikit-learn.
+
+    Notes
+    -----
+    An iteration costs some products with the features, O(nnz) each, and O(m log m) for the loss, whatever the number of
+    pairs. A basis of r items adds O(m r²) once and keeps m × r numbers. Dense and sparse X are neither copied nor made
+    dense.
+
+    References
+    ----------
+    .. [APS11b] Airola, Pahikkala and Salakoski (2011). Training linear ranking SVMs in linearithmic time using
+       red-black trees. Pattern Recognition Letters 32(9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RankSVM
+    >>> X = np.array([[1.0], [2.0], [3.0], [10.0], [11.0]])
+    >>> y = np.array([1.0, 2.0, 3.0, 0.0, 1.0])
+    >>> model = RankSVM(alpha=0.01, tol=1e-6).fit(X, y, qid=["a", "a", "a", "b", "b"])
+    >>> model.predict(np.array([[5.0], [6.0]])).round(3)
+    array([5., 6.])
+    >>> model.score(X, y, qid=["a", "a", "a", "b", "b"])
+    1.0
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelLearner._parameter_constraints,
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
+        "solver": [StrOptions({"auto", "newton", "bundle"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    max_iter: int
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        kernel: KernelLike = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        query_weight: QueryWeight = "pairs",
+        basis: int | Sequence[int] | None = None,
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        missing: str = "error",
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.loss: Literal["hinge", "squared_hinge"] = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.query_weight: QueryWeight = query_weight
+        self.basis = basis
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.missing = missing
+        self.random_state = random_state
+
+    def _solver(self, features: Features, graph: Comparisons, n_alphas: int = 1) -> Solver[Any]:  # noqa: ARG002
+        """Choose how the minimum is found."""
+        if self.solver != "bundle":
+            return Newton(self.loss, self.tol, self.max_iter)
+        if self.loss != "hinge":
+            raise InvalidInputError("solver='bundle' minimises the hinge only: use 'newton' for the squared hinge")
+        return Bundle(self.tol, self.max_iter)
+
+    def _features(self, X: Matrix) -> Features:
+        """Turn the items into columns; a kernel without a basis has all items for one. Columns are kept."""
+        kernel = self._kernel()
+        if self.basis is not None or kernel.linear:
+            features = super()._features(X)
+        else:
+            features = ReducedSet(kernel, X, np.arange(X.shape[0]))
+        return features.kept() if isinstance(features, ReducedSet) else features
+
+    def _keep(
+        self,
+        features: Features,
+        graphs: list[OutputGraph],
+        solutions: list[Solution],
+        solver: str,
+        *,
+        one_output: bool,
+    ) -> Self:
+        """Store what was fitted, and its proof."""
+        super()._keep(features, graphs, solutions, solver, one_output=one_output)
+        proofs = [solution for solution in solutions if isinstance(solution, CertifiedSolution)]
+        objectives = np.empty(len(proofs))
+        for (columns, _), proof in zip(graphs, proofs, strict=True):
+            objectives[columns] = proof.objective
+        self.objective_ = float(objectives[0]) if one_output else objectives
+        self.gap_ = max(proof.gap for proof in proofs)
+        return self
+
+    def _compare(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[list[OutputGraph], bool]:
+        """Build one graph for each output, ties left out; also tell whether y has one dimension."""
+        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
+        graphs = compare_scores(
+            scores[:, None] if scores.ndim == 1 else scores,
+            Queries.from_labels(qid, X.shape[0]),
+            check_weight(sample_weight, X.shape[0]),
+            cost="unit",
+            query_weight=self.query_weight,
+        )
+        return graphs, scores.ndim == 1
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to scored items.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores; each output is learnt as if it were alone.
+        qid : sequence, shape (m,), optional
+            The query of each item: any hashable labels in any order. One query unless given.
+        sample_weight : array-like, shape (m,), optional
+            Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        NotConverged
+            If `max_iter` was reached; the message has the gap that is left.
+        """
+        X = self._check_items(X, reset=True)
+        graphs, one_output = self._compare(X, y, qid, sample_weight)
+        return self._fit(X, graphs, _GapProgress(self, X, y), one_output=one_output)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit_pairs(self, X: Any, pairs: Any, *, weight: Any = None) -> Self:
+        """Fit to preferences, without any scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        pairs : array-like of int, shape (l, 2)
+            Row numbers of X: the item of column 0 is preferred to that of column 1. A pair may occur many times, and
+            in both directions.
+        weight : array-like, shape (l,), optional
+            What the cost of each preference is multiplied by; one unless given.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        O(m + l) time for the loss in each iteration.
+
+        Examples
+        --------
+        >>> from kernelrank import RankSVM
+        >>> model = RankSVM(0.1).fit_pairs([[0.0], [1.0], [2.0]], [[2, 0], [1, 0], [2, 1], [2, 0]])
+        >>> model.predict([[3.0], [4.0]]).round(2)
+        array([3., 4.])
+        """
+        X = self._check_items(X, reset=True)
+        pairs = check_pairs(pairs, X.shape[0])
+        graph = compare_pairs(X.shape[0], pairs, None, check_pair_values(weight, len(pairs), name="weight"))
+        return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], _GapProgress(self, X), one_output=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(self, X: Any, y: Any, alphas: Any, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+        """Fit for many alphas, each from the solution of the one before; go from large to small.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in `fit`.
+        alphas : array-like of float
+            The values of alpha.
+
+        Returns
+        -------
+        list of RankSVM
+            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+        """
+        learner: Self = clone(self)
+        X = learner._check_items(X, reset=True)
+        graphs, one_output = learner._compare(X, y, qid, sample_weight)
+        return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+
+
+class _GapProgress(FitProgress):
+    """Progress that leaves the current gap on the estimator, where callbacks find it."""
+
+    @property
+    def step(self) -> Step | None:
+        """What a solver calls after each iteration; None if nobody listens."""
+        tell = super().step
+        if tell is None:
+            return None
+
+        def step(number: int, gap: float) -> bool:
+            self.estimator.gap_ = gap
+            return tell(number, gap)
+
+        return step
