@@ -12,6 +12,7 @@ from kernelrank import errors, metrics
 
 NAMES = [
     "RLS",
+    "RLSCV",
     "NystromMap",
     "QueryKFold",
     "RankRLS",

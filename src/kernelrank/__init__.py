@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import metrics
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
-    from kernelrank.estimators import RLS, NystromMap, RankRLS, RankSVM
+    from kernelrank.estimators import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV, RankSVM
     from kernelrank.model_selection import (
         QueryKFold,
         estimate_auc,
@@ -30,9 +30,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "RLS",
+    "RLSCV",
     "NystromMap",
     "QueryKFold",
     "RankRLS",
+    "RankRLSCV",
     "RankSVM",
     "estimate_auc",
     "holdout",
@@ -52,8 +54,10 @@ __all__ = [
 
 _HOMES = {
     "RLS": "estimators",
+    "RLSCV": "estimators",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
+    "RankRLSCV": "estimators",
     "RankSVM": "estimators",
     "QueryKFold": "model_selection",
     "estimate_auc": "model_selection",

@@ -14,6 +14,7 @@ Warnings stand apart, below scikit-learn's and Python's own::
     ConvergenceWarning
     └── NotConverged                          an iteration stopped at `max_iter`; the message has what is left
     UserWarning
+    ├── EdgeOfGridWarning                     the best alpha is the smallest or the largest that was tried
     └── PooledAUCWarning                      scores of different models were compared; the message has the reason
 """
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
+    "EdgeOfGridWarning",
     "FileFormatError",
     "InvalidInputError",
     "KernelRankError",
@@ -90,3 +92,7 @@ class NotConverged(ConvergenceWarning):
 
 class PooledAUCWarning(UserWarning):
     """An AUC over scores of different models, which is biased low."""
+
+
+class EdgeOfGridWarning(UserWarning):
+    """A search whose best alpha lies at the edge of its grid."""

@@ -2,7 +2,9 @@
 
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
+from kernelrank.estimators.rank_rls_cv import RankRLSCV
 from kernelrank.estimators.rank_svm import RankSVM
 from kernelrank.estimators.rls import RLS
+from kernelrank.estimators.rls_cv import RLSCV
 
-__all__ = ["RLS", "NystromMap", "RankRLS", "RankSVM"]
+__all__ = ["RLS", "RLSCV", "NystromMap", "RankRLS", "RankRLSCV", "RankSVM"]

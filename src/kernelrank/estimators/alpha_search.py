@@ -1,0 +1,145 @@
+"""The search for alpha, and for kernel parameters, by an exact hold-out."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils._param_validation import StrOptions
+
+from kernelrank.arrays import Matrix
+from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.candidates import Candidates, measure
+from kernelrank.estimators.held_out import HoldoutData
+from kernelrank.estimators.holdout_plan import CV_NAMES, HoldoutPlan
+from kernelrank.estimators.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
+from kernelrank.estimators.progress import FitProgress
+from kernelrank.kernels import Kernel
+from kernelrank.queries import Queries
+
+__all__ = ["ALPHAS", "AlphaSearch"]
+
+ALPHAS = tuple(2.0**exponent for exponent in range(-15, 16))
+"""The alphas that are tried unless others are given: 2⁻¹⁵ to 2¹⁵."""
+
+KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "kernel_params")
+
+
+def _absent(name: str) -> property:
+    """Hide a method of the plain learner that has no meaning for a search."""
+
+    def get(self: Any) -> Any:
+        raise AttributeError(f"{type(self).__name__} chooses alpha from scored items, so it has no {name}")
+
+    return property(get)
+
+
+class AlphaSearch(KernelLearner):
+    """What `RankRLSCV` and `RLSCV` share: they choose, then they fit as the learner that they are.
+
+    A subclass names the plain learner and what ``cv="auto"`` means without queries.
+    """
+
+    _plain: ClassVar[type[KernelLearner]]
+    _without_queries: ClassVar[str]
+
+    _search_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alphas": ["array-like"],
+        "cv": [StrOptions(set(CV_NAMES)), "cv_object"],
+        "scoring": [str, callable, None],
+        "alpha_per_target": ["boolean"],
+        "kernel_grid": [dict, list, None],
+    }
+
+    fit_path: Any = _absent("fit_path")
+    fit_pairs: Any = _absent("fit_pairs")
+    partial_fit: Any = _absent("partial_fit")
+
+    alphas: Any
+    cv: Any
+    scoring: Any
+    alpha_per_target: bool
+    kernel_grid: Any
+    warm_start = False
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Choose alpha by holding out, and fit with it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores, or two classes for a classifier.
+        qid : sequence, shape (m,), optional
+            The query of each item.
+        sample_weight : array-like, shape (m,), optional
+            Item weights, for training; all held-out items count the same.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("best_params_", None)
+        X = self._check_items(X, reset=True)
+        learner: Any = self  # RLS or RankRLS, which know what is compared
+        graphs, one_output = learner._compare(X, y, qid, sample_weight)
+        self._search(X, y, qid, graphs, one_output=one_output)
+        return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output, alpha=self.alpha_)
+
+    def _search(self, X: Matrix, y: Any, qid: Any, graphs: list[OutputGraph], *, one_output: bool) -> None:
+        """Hold out for every kernel, and keep the best candidate."""
+        alphas = np.array(check_alphas(self.alphas))
+        queries = None if qid is None else Queries.from_labels(qid, X.shape[0])
+        classes = getattr(self, "task", "") == "classification"
+        seed = 0 if self.random_state is None else self.random_state
+        plan = HoldoutPlan.of(self.cv, X, y, queries, default=self._without_queries, classes=classes, random_state=seed)
+        scoring = None if self.scoring is None else read_scoring(self.scoring)
+        settings = self._settings()
+        candidates = Candidates(alphas, settings, per_target=self.alpha_per_target)
+        for setting in settings:
+            data = HoldoutData.of(self._learner(setting), X, graphs, one_output=one_output)
+            judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss())
+            candidates.add(measure(plan, judge, data, alphas))
+        self.alpha_: Any = candidates.alpha
+        self.best_score_ = candidates.score
+        self.best_params_ = {"alpha": self.alpha_, **candidates.setting}
+        self.cv_results_ = candidates.table()
+        held_out = candidates.held_out
+        scores = None if held_out is None else plan.item_scores(held_out, X.shape[0])
+        self.holdout_scores_ = scores[:, 0] if one_output and scores is not None else scores
+        candidates.warn_at_the_edge()
+
+    def _kernel(self) -> Kernel:
+        """Return the kernel that was chosen, or that of the parameters before the search."""
+        chosen = getattr(self, "best_params_", {})
+        names = {name: chosen.get(name, getattr(self, name)) for name in KERNEL_PARAMETERS}
+        parameters = dict(names["kernel_params"] or {})
+        return Kernel(names["kernel"], names["gamma"], names["degree"], names["coef0"], parameters)
+
+    def _loss(self) -> ItemLoss | None:
+        """Return what ``scoring=None`` stands for."""
+        return None
+
+    def _settings(self) -> list[dict[str, Any]]:
+        """List the kernel parameters to try."""
+        settings = [{}] if self.kernel_grid is None else list(ParameterGrid(self.kernel_grid))
+        for setting in settings:
+            for name in setting:
+                if name not in KERNEL_PARAMETERS:
+                    raise InvalidInputError(
+                        f"kernel_grid has {name!r}, which is no kernel parameter: {', '.join(KERNEL_PARAMETERS)}"
+                    )
+        return settings
+
+    def _learner(self, setting: dict[str, Any]) -> KernelLearner:
+        """Return the plain learner with one setting of its kernel."""
+        names = set(self._plain().get_params()) - {"alpha"}
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name in names}
+        return self._plain(**{**parameters, **setting})

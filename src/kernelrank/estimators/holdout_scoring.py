@@ -1,0 +1,96 @@
+"""How held-out scores are judged when alpha is chosen: a measure by name, or a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators.holdout_plan import HoldoutPlan
+from kernelrank.metrics import Measure, PairwiseAccuracy, get_measure
+from kernelrank.metrics.pairs import AUC
+from kernelrank.queries import Queries
+
+__all__ = ["HoldoutScoring", "ItemLoss", "read_scoring"]
+
+ItemLoss = Callable[[Float, Float], Float]
+"""From true and held-out scores to one loss for each item."""
+
+
+def read_scoring(scoring: Any) -> Measure | Callable[..., float]:
+    """Read the argument `scoring`: the name of a measure, a measure, or a function of y_true, y_score and qid."""
+    if isinstance(scoring, (str, Measure)):
+        return get_measure(scoring)
+    if callable(scoring):
+        function: Callable[..., float] = scoring
+        return function
+    raise InvalidInputError(
+        f"scoring must be the name of a measure or a function of (y_true, y_score, qid), got {scoring!r}"
+    )
+
+
+class HoldoutScoring:
+    """Judges held-out scores of one output at a time; higher is better.
+
+    Parameters
+    ----------
+    plan : HoldoutPlan
+    scoring : Measure, callable or None
+        None stands for `loss`.
+    truth : ndarray, shape (m, outputs)
+        True scores; NaN where there is none.
+    queries : Queries or None
+    loss : callable, optional
+        A loss for each item, averaged over all items.
+    """
+
+    def __init__(
+        self,
+        plan: HoldoutPlan,
+        scoring: Measure | Callable[..., float] | None,
+        truth: Float,
+        queries: Queries | None,
+        loss: ItemLoss | None = None,
+    ) -> None:
+        if plan.name == "leave_pair_out" and not isinstance(scoring, (PairwiseAccuracy, AUC)):
+            raise InvalidInputError(
+                "cv='leave_pair_out' orders pairs, so scoring must be 'pairwise_accuracy' or 'auc'; other measures "
+                "need scores of items: use a number of folds"
+            )
+        self.plan, self.scoring, self.truth, self.queries, self.loss = plan, scoring, truth, queries, loss
+
+    def values(self, scores: Float, output: int) -> Float:
+        """Return the values of an output, shape (alphas, folds, queries or items), from its scores (total, alphas)."""
+        assert self.plan.sets is not None
+        items = self.plan.sets.items
+        tests = [slice(None)] if self.plan.tests is None else self.plan.tests
+        parts = [
+            [self._judge(items[test], np.ascontiguousarray(column[test]), output) for test in tests]
+            for column in scores.T
+        ]
+        return np.array([np.concatenate(row) for row in parts])
+
+    def _judge(self, items: Index, scores: Float, output: int) -> Float:
+        """Return the values of queries or items, or their mean if there are folds."""
+        truth = self.truth[items, output]
+        scored = ~np.isnan(truth)
+        if not scored.all():
+            items, truth, scores = items[scored], truth[scored], scores[scored]
+        codes = None if self.queries is None else self.queries.codes[items]
+        if self.scoring is None:
+            assert self.loss is not None
+            values = -self.loss(truth, scores)
+        elif isinstance(self.scoring, Measure):
+            try:
+                values = self.scoring(truth, scores, codes).values
+            except NothingToCompareError:
+                if self.plan.tests is None:
+                    raise
+                return np.array([np.nan])
+            values = values if self.scoring.higher_is_better else -values
+        else:
+            values = np.array([float(self.scoring(truth, scores, codes))])
+        return values if self.plan.tests is None else np.array([values.mean() if len(values) else np.nan])

@@ -1,0 +1,127 @@
+"""RankRLSCV: RankRLS that chooses its alpha by an exact hold-out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from kernelrank.comparisons.observed import Cost, Ties
+from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.estimators.alpha_search import ALPHAS, AlphaSearch
+from kernelrank.estimators.rank_rls import RankRLS
+from kernelrank.kernels import KernelLike
+
+__all__ = ["RankRLSCV"]
+
+
+class RankRLSCV(AlphaSearch, RankRLS):
+    """RankRLS with alpha, and kernel parameters, chosen by holding out queries, pairs or folds exactly.
+
+    All alphas of a kernel come from one decomposition: the choice costs little more than one training.
+
+    Parameters
+    ----------
+    alphas : array-like of float, default=2⁻¹⁵, 2⁻¹⁴, ..., 2¹⁵
+        The values of alpha to try.
+    cv : {"auto", "leave_pair_out", "leave_query_out", "leave_one_out"}, int, splitter or iterable, default="auto"
+        What is held out. "auto" holds out every query if there is qid, else every pair. A number makes as many folds of
+        queries, or of shuffled items without qid.
+    scoring : str, measure or callable, default="pairwise_accuracy"
+        A name that `kernelrank.metrics.get_measure` reads, such as "ndcg@10", or a function of
+        ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
+        AUC for two classes.
+    kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, basis
+        As in `RankRLS`. A basis is refitted for every set.
+    alpha_per_target : bool, default=False
+        Whether each output has its own alpha; otherwise one is best for the mean over outputs.
+    kernel_grid : dict or list of dict, optional
+        Values of kernel parameters to try, such as ``{"gamma": [0.01, 0.1, 1.0]}``; one decomposition each.
+    solver, tol, max_iter, missing, random_state
+        As in `RankRLS`; the solver is that of the last training. The folds of items are those of random_state 0 unless
+        another is given.
+
+    Attributes
+    ----------
+    alpha_ : float, or ndarray of shape (n_outputs,) if `alpha_per_target`
+        The alpha that was chosen.
+    best_score_ : float
+        Its hold-out score.
+    best_params_ : dict
+        Alpha and the kernel parameters that were chosen.
+    cv_results_ : dict
+        Every candidate with its score, as in scikit-learn's `GridSearchCV`. The standard deviation is over queries,
+        items or folds; for pairs, which overlap, it is NaN.
+    holdout_scores_ : ndarray of shape (m,) or (m, n_outputs), or None
+        The score of each item by the model that did not see it; NaN for an item that no fold tests, None for pairs.
+    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
+        As in `RankRLS`.
+
+    Warns
+    -----
+    EdgeOfGridWarning
+        If the best alpha is the smallest or the largest, and better than all others.
+
+    Notes
+    -----
+    One decomposition for each kernel: O(m n² + n³) time for n ≤ m linear features, O(m³) for a kernel. For each alpha
+    then O(m q s + m q²) with queries of q items, or O(m² s) with all pairs, s being the size of the decomposition. At
+    last one training.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=30, random_state=0)
+    >>> model = RankRLSCV(alphas=[0.01, 1.0, 100.0, 1e4, 1e6]).fit(X, y, qid=qid)
+    >>> model.alpha_ in (0.01, 1.0, 100.0, 1e4, 1e6), model.holdout_scores_.shape == y.shape
+    (True, True)
+    """
+
+    _plain = RankRLS
+    _without_queries = "leave_pair_out"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RankRLS._parameter_constraints,
+        **AlphaSearch._search_constraints,
+    }
+
+    def __init__(
+        self,
+        alphas: Any = ALPHAS,
+        *,
+        cv: Any = "auto",
+        scoring: Any = "pairwise_accuracy",
+        kernel: KernelLike = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        cost: Cost = "magnitude",
+        ties: Ties = "include",
+        query_weight: QueryWeight = "pairs",
+        basis: int | Sequence[int] | None = None,
+        alpha_per_target: bool = False,
+        kernel_grid: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int | None = None,
+        missing: str = "error",
+        random_state: Any = None,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.cost: Cost = cost
+        self.ties: Ties = ties
+        self.query_weight: QueryWeight = query_weight
+        self.basis = basis
+        self.alpha_per_target = alpha_per_target
+        self.kernel_grid = kernel_grid
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.missing = missing
+        self.random_state = random_state
