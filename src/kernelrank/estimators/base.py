@@ -128,11 +128,11 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _features_without(self, X: Matrix, kept: Index, held: Index) -> tuple[Features, Matrix]:
         """Return the features of the kept items, and the rows that predict the others.
 
-        A number of basis items is drawn anew from those that are kept; given basis items lose those held out.
+        The basis is given by item numbers here, and loses those held out.
         """
         rows = X[held][:, kept] if self._kernel().precomputed else X[held]
         items = X[kept][:, kept] if self._kernel().precomputed else X[kept]
-        if self.basis is None or isinstance(self.basis, Integral):
+        if self.basis is None:
             return self._features(items), rows
         number = np.full(X.shape[0], -1)
         number[kept] = np.arange(len(kept))

@@ -12,6 +12,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.features import ReducedSet
 from kernelrank.holdout import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
 
 __all__ = ["HoldoutData"]
@@ -53,6 +54,9 @@ class HoldoutData:
 
     def _read(self, X: Any, graphs: list[OutputGraph]) -> None:
         features = self.learner._features(X)
+        if isinstance(features, ReducedSet):
+            # A basis is drawn once: what is held out loses its basis items, and the others stay.
+            self.learner = clone(self.learner).set_params(basis=features.basis)
         retrain = partial(self.learner._features_without, X)
         self.n_items: int = X.shape[0]
         self.n_outputs = sum(len(columns) for columns, _ in graphs)

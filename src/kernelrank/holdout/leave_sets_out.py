@@ -39,8 +39,10 @@ from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
+from kernelrank.features import ReducedSet
 from kernelrank.holdout.factors import Factors, factorise
 from kernelrank.holdout.item_sets import ItemSets
+from kernelrank.holdout.leave_basis_out import leave_basis_out
 from kernelrank.holdout.problem import Problem
 from kernelrank.holdout.refit import refit_without
 from kernelrank.holdout.small_systems import packed_products, solve_packed
@@ -84,6 +86,8 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
     One decomposition, then O(u² s + u³) time for a set of u items and each alpha, with s the size of the decomposition.
     Memory: that of the decomposition, the result, and blocks of 8 MiB.
     """
+    if isinstance(problem.features, ReducedSet):
+        return _by_basis(problem, problem.features, sets, alphas)
     scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
     scale = problem.scale(sets)
     barren = problem.barren(sets)
@@ -101,9 +105,34 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
             scores[places] = leave_sets_out(problem, part, alphas, dual=True)
         else:
             refitted |= lost
-    for number in np.flatnonzero(refitted):
+    _refit(problem, sets, np.flatnonzero(refitted), alphas, scores)
+    scores[np.repeat(barren, sets.sizes, axis=0)] = 0.0
+    return scores
+
+
+def _refit(problem: Problem, sets: ItemSets, numbers: Index, alphas: Float, scores: Float) -> None:
+    """Fill in the scores of some sets by training without each of them."""
+    for number in numbers:
         place = slice(sets.bounds[number], sets.bounds[number + 1])
         scores[place] = refit_without(problem, sets.items[place], alphas)
+
+
+def _by_basis(problem: Problem, features: ReducedSet, sets: ItemSets, alphas: Float) -> Float:
+    """Leave sets out of a reduced set, held-out basis items removed; by the constraint where that is possible."""
+    barren = problem.barren(sets)
+    whole = np.ones(len(sets), dtype=bool)
+    if not isinstance(problem.graph, ItemScores):
+        assert isinstance(problem.graph, (ScoredQueries, RelativeScores))
+        whole = sets.whole_queries(problem.graph.queries)
+    scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
+    refitted = ~whole
+    if whole.any() and features.map.rank == len(features.basis):
+        # Every set goes through the constraint; those that it does not hold for, or loses digits on, are refitted.
+        scores, lost = leave_basis_out(features, problem.graph, sets, alphas)
+        refitted |= lost
+    else:
+        refitted[:] = True
+    _refit(problem, sets, np.flatnonzero(refitted & ~barren.all(axis=1)), alphas, scores)
     scores[np.repeat(barren, sets.sizes, axis=0)] = 0.0
     return scores
 
@@ -180,10 +209,10 @@ class _System:
     def solve(self, e: Float) -> tuple[Float, Float]:
         """Return r, shape (sets, u, k, n), and the smallest relative pivot of each set."""
         if self.items.shape[1] <= SMALL:
-            r = np.ascontiguousarray(e[self.items].transpose(0, 3, 1, 2))
+            r = e[self.items]
             M = packed_products(self.Q) @ self.d
             worst = solve_packed(M, self.base, self.factors.sign, self.null, r)
-            return r.transpose(0, 2, 3, 1), worst.min(axis=1)
+            return r, worst.min(axis=1)
         r = e[self.items]
         worst = np.full(len(self.items), np.inf)
         for q in range(len(self.items)):

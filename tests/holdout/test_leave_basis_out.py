@@ -1,0 +1,108 @@
+"""Reduced sets lose the basis items that are held out, exactly as if they had been trained without them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelrank import RLS, RankRLS, holdout, leave_one_out, leave_query_out
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.features import ReducedSet
+from kernelrank.holdout import ItemSets
+from kernelrank.holdout.leave_basis_out import leave_basis_out
+from kernelrank.kernels import Kernel
+from kernelrank.queries import Queries
+
+GAUSSIAN = {"kernel": "rbf", "gamma": 0.5}
+ALPHAS = 2.0 ** np.array([-15, -6, 0, 8, 15])
+
+
+def draw(seed, m=36):
+    rng = np.random.default_rng(seed)
+    X, y, qid = rng.standard_normal((m, 3)), rng.integers(0, 4, m).astype(float), rng.integers(0, 7, m)
+    return X, y, qid, np.sort(rng.permutation(m)[: rng.integers(4, m)])
+
+
+def literal(model, X, y, qid, basis, held):
+    """Delete the items, delete the basis items among them, train, predict."""
+    kept = np.setdiff1d(np.arange(len(y)), held)
+    left = np.searchsorted(kept, np.setdiff1d(basis, held))
+    if len(left) == 0:
+        return np.zeros(len(held))
+    fitted = model.set_params(basis=left).fit(X[kept], y[kept], qid=qid[kept])
+    return fitted.predict(X[held])
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"query_weight": "queries"},
+        {"ties": "exclude"},
+        {"cost": "unit", "query_weight": "items"},
+        {"cost": "relative"},
+    ],
+)
+def test_leave_query_out(seed, options):
+    X, y, qid, basis = draw(seed)
+    found = leave_query_out(RankRLS(basis=basis, **GAUSSIAN, **options), X, y, qid, alphas=ALPHAS)
+    for k, alpha in enumerate(ALPHAS):
+        for label in np.unique(qid):
+            held = np.flatnonzero(qid == label)
+            expected = literal(RankRLS(alpha, **GAUSSIAN, **options), X, y, qid, basis, held)
+            assert np.abs(found[held, k] - expected).max() <= 1e-8 * max(np.abs(expected).max(), 1e-3 / alpha)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_unions_of_queries_and_several_outputs(seed):
+    X, y, qid, basis = draw(seed)
+    Y = np.column_stack([y, X[:, 0]])
+    held = np.flatnonzero(np.isin(qid, [0, 3, 4]))
+    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, Y, [held], qid)[0]
+    for output in range(2):
+        expected = literal(RankRLS(0.5, **GAUSSIAN), X, Y[:, output], qid, basis, held)
+        np.testing.assert_allclose(found[:, output], expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_regression_leaves_any_item_out(seed):
+    X, y, qid, basis = draw(seed)
+    found = leave_one_out(RLS(0.1, basis=basis, **GAUSSIAN), X, y)
+    for item in range(len(y)):
+        expected = literal(RLS(0.1, **GAUSSIAN), X, y, qid, basis, np.array([item]))
+        np.testing.assert_allclose(found[item], expected[0], rtol=1e-8, atol=1e-10)
+
+
+def test_parts_of_queries_and_singular_bases_are_refitted():
+    X, y, qid, _ = draw(0)
+    X[20] = X[3]
+    basis = np.array([1, 3, 5, 20, 30])
+    held = np.array([3, 4, 9])
+    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, y, [held], qid)[0]
+    expected = literal(RankRLS(0.5, **GAUSSIAN), X, y, qid, basis, held)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+
+
+def test_a_drawn_basis_is_drawn_once():
+    X, y, qid, _ = draw(1)
+    model = RankRLS(0.5, basis=10, random_state=3, **GAUSSIAN)
+    basis = model.fit(X, y, qid=qid).basis_
+    found = leave_query_out(model, X, y, qid)
+    held = np.flatnonzero(qid == 2)
+    expected = literal(RankRLS(0.5, **GAUSSIAN), X, y, qid, basis, held)
+    np.testing.assert_allclose(found[held], expected, rtol=1e-8, atol=1e-10)
+
+
+def test_basis_items_may_be_kept_for_comparison():
+    X, y, qid, basis = draw(2)
+    queries = Queries.from_labels(qid, len(y))
+    features = ReducedSet(Kernel("rbf", gamma=0.5), X, basis)
+    graph = ScoredQueries(y[:, None], queries)
+    scores, lost = leave_basis_out(features, graph, ItemSets.of_queries(queries), np.array([0.5]), keep_basis=True)
+    assert not lost.any()
+    held = next(iter(queries))
+    kept = np.setdiff1d(np.arange(len(y)), held)
+    Phi = features.rows(np.arange(len(y)))
+    expected = Phi[held] @ RankRLS(0.5).fit(Phi[kept], y[kept], qid=qid[kept]).coef_
+    np.testing.assert_allclose(scores[: len(held), 0, 0], expected, rtol=1e-8, atol=1e-10)
