@@ -103,9 +103,9 @@ def maximise_on_simplex(Q: Float, b: Float, start: Float) -> Float:
     >>> maximise_on_simplex(np.eye(3), np.array([0.5, 0.0, -9.0]), np.array([0.0, 0.0, 1.0]))
     array([0.75, 0.25, 0.  ])
     """
-    beta, free = start.copy(), start > 0
-    ridge = 1e-13 * max(float(np.trace(Q)) / len(b), np.finfo(np.float64).tiny)
-    scale = float(np.abs(b).max() + np.abs(np.diagonal(Q)).max())
+    beta, free, barred = start.copy(), start > 0, np.zeros(len(start), dtype=bool)
+    curvature, height = float(np.diagonal(Q).mean()), float(np.abs(b).max())
+    ridge = 1e-13 * curvature + 1e-16 * height or 1.0
     for _ in range(10 * len(b) + 50):
         inside = np.flatnonzero(free)
         aim = _stationary(Q[np.ix_(inside, inside)], b[inside], ridge)
@@ -116,13 +116,15 @@ def maximise_on_simplex(Q: Float, b: Float, start: Float) -> Float:
             first = int(np.argmin(room))
             beta[inside] = np.maximum(now + room[first] * (aim - now), 0.0)
             beta[inside[first]] = 0.0
+            # A plane that only rounding let in would come back at once.
+            barred = (beta == 0) & free if room[first] == 0 else np.zeros_like(barred)
             free = beta > 0
             continue
         beta[inside] = aim
-        height = b - Q @ beta
-        above = np.where(free, -np.inf, height - float(beta @ height))
+        heights = b - Q @ beta
+        above = np.where(free | barred, -np.inf, heights - float(beta @ heights))
         enters = int(np.argmax(above))
-        if not above[enters] > 1e-14 * scale:
+        if not above[enters] > 1e-14 * (curvature + height):
             break
         free[enters] = True
     feasible: Float = beta / beta.sum()

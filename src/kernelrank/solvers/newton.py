@@ -153,15 +153,14 @@ class _Path:
             return features.transpose_multiply(curvature(v_scores)) + 2.0 * self.alpha * v, v_scores
 
         precondition = self.problem.preconditioner(float(degree.sum()), self.alpha)
-        return _conjugate_gradient(hessian, -self.gradient, precondition)
+        return _conjugate_gradient(hessian, -self.gradient, precondition, np.zeros_like(self.scores))
 
 
 def _conjugate_gradient(
-    hessian: Callable[[Float], tuple[Float, Float]], b: Float, precondition: Callable[[Float], Float]
+    hessian: Callable[[Float], tuple[Float, Float]], b: Float, precondition: Callable[[Float], Float], x_scores: Float
 ) -> tuple[Float, Float]:
-    """Solve ``H d = b`` roughly; also return Φ d, which each product has found on its way."""
-    x: Float = np.zeros_like(b)
-    x_scores: Any = 0.0
+    """Solve ``H d = b`` roughly from zero; also return Φ d, which each product has found on its way."""
+    x = np.zeros_like(b)
     r, z = b, precondition(b)
     p, size = z, float(b @ z)
     first = size
@@ -178,4 +177,4 @@ def _conjugate_gradient(
         if size <= FORCING**2 * first:
             break
         p = z + (size / previous) * p
-    return x, np.asarray(x_scores)
+    return x, x_scores
