@@ -61,12 +61,13 @@ class Bundle(Solver[PairProblem]):
         self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: Any
     ) -> CertifiedSolution:
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
-        path = _Path(state, alpha, state.begin(start))
-        stopped = False
-        # One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
-        while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not stopped):
-            path.advance()
-            stopped = step is not None and step(path.n_iter, path.gap)
+        with state.threads():
+            path = _Path(state, alpha, state.begin(start))
+            stopped = False
+            # One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
+            while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not stopped):
+                path.advance()
+                stopped = step is not None and step(path.n_iter, path.gap)
         if path.gap > self.tol and not stopped:
             warn_of_gap("the bundle method", path.n_iter, path.gap, self.tol)
         return state.solution(path.w, path.n_iter, path.upper, path.gap)

@@ -73,14 +73,15 @@ class Newton(Solver[PairProblem]):
         self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: Any
     ) -> CertifiedSolution:
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
-        path = _Path(state, alpha, self, state.begin(start))
-        stopped = False
-        # One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
-        while path.n_iter == 0 or (
-            path.gap > self.tol and path.n_iter < self.max_iter and path.stale < PATIENCE and not stopped
-        ):
-            path.advance()
-            stopped = step is not None and step(path.n_iter, path.gap)
+        with state.threads():
+            path = _Path(state, alpha, self, state.begin(start))
+            stopped = False
+            # One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
+            while path.n_iter == 0 or (
+                path.gap > self.tol and path.n_iter < self.max_iter and path.stale < PATIENCE and not stopped
+            ):
+                path.advance()
+                stopped = step is not None and step(path.n_iter, path.gap)
         if path.gap > self.tol and not stopped:
             warn_of_gap("Newton's method", path.n_iter, path.gap, self.tol)
         return state.solution(path.best, path.n_iter, path.upper, path.gap)

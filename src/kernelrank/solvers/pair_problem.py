@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
@@ -20,6 +22,9 @@ __all__ = ["CertifiedSolution", "PairProblem", "warn_of_gap"]
 
 GRAM_COLUMNS = 1_000
 """Up to so many dense columns the Gram matrix of all pairs preconditions; beyond, its diagonal does."""
+
+SMALL = 2**20
+"""Up to so many features in all, waking a second thread for a product costs more than the product."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,11 @@ class PairProblem:
     def size(self) -> int:
         """The number of unknowns, r."""
         return self.features.n_columns
+
+    def threads(self) -> AbstractContextManager[object]:
+        """Return a context in which a small problem has one thread."""
+        small = self.size * self.features.n_items <= SMALL
+        return threadpool_limits(1, "blas") if small else nullcontext()
 
     def begin(self, start: Float | None) -> Float:
         """Return the vector to start from, shape (r,)."""
