@@ -10,6 +10,7 @@ import numpy as np
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.holdout_plan import HoldoutPlan
+from kernelrank.estimators.query_accuracy import SMALL_QUERY, query_accuracies
 from kernelrank.metrics import Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pairs import AUC
 from kernelrank.queries import Queries
@@ -66,12 +67,25 @@ class HoldoutScoring:
         """Return the values of an output, shape (alphas, folds, queries or items), from its scores (total, alphas)."""
         assert self.plan.sets is not None
         items = self.plan.sets.items
+        if self._looks_at_pairs():
+            values = query_accuracies(self.truth[items, output], np.ascontiguousarray(scores), self.plan.sets.bounds)
+            if np.isnan(values).all():
+                raise NothingToCompareError("no query has two items with different scores")
+            return values
         tests = [slice(None)] if self.plan.tests is None else self.plan.tests
         parts = [
             [self._judge(items[test], np.ascontiguousarray(column[test]), output) for test in tests]
             for column in scores.T
         ]
         return np.array([np.concatenate(row) for row in parts])
+
+    def _looks_at_pairs(self) -> bool:
+        """Whether the pairs of small queries are counted one by one, for all alphas together."""
+        if self.plan.name != "leave_query_out" or not isinstance(self.scoring, PairwiseAccuracy):
+            return False
+        assert self.plan.sets is not None
+        sizes = self.plan.sets.sizes
+        return float((sizes**2).sum()) <= SMALL_QUERY * float(sizes.sum())
 
     def _judge(self, items: Index, scores: Float, output: int) -> Float:
         """Return the values of queries or items, or their mean if there are folds."""

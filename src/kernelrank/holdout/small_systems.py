@@ -34,6 +34,8 @@ def packed_products(rows: Float) -> Float:
 def solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float) -> Float:
     """Solve ``(base + sign M + t null) r = e`` for every set and λ by Cholesky factorisations; r overwrites e.
 
+    The innermost loops run over λ, whose numbers stand side by side, so that all λ are factorised together.
+
     Parameters
     ----------
     M : ndarray, shape (sets, u (u + 1) / 2, n)
@@ -42,7 +44,7 @@ def solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float) -> F
     sign : float
     null : ndarray, shape (sets, u, u)
         Fills the directions where the matrix is known to be zero and e is too; t is the mean of the diagonal.
-    e : ndarray, shape (sets, n, u, k)
+    e : ndarray, shape (sets, u, k, n)
 
     Returns
     -------
@@ -50,38 +52,48 @@ def solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float) -> F
         The smallest pivot beside the diagonal entry of `base`, or of the matrix where that is zero: what is tiny has
         lost digits.
     """
-    n_sets, u, k = e.shape[0], e.shape[2], e.shape[3]
-    worst = np.empty((n_sets, e.shape[1]))
-    R = np.empty((u, u))
+    n_sets, u, k, n = e.shape
+    worst = np.full((n_sets, n), np.inf)
+    R = np.empty((u, u, n))  # the factor, with the reciprocals of its diagonal
+    t = np.empty(n)
+    value = np.empty(n)
     for q in range(n_sets):
-        for number in range(e.shape[1]):
-            t = 0.0
+        t[:] = 0.0
+        for i in range(u):
+            for a in range(n):
+                t[a] += (base[q, i, i] + sign * M[q, i * (i + 3) // 2, a]) / u
+        for a in range(n):
+            if t[a] <= 0.0:
+                t[a] = 1.0
+        for i in range(u):
+            for j in range(i + 1):
+                place = i * (i + 1) // 2 + j
+                for a in range(n):
+                    value[a] = base[q, i, j] + sign * M[q, place, a] + t[a] * null[q, i, j]
+                if j == i:
+                    for a in range(n):
+                        R[i, i, a] = value[a] if base[q, i, i] == 0.0 else base[q, i, i]
+                for c in range(j):
+                    for a in range(n):
+                        value[a] -= R[i, c, a] * R[j, c, a]
+                if j < i:
+                    for a in range(n):
+                        R[i, j, a] = value[a] * R[j, j, a]
+                else:
+                    for a in range(n):
+                        worst[q, a] = min(worst[q, a], value[a] / R[i, i, a])
+                        R[i, i, a] = 1.0 / np.sqrt(max(value[a], 1e-300))
+        for c in range(k):
             for i in range(u):
-                t += (base[q, i, i] + sign * M[q, i * (i + 3) // 2, number]) / u
-            if t <= 0.0:
-                t = 1.0
-            smallest = np.inf
-            for i in range(u):
-                for j in range(i + 1):
-                    value = base[q, i, j] + sign * M[q, i * (i + 1) // 2 + j, number] + t * null[q, i, j]
-                    floor = value if base[q, i, i] == 0.0 else base[q, i, i]
-                    for c in range(j):
-                        value -= R[i, c] * R[j, c]
-                    if j < i:
-                        R[i, j] = value / R[j, j]
-                    else:
-                        smallest = min(smallest, value / floor)
-                        R[i, i] = np.sqrt(max(value, 1e-300))
-            worst[q, number] = smallest
-            for c in range(k):
-                for i in range(u):
-                    value = e[q, number, i, c]
-                    for j in range(i):
-                        value -= R[i, j] * e[q, number, j, c]
-                    e[q, number, i, c] = value / R[i, i]
-                for i in range(u - 1, -1, -1):
-                    value = e[q, number, i, c]
-                    for j in range(i + 1, u):
-                        value -= R[j, i] * e[q, number, j, c]
-                    e[q, number, i, c] = value / R[i, i]
+                for j in range(i):
+                    for a in range(n):
+                        e[q, i, c, a] -= R[i, j, a] * e[q, j, c, a]
+                for a in range(n):
+                    e[q, i, c, a] *= R[i, i, a]
+            for i in range(u - 1, -1, -1):
+                for j in range(i + 1, u):
+                    for a in range(n):
+                        e[q, i, c, a] -= R[j, i, a] * e[q, j, c, a]
+                for a in range(n):
+                    e[q, i, c, a] *= R[i, i, a]
     return worst
