@@ -14,12 +14,12 @@ With ``P = (Φᵀ L Φ + λ I)⁻¹`` and a multiplier ν for the constraint, ``
 
 with ``F = Φ_S P Φ_Sᵀ``, ``E = Φ_S P B_H`` and ``N = B_Hᵀ P B_H``. In the eigenvectors V of ``Φᵀ L Φ`` all of these are
 products of short rows of ``Φ V`` and ``U⁻¹ V`` with ``1 / (μ + λ)`` between them: one more m r² product serves every
-set and every λ, where the literal way costs a training each [PAS09]_.
+set and every λ, where the literal way costs a training each.
 
 Keeping the basis items (``keep_basis=True``, the approximation of [CT04]_) drops the constraint. It is cheaper by
-little, and optimistic: the model has then been shaped around the items that it is tested on.
+little, and pessimistic where λ is small: nothing in the training data restrains the coefficient of an item that was
+taken out of them, and the model goes astray just where it is tested.
 
-.. [PAS09] The update of the map itself in Paper III of the thesis [Air11]_.
 .. [CT04] Cawley and Talbot (2004). Fast exact leave-one-out cross-validation of sparse least-squares support vector
    machines. Neural Networks 17(10).
 """
