@@ -4,9 +4,9 @@ Run: python benchmarks/reduced_set_holdout_costs_two_decompositions.py [--items 
 
 The sizes are those of Paper III's tables 1 and 2: 9,856 items in some 600 queries, and reduced sets of 598, 1,181,
 1,742 and 2,297 items. The reference is the initial decomposition: the kernels of the basis with all items, the map,
-the Gram matrix and its eigenvectors, which is what training for every alpha costs. Ours is a whole call of `leave_query_out`, or
-of `holdout` with ten folds of queries, and contains the reference. Refitting is one fit times the number of queries.
-All in CPU seconds on one thread.
+the Gram matrix and its eigenvectors, which is what training for every alpha costs. Ours is a whole call of
+`leave_query_out`, or of `holdout` with ten folds of queries, and contains the reference. Refitting is one fit times
+the number of queries. All in CPU seconds on one thread.
 """
 
 from __future__ import annotations
