@@ -32,6 +32,9 @@ __all__ = ["HeldPairs", "held_pairs"]
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
 
+WHOLE_BYTES = 2**26
+"""The size up to which Γ is formed whole."""
+
 ROOM = 1000
 """How many pairs may be left to the caller."""
 
@@ -49,12 +52,14 @@ class HeldPairs(Protocol):
         """Do the same for some pairs."""
 
 
-def held_pairs(factors: Factors, order: Index, truth: Float, lam: float, threshold: float) -> HeldPairs:
+def held_pairs(factors: Factors, left: Float, order: Index, truth: Float, lam: float, threshold: float) -> HeldPairs:
     """Choose the form that keeps the digits, with the items in a given order.
 
     Parameters
     ----------
     factors : Factors
+    left : ndarray, shape (m, s)
+        The left factor in that order.
     order : ndarray of int64, shape (m,)
     truth : ndarray, shape (m, k)
     lam : float
@@ -66,21 +71,24 @@ def held_pairs(factors: Factors, order: Index, truth: Float, lam: float, thresho
     HeldPairs
     """
     if factors.primal or lam > factors.trace:
-        return _Smoother(factors, order, truth, lam, threshold)
-    return _Residuals(factors, order, truth, lam)
+        return _Smoother(factors, left, order, truth, lam, threshold)
+    return _Residuals(factors, left, order, truth, lam)
 
 
-def _row_blocks(m: int) -> list[slice]:
-    """Cut the rows: at least eight blocks, so that the columns that are not needed are not formed."""
-    return list(blocks(m, max(8 * m, BLOCK_BYTES // max(1, -(-m // 8))), BLOCK_BYTES))
+def _row_blocks(pairs: DifferingPairs) -> list[slice]:
+    """Cut the rows that have partners: into four blocks or more, so that few needless columns are formed."""
+    m = len(pairs.order)
+    rows = int(np.searchsorted(pairs.end, m))
+    step = max(1, min(-(-rows // 4), BLOCK_BYTES // (8 * m)))
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 class _Residuals:
     """The form with Γ."""
 
-    def __init__(self, factors: Factors, order: Index, truth: Float, lam: float) -> None:
+    def __init__(self, factors: Factors, left: Float, order: Index, truth: Float, lam: float) -> None:
         d = factors.inverse(np.array([lam]))
-        self.left = factors.left[order]
+        self.left = left
         self.d = d[:, 0]
         self.e = np.ascontiguousarray(factors.coefficients(d)[order, :, 0])
         self.y = np.ascontiguousarray(truth[order])
@@ -88,14 +96,17 @@ class _Residuals:
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         offset = pairs.offset
-        for rows in _row_blocks(len(self.left)):
+        e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
+        m = len(self.left)
+        whole: Float | None = None
+        if 8 * m * m <= WHOLE_BYTES and pairs.n_pairs > 0.4 * m * m:
+            # Nearly all entries are needed: a symmetric product forms them at half the cost.
+            root = self.left * np.sqrt(self.d)
+            whole = root @ root.T
+        for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
-            if columns == len(self.left):
-                break
-            G = (self.left[rows] * self.d) @ self.left[columns:].T
-            pairs_by_residuals(
-                G, rows.start, columns, pairs.end, self.gamma, self.e, self.y, agreement, offset, difference
-            )
+            part = (self.left[rows] * self.d) @ self.left[columns:].T if whole is None else whole[rows, columns:]
+            pairs_by_residuals(part, rows.start, columns, pairs.end, self.gamma, e, y, agreement, offset, difference)
         return np.zeros(0, dtype=np.int64)
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
@@ -112,12 +123,12 @@ class _Residuals:
 class _Smoother:
     """The form with H."""
 
-    def __init__(self, factors: Factors, order: Index, truth: Float, lam: float, threshold: float) -> None:
+    def __init__(self, factors: Factors, left: Float, order: Index, truth: Float, lam: float, threshold: float) -> None:
         graph = factors.graph
         assert isinstance(graph, (ItemScores, ScoredQueries))
         first, second, d = factors.smoother(lam)
-        self.first = first[order]
-        self.second = self.first if second is first else second[order]
+        self.first = left if first is factors.left else first[order]
+        self.second = left if second is factors.left else second[order]
         self.d, self.threshold = d, threshold
         self.h = np.ascontiguousarray(((first * d) @ factors.rotated)[order])
         self.weight = graph.weight[order]
@@ -128,11 +139,10 @@ class _Smoother:
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         offset = pairs.offset
+        h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
         doubtful, n_doubtful = np.empty(ROOM, dtype=np.int64), 0
-        for rows in _row_blocks(len(self.first)):
+        for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
-            if columns == len(self.first):
-                break
             H = (self.first[rows] * self.d) @ self.second[columns:].T
             n_doubtful = pairs_by_smoother(
                 H,
@@ -140,8 +150,8 @@ class _Smoother:
                 columns,
                 pairs.end,
                 self.eta,
-                self.h,
-                self.y,
+                h,
+                y,
                 self.weight,
                 self.share,
                 agreement,

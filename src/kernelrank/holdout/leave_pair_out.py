@@ -111,8 +111,9 @@ def _attempt(
     agreement = np.zeros(difference.shape[:2])
     left: list[tuple[int, Index]] = []
     for factors, numbers in factorise(problem.features, problem.base, lams, scores=False, dual=dual):
+        in_order = factors.left[order]
         for number in numbers:
-            held = held_pairs(factors, order, problem.truth, float(lams[number]), threshold)
+            held = held_pairs(factors, in_order, order, problem.truth, float(lams[number]), threshold)
             if isinstance(pairs, DifferingPairs):
                 places = held.all_pairs(pairs, agreement[number], difference[number])
             else:

@@ -2,10 +2,13 @@
 
 Items are numbered by their place in descending order of the scores. Row p of a block is item ``start + p``, column q is
 item ``columns + q``. Both loops add pairs in the right order less those in the wrong order to `agreement`, and store
-the differences unless `difference` has no room for them.
+the differences unless `difference` has no room for them. The innermost loops have no branches, so that several pairs
+are held out at a time.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
@@ -37,28 +40,29 @@ def pairs_by_residuals(
         Where the partners of each item begin, and where its differences are stored.
     gamma : ndarray, shape (m,)
         The diagonal of Γ.
-    e, y : ndarray, shape (m, k)
+    e, y : ndarray, shape (k, m)
         ``Γ y`` and the scores.
     agreement : ndarray, shape (k,)
     difference : ndarray, shape (k, pairs) or (k, 0)
     """
-    m, k = y.shape
+    k, m = y.shape
     store = difference.shape[1] > 0
+    found = np.empty(m)
     for p in range(G.shape[0]):
         i = start + p
-        place = offset[i] - end[i]
-        for j in range(end[i], m):
-            g = G[p, j - columns]
-            determinant = gamma[i] * gamma[j] - g * g
-            for c in range(k):
-                truth = y[i, c] - y[j, c]
-                d = truth - ((gamma[j] + g) * e[i, c] - (g + gamma[i]) * e[j, c]) / determinant
-                if d * truth > 0.0:
-                    agreement[c] += 1.0
-                elif d * truth < 0.0:
-                    agreement[c] -= 1.0
-                if store:
-                    difference[c, place + j] = d
+        first = end[i]
+        for c in range(k):
+            for j in range(first, m):
+                g = G[p, j - columns]
+                missed = (gamma[j] + g) * e[c, i] - (g + gamma[i]) * e[c, j]
+                found[j] = y[c, i] - y[c, j] - missed / (gamma[i] * gamma[j] - g * g)
+            right = 0
+            for j in range(first, m):
+                sign = found[j] * (y[c, i] - y[c, j])
+                right += int(sign > 0.0) - int(sign < 0.0)
+            agreement[c] += right
+            if store:
+                difference[c, offset[i] : offset[i] + m - first] = found[first:m]
 
 
 @compiled
@@ -90,7 +94,7 @@ def pairs_by_smoother(
         Where the partners of each item begin, and where its differences are stored.
     eta : ndarray, shape (m,)
         The diagonal of H.
-    h, y : ndarray, shape (m, k)
+    h, y : ndarray, shape (k, m)
         ``H y`` and the scores, which have the weighted mean zero if there is an intercept.
     weight : ndarray, shape (m,)
     share : float
@@ -104,34 +108,43 @@ def pairs_by_smoother(
     n_doubtful : int
         How many there are already.
     """
-    m, k = y.shape
+    k, m = y.shape
     store = difference.shape[1] > 0
+    found, determinant = np.empty(m), np.empty(m)
+    diagonal = weight * (1.0 - share * weight) - eta
     for p in range(H.shape[0]):
         i = start + p
-        place = offset[i] - end[i]
-        P_ii = weight[i] * (1.0 - share * weight[i]) - eta[i]
-        for j in range(end[i], m):
-            x = H[p, j - columns]
-            P_ij = -share * weight[i] * weight[j] - x
-            P_jj = weight[j] * (1.0 - share * weight[j]) - eta[j]
-            determinant = P_ii * P_jj - P_ij * P_ij
-            if determinant < threshold * weight[i] * weight[j]:
-                if n_doubtful < len(doubtful):
-                    doubtful[n_doubtful] = place + j
-                n_doubtful += 1
-                continue
-            rest = share / (1.0 - share * (weight[i] + weight[j]))
-            for c in range(k):
-                centre = -rest * (weight[i] * y[i, c] + weight[j] * y[j, c])
-                u_i, u_j = y[i, c] - centre, y[j, c] - centre
-                z_i = h[i, c] - eta[i] * u_i - x * u_j
-                z_j = h[j, c] - x * u_i - eta[j] * u_j
-                d = ((P_jj + P_ij) * z_i - (P_ij + P_ii) * z_j) / determinant
-                truth = y[i, c] - y[j, c]
-                if d * truth > 0.0:
-                    agreement[c] += 1.0
-                elif d * truth < 0.0:
-                    agreement[c] -= 1.0
-                if store:
-                    difference[c, place + j] = d
+        first = end[i]
+        lost = 0
+        for j in range(first, m):
+            g = -share * weight[i] * weight[j] - H[p, j - columns]
+            determinant[j] = diagonal[i] * diagonal[j] - g * g
+            lost += int(determinant[j] < threshold * weight[i] * weight[j])
+        for c in range(k):
+            for j in range(first, m):
+                x = H[p, j - columns]
+                g = -share * weight[i] * weight[j] - x
+                rest = share * (weight[i] * y[c, i] + weight[j] * y[c, j]) / (1.0 - share * (weight[i] + weight[j]))
+                u_i, u_j = y[c, i] + rest, y[c, j] + rest
+                z_i = h[c, i] - eta[i] * u_i - x * u_j
+                z_j = h[c, j] - x * u_i - eta[j] * u_j
+                found[j] = ((diagonal[j] + g) * z_i - (g + diagonal[i]) * z_j) / determinant[j]
+            right = 0
+            for j in range(first, m):
+                sign = found[j] * (y[c, i] - y[c, j])
+                right += int(sign > 0.0) - int(sign < 0.0)
+            if lost > 0:
+                for j in range(first, m):
+                    if determinant[j] < threshold * weight[i] * weight[j]:
+                        sign = found[j] * (y[c, i] - y[c, j])
+                        right -= int(sign > 0.0) - int(sign < 0.0)
+            agreement[c] += right
+            if store:
+                difference[c, offset[i] : offset[i] + m - first] = found[first:m]
+        if lost > 0:
+            for j in range(first, m):
+                if determinant[j] < threshold * weight[i] * weight[j]:
+                    if n_doubtful < len(doubtful):
+                        doubtful[n_doubtful] = offset[i] + j - first
+                    n_doubtful += 1
     return n_doubtful
