@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RankRLS
+from kernelrank import RankRLS, make_ranking
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.errors import InvalidInputError, NotConverged
 from kernelrank.features import ExplicitFeatures, FullKernel
@@ -45,7 +45,8 @@ def kernel(m):
         (kernel(6_000), graph(6_000), 1, "cholesky"),
         (kernel(6_000), pairs(6_000), 1, "conjugate_gradient"),
         (dense(6_000, 10), pairs(6_000), 1, "cholesky"),
-        (kernel(25_000), graph(25_000), 5, "conjugate_gradient"),
+        (kernel(25_000), graph(25_000), 5, "nystrom_conjugate_gradient"),
+        (kernel(25_000), pairs(25_000), 1, "conjugate_gradient"),
     ],
 )
 def test_the_decision_table(features, comparisons, n_alphas, expected):
@@ -82,3 +83,27 @@ def test_rounding_that_stops_cholesky_is_survived():
     y = np.arange(50.0)
     tiny = RankRLS(1e-18, kernel="rbf", solver="cholesky").fit(X, y)
     assert np.all(np.isfinite(tiny.dual_coef_))
+
+
+@pytest.mark.parametrize("options", [{}, {"ties": "exclude"}, {"query_weight": "queries"}])
+def test_a_nystrom_preconditioner_changes_nothing_but_the_number_of_steps(options, monkeypatch):
+    X, y, qid = make_ranking(n_queries=30, n_items=10, n_features=4, n_levels=5, random_state=0)
+    weight = np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float)
+    arguments = {"alpha": 1e-3, "kernel": "rbf", "gamma": 0.1, "tol": 1e-12, **options}
+    fits = {}
+    for solver in ("cholesky", "conjugate_gradient", "nystrom_conjugate_gradient"):
+        fits[solver] = RankRLS(solver=solver, **arguments).fit(X, y, qid=qid, sample_weight=weight)
+    expected = fits["cholesky"].predict(X)
+    found = fits["nystrom_conjugate_gradient"].predict(X)
+    np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-7 * np.ptp(expected))
+    assert fits["nystrom_conjugate_gradient"].n_iter_ < fits["conjugate_gradient"].n_iter_ / 5
+    monkeypatch.setattr("kernelrank.features.full_kernel.KEPT_BYTES", 0)
+    forgotten = RankRLS(solver="nystrom_conjugate_gradient", **arguments).fit(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_allclose(
+        forgotten.dual_coef_, fits["nystrom_conjugate_gradient"].dual_coef_, rtol=1e-6, atol=1e-9
+    )
+
+
+def test_a_nystrom_preconditioner_needs_a_kernel_that_can_be_recomputed():
+    with pytest.raises(InvalidInputError, match="takes no linear or precomputed kernel"):
+        RankRLS(solver="nystrom_conjugate_gradient").fit(np.eye(3), np.arange(3.0))

@@ -56,7 +56,7 @@ class RankRLS(Ranker, StreamLearner):
     basis : int or list of int, optional
         A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
         kernels only. All items, unless given.
-    solver : {"auto", "cholesky", "spectral", "conjugate_gradient"}, default="auto"
+    solver : {"auto", "cholesky", "spectral", "conjugate_gradient", "nystrom_conjugate_gradient"}, default="auto"
         How the minimum is found; see `kernelrank.solvers.choose_solver` for the automatic choice.
     tol : float, default=1e-10
         The relative residual at which conjugate gradients stop.

@@ -17,6 +17,9 @@ __all__ = ["FullKernel", "kernel_scores"]
 SCORE_BYTES = 2**26
 """The size of a block of kernel rows when scores are predicted."""
 
+KEPT_BYTES = 2**32
+"""Up to this size, m = 23,000, conjugate gradients keep the kernel matrix."""
+
 
 class FullKernel(Features):
     """The m × m kernel matrix over all training items.
@@ -28,7 +31,8 @@ class FullKernel(Features):
 
     Notes
     -----
-    A direct solver asks for the matrix once and overwrites it; conjugate gradients keep one copy.
+    A direct solver asks for the matrix once and overwrites it; conjugate gradients keep one copy of up to 4 GiB, and
+    beyond that compute its rows anew in each step.
     """
 
     n_columns = None
@@ -39,7 +43,10 @@ class FullKernel(Features):
         self.n_items = X.shape[0]
 
     @cached_property
-    def _kept(self) -> Float:
+    def _kept(self) -> Float | None:
+        """The kernel matrix, or None where it would be too large to keep."""
+        if not self.kernel.precomputed and 8 * self.n_items**2 > KEPT_BYTES:
+            return None
         if self.kernel.precomputed and not sparse.issparse(self.X) and self.X.dtype == np.float64:
             return np.asarray(self.X)
         return self.kernel.matrix(self.X)
@@ -51,7 +58,9 @@ class FullKernel(Features):
         return comparisons.centre_kernel(K)
 
     def kernel_multiply(self, V: Float) -> Float:
-        """Return ``K V``."""
+        """Return ``K V``; rows that are too many to be kept are computed in blocks and forgotten."""
+        if self._kept is None:
+            return kernel_scores(self.kernel, self.X, self.X, V)
         return self._kept @ V
 
     def from_dual(self, a: Float) -> Float:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from kernelrank.comparisons import Comparisons
-from kernelrank.features import Features
+from kernelrank.features import Features, FullKernel
 from kernelrank.solvers.base import Solver
 from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient
 from kernelrank.solvers.normal_equations import primal_is_smaller
+from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
 from kernelrank.solvers.spectral import Spectral
 
 __all__ = ["SOLVER_NAMES", "choose_solver", "get_solver"]
 
-SOLVER_NAMES = ("auto", "cholesky", "spectral", "conjugate_gradient")
+SOLVER_NAMES = ("auto", "cholesky", "spectral", "conjugate_gradient", "nystrom_conjugate_gradient")
 
 DENSE_LIMIT = 5_000
 """The largest system that is made dense for sparse features; below it BLAS wins over any number of iterations."""
@@ -34,6 +35,8 @@ def choose_solver(
     features                        size                       alphas      solver
     ==============================  =========================  ==========  =======================================
     sparse columns                  s > 5,000                  any         conjugate gradients, nothing made dense
+    full kernel, recomputable, and  m > 20,000                 any         conjugate gradients with a Nyström
+    root of L cheap                                                        preconditioner, rows computed anew
     any                             s > 20,000                 any         conjugate gradients
     r > m, root of L not cheap      s > 5,000                  any         conjugate gradients, no root needed
     any other                                                  one         Cholesky
@@ -55,6 +58,9 @@ def choose_solver(
     """
     size = features.n_items if features.n_columns is None else min(features.n_items, features.n_columns)
     iterate = ConjugateGradient(tol=tol, max_iter=max_iter)
+    recomputable = isinstance(features, FullKernel) and not features.kernel.precomputed
+    if size > DIRECT_LIMIT and recomputable and comparisons.cheap_root:
+        return NystromConjugateGradient(tol=tol, max_iter=max_iter)
     if size > DIRECT_LIMIT or (features.sparse and size > DENSE_LIMIT):
         return iterate
     if not (comparisons.cheap_root or primal_is_smaller(features)) and size > DENSE_LIMIT:
@@ -70,4 +76,6 @@ def get_solver(
         return choose_solver(features, comparisons, n_alphas, tol=tol, max_iter=max_iter)
     if name == "conjugate_gradient":
         return ConjugateGradient(tol=tol, max_iter=max_iter)
+    if name == "nystrom_conjugate_gradient":
+        return NystromConjugateGradient(tol=tol, max_iter=max_iter)
     return Cholesky() if name == "cholesky" else Spectral()

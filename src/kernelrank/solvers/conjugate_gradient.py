@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,10 @@ from kernelrank.features import ColumnFeatures, Features
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.normal_equations import primal_is_smaller
 
-__all__ = ["ConjugateGradient", "Operator"]
+__all__ = ["ConjugateGradient", "Operator", "Precondition"]
+
+Precondition: TypeAlias = Callable[[float], Callable[[Float], Float]]
+"""From alpha to a function that nearly divides by ``A + alpha I``."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class Operator:
     metric : callable
         V itself in the primal; ``K V`` in the dual.
     b : ndarray, shape (size, outputs)
-    diagonal : ndarray, shape (size,), or None
-        The diagonal of A for the preconditioner.
+    precondition : callable or None
+        From alpha to a function that nearly divides by ``A + alpha I``, in the plain inner product.
     back : callable
         From the solution to the coefficients of the feature map.
     """
@@ -48,7 +51,7 @@ class Operator:
     multiply: Callable[[Float], Float]
     metric: Callable[[Float], Float]
     b: Float
-    diagonal: Float | None
+    precondition: Precondition | None
     back: Callable[[Float], Float]
 
 
@@ -81,7 +84,7 @@ class ConjugateGradient(Solver[Operator]):
                 lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
                 lambda w: w,
                 columns.transpose_multiply(comparisons.target()),
-                columns.gram_diagonal(comparisons) if primal_is_smaller(columns) else None,
+                by_diagonal(columns.gram_diagonal(comparisons)) if primal_is_smaller(columns) else None,
                 columns.from_primal,
             )
         return Operator(comparisons.apply, features.kernel_multiply, comparisons.target(), None, features.from_dual)
@@ -107,14 +110,14 @@ def _iterate(
 ) -> tuple[Float, int, float]:
     """Run preconditioned conjugate gradients on all outputs at once."""
     b = operator.b
-    inverse = None if operator.diagonal is None else 1.0 / (operator.diagonal + alpha)[:, None]
+    divide = None if operator.precondition is None else operator.precondition(alpha)
     scale = _norm(b, operator.metric(b))
     scale[scale == 0] = 1.0
     x = np.zeros_like(b) if start is None else np.array(start, dtype=np.float64)
     r = b if start is None else b - operator.multiply(operator.metric(x)) - alpha * x
-    z = r if inverse is None else inverse * r
+    z = r if divide is None else divide(r)
     metric_z = operator.metric(z)
-    residual = _norm(r, r if inverse is not None else metric_z) / scale
+    residual = _norm(r, r if divide is not None else metric_z) / scale
     active = np.flatnonzero(residual > tol)
     r, p, metric_p, size = r[:, active], z[:, active], metric_z[:, active], _inner(r, metric_z)[active]
     n_iter = 0
@@ -126,9 +129,9 @@ def _iterate(
         length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
         x[:, active] += length * p
         r = r - length * product
-        z = r if inverse is None else inverse * r
+        z = r if divide is None else divide(r)
         metric_z = operator.metric(z)
-        residual[active] = _norm(r, r if inverse is not None else metric_z) / scale[active]
+        residual[active] = _norm(r, r if divide is not None else metric_z) / scale[active]
         if step is not None and step(n_iter, float(residual.max())):
             break
         going = (residual[active] > tol) & (length > 0)
@@ -138,6 +141,11 @@ def _iterate(
         if not going.all():
             active, r, p, metric_p, size = active[going], r[:, going], p[:, going], metric_p[:, going], size[going]
     return x, n_iter, float(residual.max(initial=0.0))
+
+
+def by_diagonal(diagonal: Float) -> Precondition:
+    """Divide by the diagonal of the operator."""
+    return lambda alpha: lambda r: r / (diagonal + alpha)[:, None]
 
 
 def _norm(U: Float, metric_U: Float) -> Float:
