@@ -20,7 +20,7 @@ FLOORS = [
     {"holdout"},
     {"estimators"},
     {"model_selection"},
-    {"report", "cli"},
+    {"report", "cli", "dask"},
 ]
 BASE = {"errors", "arrays", "compiled", "queries", "validation"}
 BESIDE = {"metrics", "data"}
@@ -31,7 +31,7 @@ MAY_IMPORT["persistence"] = BASE | {"data"}
 for height, floor in enumerate(FLOORS):
     for room in floor:
         MAY_IMPORT[room] = BASE.union(*FLOORS[:height])
-for room in ("estimators", "model_selection"):
+for room in ("estimators", "model_selection", "dask"):
     MAY_IMPORT[room] |= {"metrics"}
 for room in ("report", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
@@ -83,7 +83,19 @@ def run(code: str) -> str:
     return result.stdout.strip()
 
 
-HEAVY = ("numpy", "scipy", "sklearn", "numba", "matplotlib", "narwhals", "pandas", "polars", "joblib")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "sklearn",
+    "numba",
+    "matplotlib",
+    "narwhals",
+    "pandas",
+    "polars",
+    "joblib",
+    "dask",
+    "distributed",
+)
 
 
 def test_the_package_itself_imports_nothing_heavy():
@@ -99,7 +111,7 @@ def test_estimators_import_neither_numba_nor_plots():
 def test_importing_changes_no_configuration():
     code = """
 import numpy as np, sklearn, warnings
-import scipy.sparse, scipy.linalg, sklearn.gaussian_process, sklearn.model_selection
+import scipy.sparse, scipy.linalg, dask.array, distributed, sklearn.gaussian_process, sklearn.model_selection
 before = sklearn.get_config(), np.geterr(), list(warnings.filters), np.get_printoptions()
 import kernelrank
 for name in kernelrank.__all__:
@@ -108,3 +120,16 @@ after = sklearn.get_config(), np.geterr(), list(warnings.filters), np.get_printo
 print([a == b for a, b in zip(before, after)])
 """
     assert run(code) == "[True, True, True, True]"
+
+
+def test_without_dask_the_pip_line_is_what_people_see():
+    code = """
+import sys
+sys.modules["dask"] = None
+import kernelrank, kernelrank.errors
+try:
+    kernelrank.dask
+except kernelrank.errors.MissingExtraError as error:
+    print(error)
+"""
+    assert run(code) == "dask is not installed; run: pip install 'kernelrank[dask]'"

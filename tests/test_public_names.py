@@ -18,6 +18,7 @@ NAMES = [
     "RankRLS",
     "RankRLSCV",
     "RankSVM",
+    "dask",
     "estimate_auc",
     "holdout",
     "leave_one_out",
@@ -88,6 +89,11 @@ SIGNATURES = {
     "RLS.fit": "(self, X, y, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
     "RLS.score": "(self, X, y, qid=None, sample_weight=None)",
+    "dask.DaskRankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "cost='magnitude', ties='include', query_weight='pairs', basis=None, random_state=None, client=None)",
+    "dask.DaskRankRLS.fit": "(self, X, y, qid=None, sample_weight=None)",
+    "dask.DaskRankRLS.to_local": "(self)",
+    "dask.DaskRankRLSCV.fit": "(self, X, y, qid, sample_weight=None)",
     "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
     "confidence=0.95, interval='auto', n_jobs=None, random_state=None)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "

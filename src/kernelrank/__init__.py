@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelrank import metrics
+    from kernelrank import dask, metrics
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
     from kernelrank.estimators import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV, RankSVM
     from kernelrank.model_selection import (
@@ -36,6 +36,7 @@ __all__ = [
     "RankRLS",
     "RankRLSCV",
     "RankSVM",
+    "dask",
     "estimate_auc",
     "holdout",
     "leave_one_out",
@@ -80,8 +81,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name from the room that it lives in."""
     if name in _HOMES:
         return getattr(importlib.import_module(f"kernelrank.{_HOMES[name]}"), name)
-    if name == "metrics":
-        return importlib.import_module("kernelrank.metrics")
+    if name in ("dask", "metrics"):
+        return importlib.import_module(f"kernelrank.{name}")
     raise AttributeError(f"module 'kernelrank' has no attribute {name!r}")
 
 

@@ -1,0 +1,155 @@
+"""DaskRankRLSCV: alpha chosen by folds of queries, from one pass over the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from distributed import Client
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from kernelrank.comparisons.observed import Cost, Ties
+from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.dask.base import DaskLearner
+from kernelrank.dask.cluster import connected
+from kernelrank.dask.fold_models import FoldModels
+from kernelrank.dask.held_out import held_out_accuracy
+from kernelrank.dask.partitions import Partitions
+from kernelrank.dask.work import Work
+from kernelrank.estimators.alpha_search import ALPHAS
+from kernelrank.estimators.base import check_alphas
+from kernelrank.estimators.candidates import Candidates, Measured
+from kernelrank.kernels import KernelLike
+
+__all__ = ["DaskRankRLSCV"]
+
+
+class DaskRankRLSCV(DaskLearner):
+    """`DaskRankRLS` with alpha chosen by folds of queries, all alphas and folds from one pass over the data.
+
+    Each query belongs to a fold by a hash of its label. The statistics of the folds are summed apart; those of a
+    training set are the sum of the others.
+
+    Parameters
+    ----------
+    alphas : array-like of float, default=2⁻¹⁵, 2⁻¹⁴, ..., 2¹⁵
+        The values of alpha to try.
+    cv : int, default=5
+        The number of folds. They are other folds than those of `RankRLSCV`, which deals queries out by their size.
+    scoring : {"squared_error", "pairwise_accuracy"}, default="squared_error"
+        What is best on the held-out fold: the mean squared error over its pairs, which is what training minimises and
+        follows from its statistics alone, or the pairwise accuracy averaged over its queries, which `RankRLSCV` takes
+        and which needs a second pass over the data.
+    kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, basis, random_state, client
+        As in `DaskRankRLS`. A basis is the same for all folds.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha that was chosen.
+    best_score_ : float
+        Its mean score over the folds: the negative squared error, or the accuracy.
+    cv_results_ : dict
+        Every alpha with its scores, as in scikit-learn's `GridSearchCV`. A fold without a pair has NaN.
+    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_, \
+feature_names_in_
+        As in `RankRLS`, of the model for `alpha_` and all data.
+
+    Warns
+    -----
+    EdgeOfGridWarning
+        If the best alpha is the smallest or the largest, and better than all others.
+
+    Notes
+    -----
+    As `DaskRankRLS`, with r² numbers for each fold, one copy of the rows of a fold while a partition is read, and one
+    eigendecomposition of r × r for each fold. The pairwise accuracy takes O(m r a) time more for a alphas, and brings
+    the scores of queries that lie in several partitions together.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from kernelrank import make_ranking
+    >>> from kernelrank.dask import DaskRankRLSCV
+    >>> X, y, qid = make_ranking(n_queries=30, random_state=0)
+    >>> with Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
+    ...     model = DaskRankRLSCV(alphas=[0.01, 1.0, 100.0, 1e4, 1e6], client=client).fit(da.from_array(X), y, qid)
+    >>> model.alpha_ in (0.01, 1.0, 100.0, 1e4, 1e6), len(model.cv_results_["mean_test_score"])
+    (True, 5)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alphas": ["array-like"],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "scoring": [StrOptions({"squared_error", "pairwise_accuracy"})],
+        **DaskLearner._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        alphas: Any = ALPHAS,
+        *,
+        cv: int = 5,
+        scoring: str = "squared_error",
+        kernel: KernelLike = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        cost: Cost = "magnitude",
+        ties: Ties = "include",
+        query_weight: QueryWeight = "pairs",
+        basis: int | Sequence[int] | None = None,
+        random_state: Any = None,
+        client: Client | str | None = None,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.cost: Cost = cost
+        self.ties: Ties = ties
+        self.query_weight: QueryWeight = query_weight
+        self.basis = basis
+        self.random_state = random_state
+        self.client = client
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Self:
+        """Choose alpha and fit to scored items.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in `DaskRankRLS.fit`; folds need qid.
+
+        Returns
+        -------
+        self
+        """
+        alphas = np.array(check_alphas(self.alphas))
+        learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight)
+        with connected(self.client) as client:
+            work = Work(client, learner, partitions)
+            statistics = work.statistics(int(self.cv))
+            models = FoldModels.of(statistics, alphas)
+            splits = -models.errors if self.scoring == "squared_error" else held_out_accuracy(work, models)
+        candidates = Candidates(alphas, [{}], per_target=False)
+        candidates.add(Measured(np.nanmean(splits, axis=0), np.nanstd(splits, axis=0), splits, None))
+        self._keep(work, statistics, float(candidates.alpha))
+        self.alpha_ = float(candidates.alpha)
+        self.best_score_ = candidates.score
+        self.cv_results_ = candidates.table()
+        candidates.warn_at_the_edge()
+        return self
+
+    def _alpha(self) -> float:
+        return self.alpha_

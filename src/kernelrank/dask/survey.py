@@ -1,0 +1,162 @@
+"""The survey of the queries: how large each is, and which of them lie in several partitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError
+from kernelrank.queries import Queries
+from kernelrank.validation import check_weight
+
+__all__ = ["Spanning", "Summary", "Survey", "item_weight", "merge_surveys", "partition_queries", "survey_partition"]
+
+
+@dataclass(frozen=True)
+class Spanning:
+    """The queries that lie in several partitions.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (s,)
+    weight : ndarray, shape (s,)
+        ``W_q``, the weight of all their items together.
+    n_parts : ndarray of int64, shape (s,)
+        In how many partitions each lies.
+    """
+
+    labels: NDArray[Any]
+    weight: Float
+    n_parts: Index
+
+    def places(self, labels: NDArray[Any]) -> Index:
+        """Return where each of some distinct labels stands here, -1 for those that do not; O(s + len(labels))."""
+        places = np.full(len(labels), -1, dtype=np.int64)
+        if len(self.labels) and len(labels):
+            codes = Queries.from_labels(_joined([self.labels, labels]), len(self.labels) + len(labels)).codes
+            mine = codes[len(self.labels) :]
+            # The labels of this table are distinct and come first, so their codes are their places.
+            places[mine < len(self.labels)] = mine[mine < len(self.labels)]
+        return places
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the client is told: counts, the number of rows of each partition, and one query that spans."""
+
+    n_queries: int
+    n_idle_queries: int
+    n_pairs: int
+    n_spanning: int
+    example: Any
+    sizes: Index
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The queries of one or more partitions.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (q,)
+    n_items : ndarray of int64, shape (q,)
+        How many items with a positive weight each has.
+    weight : ndarray, shape (q,)
+        The sum of their weights.
+    n_parts : ndarray of int64, shape (q,)
+        In how many partitions each lies.
+    sizes : dict
+        The number of rows of each partition.
+    """
+
+    labels: NDArray[Any]
+    n_items: Index
+    weight: Float
+    n_parts: Index
+    sizes: dict[int, int]
+
+    def spanning(self) -> Spanning:
+        """Return the queries that lie in several partitions."""
+        several = self.n_parts > 1
+        return Spanning(self.labels[several], self.weight[several], self.n_parts[several])
+
+    def summary(self) -> Summary:
+        """Return what the client is told."""
+        several = np.flatnonzero(self.n_parts > 1)
+        pairs = self.n_items * (self.n_items - 1) // 2
+        return Summary(
+            len(self.labels),
+            int((pairs == 0).sum()),
+            int(pairs.sum()),
+            len(several),
+            self.labels[several[0]] if len(several) else None,
+            np.array([self.sizes[number] for number in sorted(self.sizes)], dtype=np.int64),
+        )
+
+
+def survey_partition(number: int, y: Any, qid: Any, weight: Any) -> Survey:
+    """Survey one partition: O(m) time, or O(m log m) where its queries are scattered."""
+    try:
+        n_rows = len(y)
+        queries = partition_queries(qid, n_rows)
+        weights = item_weight(weight, n_rows)
+    except ValueError as error:
+        raise InvalidInputError(f"partition {number}: {error}") from error
+    count = np.bincount(queries.codes, weights=weights > 0, minlength=len(queries)).astype(np.int64)
+    total = np.bincount(queries.codes, weights=weights, minlength=len(queries)).astype(np.float64)
+    return Survey(queries.labels, count, total, np.ones(len(queries), dtype=np.int64), {number: n_rows})
+
+
+def merge_surveys(surveys: list[Survey]) -> Survey:
+    """Survey some partitions together.
+
+    Examples
+    --------
+    >>> first = survey_partition(0, [1.0, 2.0, 3.0], ["a", "a", "b"], None)
+    >>> both = merge_surveys([first, survey_partition(1, [4.0], ["b"], None)])
+    >>> both.spanning().labels, both.summary().n_pairs
+    (array(['b'], dtype='<U1'), 2)
+    """
+    labels = _joined([survey.labels for survey in surveys])
+    queries = Queries.from_labels(labels, len(labels))
+
+    def added(values: list[NDArray[Any]]) -> Float:
+        return np.bincount(queries.codes, weights=np.concatenate(values), minlength=len(queries)).astype(np.float64)
+
+    return Survey(
+        queries.labels,
+        added([survey.n_items for survey in surveys]).astype(np.int64),
+        added([survey.weight for survey in surveys]),
+        added([survey.n_parts for survey in surveys]).astype(np.int64),
+        {number: size for survey in surveys for number, size in survey.sizes.items()},
+    )
+
+
+def partition_queries(qid: Any, n_items: int) -> Queries:
+    """Return the queries of one partition; without labels all partitions are one query, called 0."""
+    if qid is None:
+        return Queries(np.zeros(n_items, dtype=np.int64), np.zeros(min(n_items, 1), dtype=np.int64))
+    return Queries.from_labels(qid, n_items)
+
+
+def item_weight(weight: Any, n_items: int) -> Float:
+    """Return the weights of the items of one partition, which may all be zero there; one unless given."""
+    if weight is None:
+        return np.ones(n_items)
+    if n_items and len(weight) == n_items and not np.any(np.asarray(weight)):
+        return np.zeros(n_items)
+    checked = check_weight(weight, n_items)
+    assert checked is not None
+    return checked
+
+
+def _joined(labels: list[NDArray[Any]]) -> NDArray[Any]:
+    """Put labels one after the other without letting NumPy merge types (1 is not "1")."""
+    parts = [part for part in labels if len(part)]
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,103 @@
+"""The work of a fit: a survey of the queries, a basis if there is one, and then one pass over the items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from distributed import Client
+from sklearn.base import clone
+
+from kernelrank.dask.cluster import gathered, reduced
+from kernelrank.dask.feature_map import Basis, FeatureMap, choose_map
+from kernelrank.dask.partitions import Partitions
+from kernelrank.dask.statistics import Statistics, merge_statistics, mergeable, partition_statistics
+from kernelrank.dask.survey import Summary, Survey, merge_surveys, survey_partition
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RankRLS
+
+__all__ = ["Work"]
+
+
+class Work:
+    """The training data of a fit, on a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    learner : RankRLS
+        With the options of the fit; it is not fitted itself.
+    partitions : Partitions
+
+    Attributes
+    ----------
+    summary : Summary
+        How many queries there are.
+    features : FeatureMap
+    basis : Basis or None
+    spanning : Future
+        The table of the queries that lie in several partitions, which stays on the workers.
+    """
+
+    def __init__(self, client: Client, learner: RankRLS, partitions: Partitions) -> None:
+        self.client, self.learner, self.partitions = client, learner, partitions
+        surveys = [
+            delayed(survey_partition)(number, y, qid, weight)
+            for number, (y, qid, weight) in enumerate(zip(partitions.y, partitions.qid, partitions.weight, strict=True))
+        ]
+        survey = client.compute(reduced(merge_surveys, surveys))
+        self.spanning = client.submit(Survey.spanning, survey)
+        self.summary: Summary = gathered(client, delayed(Survey.summary)(survey))[0]
+        self._refuse_spanning()
+        self.features: FeatureMap
+        self.basis: Basis | None
+        self.features, self.basis = choose_map(
+            learner, partitions, self.summary.sizes, lambda *tasks: gathered(client, *tasks)
+        )
+
+    def _refuse_spanning(self) -> None:
+        if self.summary.n_spanning and not mergeable(self.learner):
+            raise InvalidInputError(
+                f"{self.summary.n_spanning} queries lie in several partitions, such as {self.summary.example!r}, and "
+                "only cost='magnitude' with ties='include' can merge them: repartition the data so that each query "
+                "lies in one"
+            )
+        if self.partitions.n_outputs > 1 and not mergeable(self.learner):
+            raise InvalidInputError(
+                "several outputs share their statistics only with cost='magnitude' and ties='include': fit them one by "
+                "one"
+            )
+
+    def each(self, function: Any, *arguments: Any) -> list[Delayed]:
+        """Apply a function to every partition.
+
+        It is called with ``number, X, y, qid, weight, spanning, features, learner`` and further arguments.
+        """
+        # Keys that all tasks share: what is large is sent once, and a worker fetches it once.
+        shared = [delayed(one, traverse=False) for one in (self.features, self._bare_learner(), *arguments)]
+        pieces = zip(self.partitions.X, self.partitions.y, self.partitions.qid, self.partitions.weight, strict=True)
+        return [
+            delayed(function)(number, *piece, self.spanning, *shared)
+            for number, piece in enumerate(pieces)
+        ]
+
+    def _bare_learner(self) -> RankRLS:
+        """Return the learner without its basis, which the features know."""
+        learner: RankRLS = clone(self.learner).set_params(basis=None)
+        return learner
+
+    def statistics(self, n_folds: int = 1) -> Statistics:
+        """Return the statistics of all partitions, merged on the workers: one pass over the items."""
+        parts = self.each(partition_statistics, n_folds, self.partitions.n_outputs)
+        total: Statistics = gathered(self.client, reduced(merge_statistics, parts))[0]
+        if mergeable(self.learner):
+            total.n_pairs, total.n_idle_queries = self.summary.n_pairs, self.summary.n_idle_queries
+        tied = total.tied
+        if total.n_pairs == 0 or tied.any():
+            where = f" in output {int(np.argmax(tied))}" if len(tied) > 1 else ""
+            raise NothingToCompareError(
+                f"nothing to compare{where}: no query has two items with different scores ({self.summary.n_queries} "
+                f"queries, {total.n_idle_queries} of them without a pair)"
+            )
+        return total

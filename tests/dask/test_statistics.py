@@ -1,0 +1,104 @@
+"""Partitions give the statistics of the whole, wherever the queries are cut; no cluster is needed to see that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelrank import RankRLS, make_ranking
+from kernelrank.dask.feature_map import FeatureMap
+from kernelrank.dask.folds import fold_of
+from kernelrank.dask.statistics import merge_statistics, partition_statistics
+from kernelrank.dask.survey import merge_surveys, survey_partition
+from tests.oracles.pairs import scored_edges
+
+X, y, qid = make_ranking(n_queries=12, n_items=(1, 9), n_features=4, n_levels=4, random_state=0)
+X = np.asarray(X)
+
+
+def statistics(parts, labels, weight, learner, n_folds=1, width=3):
+    """Do what a fit does, one partition after the other."""
+    surveys = [
+        survey_partition(p, y[part], labels[part], None if weight is None else weight[part])
+        for p, part in enumerate(parts)
+    ]
+    survey = merge_surveys(surveys)
+    level = [
+        partition_statistics(
+            p,
+            X[part],
+            y[part],
+            labels[part],
+            None if weight is None else weight[part],
+            survey.spanning(),
+            FeatureMap(X.shape[1]),
+            learner,
+            n_folds,
+            1,
+        )
+        for p, part in enumerate(parts)
+    ]
+    while len(level) > 1:
+        level = [merge_statistics(level[i : i + width]) for i in range(0, len(level), width)]
+    return level[0], survey.summary()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("query_weight", ["pairs", "items", "queries"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_any_partitioning(seed, query_weight, weighted):
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(1, 4, size=len(y)).astype(float) if weighted else None
+    if weighted:
+        weight[rng.permutation(len(y))[:5]] = 0.0
+    order = rng.permutation(len(y)) if seed % 2 else np.arange(len(y))
+    parts = np.split(order, np.sort(rng.integers(0, len(y), size=rng.integers(1, 12))))
+    learner = RankRLS(query_weight=query_weight)
+    found, summary = statistics(parts, qid, weight, learner)
+    (_, graph), *_ = learner._compare(X, y, qid, weight)[0]
+    np.testing.assert_allclose(found.gram[0], graph.gram(X), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found.right[0], X.T @ graph.target(), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found.energy[0], (graph.root_target() ** 2).sum(), rtol=1e-12)
+    np.testing.assert_allclose(found.pair_weight[0], graph.diagonal().sum() / 2, rtol=1e-12)
+    assert (summary.n_pairs, summary.n_idle_queries, summary.n_queries) == (
+        graph.n_pairs,
+        graph.n_idle_queries,
+        graph.n_queries,
+    )
+    assert len(found.means) == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"ties": "exclude"}, {"cost": "unit"}, {"cost": "relative"}])
+def test_the_squared_error_of_a_fold_is_that_of_its_pairs(options):
+    learner = RankRLS(query_weight="items", **options)
+    found, _ = statistics(np.split(np.arange(len(y)), np.flatnonzero(np.diff(qid))[[2, 7]] + 1), qid, None, learner, 3)
+    w = np.random.default_rng(0).standard_normal(X.shape[1])
+    folds = fold_of(qid, 3)
+    for fold in range(3):
+        items = np.flatnonzero(folds == fold)
+        edges = scored_edges(y[items], qid[items], query_weight="items", **options)
+        f = X[items] @ w
+        total = np.sum(edges.w2 * (edges.z - (f[edges.h] - f[edges.j])) ** 2)
+        error = w @ found.gram[fold] @ w - 2 * w @ found.right[fold][:, 0] + found.energy[fold][0]
+        np.testing.assert_allclose([error, found.pair_weight[fold]], [total, edges.w2.sum()], rtol=1e-10)
+
+
+def test_labels_of_any_type():
+    labels = np.empty(len(y), dtype=object)
+    labels[:] = [("q", int(q)) if q % 3 else (f"q{q}" if q % 2 else int(q)) for q in qid]
+    plain, _ = statistics(np.array_split(np.arange(len(y)), 5), qid, None, RankRLS())
+    found, summary = statistics(np.array_split(np.arange(len(y)), 5), labels, None, RankRLS())
+    np.testing.assert_allclose(found.gram, plain.gram, rtol=1e-12)
+    assert summary.n_queries == len(np.unique(qid))
+    assert summary.n_spanning > 0
+
+
+def test_a_label_has_one_fold_whatever_holds_it():
+    boxed = np.empty(5, dtype=object)
+    boxed[:] = range(5)
+    np.testing.assert_array_equal(fold_of(np.arange(5), 4), fold_of(boxed, 4))
+    np.testing.assert_array_equal(fold_of(np.arange(5, dtype=np.int16), 4), fold_of(boxed, 4))
+    words = np.array(["a", "bb", "ccc"])
+    np.testing.assert_array_equal(fold_of(words, 7), fold_of(words.astype(object), 7))
+    counts = np.bincount(fold_of(np.arange(10_000), 5))
+    assert counts.min() > 1800
