@@ -1,7 +1,7 @@
 """The contracts of a loss: which pairs there are, how they stand at given scores, and what that costs.
 
 A pair (h, l) says that item h belongs above item l. It has a weight and, at scores f, the margin ``f_h - f_l``.
-Whatever a loss needs is a sum over pairs in a range of margins: a set of pairs offers two of them and knows no loss.
+Whatever a loss needs is a sum over pairs in a range of margins: a set of pairs offers these and knows no loss.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ class PlacedPairs(ABC):
     @abstractmethod
     def sums(self, v: Float, low: float, high: float) -> Float:
         """Return ``Σ weight v_partner`` for each item over its pairs with a margin in ``[low, high)``, either side."""
+
+    @abstractmethod
+    def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
+        """Return the counts of the pairs with a margin in ``[low, high)`` and the sums of `scores` over them."""
 
 
 class Pairs(ABC):

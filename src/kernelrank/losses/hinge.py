@@ -68,17 +68,18 @@ class SquaredHinge(PairLoss):
         self.pairs = pairs
 
     def at(self, f: Float) -> LossPoint:
-        """Evaluate from one sort and four sweeps; a product with the curvature takes two."""
+        """Evaluate from one sort and two sweeps; a product with the curvature takes two."""
         placed = self.pairs.place(f)
-        won, lost = placed.counts(1.0)
-        half, gradient = _half_square(placed, won, lost, 1.0)
+        won, lost, sums = placed.band(-np.inf, 1.0)
         degree = 2.0 * (won + lost)
+        gradient = degree * placed.scores + 2.0 * (lost - won - sums)
+        value = max(_hinge(placed, won, lost, 1.0) + 0.5 * float(gradient @ placed.scores), 0.0)
 
         def curvature(v: Float) -> Float:
             product: Float = degree * v - 2.0 * placed.sums(v, -np.inf, 1.0)
             return product
 
-        return LossPoint(2.0 * half, 2.0 * gradient, 2.0 * half, 0.0, degree, curvature)
+        return LossPoint(value, gradient, value, 0.0, degree, curvature)
 
 
 class SmoothedHinge(PairLoss):
@@ -103,14 +104,15 @@ class SmoothedHinge(PairLoss):
         self.width = width
 
     def at(self, f: Float) -> LossPoint:
-        """Evaluate from one sort and six sweeps; a product with the curvature takes two."""
+        """Evaluate from one sort and four sweeps; a product with the curvature takes two."""
         placed, mu = self.pairs.place(f), self.width
         won, lost = placed.counts(1.0)
-        won_below, lost_below = placed.counts(1.0 - mu)
+        won_inside, lost_inside, sums = placed.band(1.0 - mu, 1.0)
+        won_below, lost_below = won - won_inside, lost - lost_inside
         hinge, hinge_below = _hinge(placed, won, lost, 1.0), _hinge(placed, won_below, lost_below, 1.0 - mu)
-        degree = (won + lost - won_below - lost_below) / mu
-        slope = (lost - won - (1.0 - mu) * (lost_below - won_below)) / mu
-        gradient = degree * placed.scores - placed.sums(placed.scores, 1.0 - mu, 1.0) / mu + slope
+        degree = (won_inside + lost_inside) / mu
+        slope = lost_below - won_below + (lost_inside - won_inside) / mu
+        gradient = degree * placed.scores - sums / mu + slope
         moment = float(gradient @ placed.scores)
         value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
         slack = hinge - (hinge - hinge_below) / mu - moment
@@ -124,10 +126,3 @@ class SmoothedHinge(PairLoss):
 
 def _hinge(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> float:
     return max(float((lost - won) @ placed.scores + threshold * won.sum()), 0.0)
-
-
-def _half_square(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> tuple[float, Float]:
-    """Return the value and the gradient of ``½ Σ (threshold - margin)²₊``."""
-    gradient = (won + lost) * placed.scores - placed.sums(placed.scores, -np.inf, threshold) + threshold * (lost - won)
-    value = 0.5 * (threshold * _hinge(placed, won, lost, threshold) + float(gradient @ placed.scores))
-    return max(value, 0.0), gradient

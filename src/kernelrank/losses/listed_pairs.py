@@ -66,6 +66,12 @@ class _PlacedListedPairs(PlacedPairs):
         weight = self._weight(-np.inf, threshold)
         return self._add(self.pairs.head, weight), self._add(self.pairs.tail, weight)
 
+    def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
+        """Add up both the weights and the scores."""
+        weight = self._weight(low, high)
+        sums = self.sums(self.scores, low, high)
+        return self._add(self.pairs.head, weight), self._add(self.pairs.tail, weight), sums
+
     def sums(self, v: Float, low: float, high: float) -> Float:
         """Add up the other end's value at each end."""
         weight, head, tail = self._weight(low, high), self.pairs.head, self.pairs.tail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.losses.base import Pairs, PlacedPairs
-from kernelrank.losses.sweeps import FEW_LEVELS, SMALL_QUERY, sort_small_queries, sums_above, sums_below
+from kernelrank.losses.sorting import sort_queries
+from kernelrank.losses.sweeps import FEW_LEVELS, sums_above, sums_below
 from kernelrank.queries import Queries
 
 __all__ = ["ScoredPairs"]
 
 Number = TypeVar("Number", bound=np.generic)
-
-INSERTION = 32
-"""Up to so many items a query is sorted by insertion."""
 
 
 class ScoredPairs(Pairs):
@@ -78,10 +76,7 @@ class _PlacedScoredPairs(PlacedPairs):
     def __init__(self, pairs: ScoredPairs, f: Float) -> None:
         self.pairs = pairs
         gathered: Float = pairs._gather(f)
-        order = sort_small_queries(gathered, pairs.bounds, SMALL_QUERY, INSERTION)
-        for q in np.flatnonzero(np.diff(pairs.bounds) > SMALL_QUERY):
-            start, stop = pairs.bounds[q], pairs.bounds[q + 1]
-            order[start:stop] = start + np.argsort(gathered[start:stop])
+        order = sort_queries(gathered, pairs.bounds)
         self.sorted: Float = gathered[order]
         self.levels: NDArray[np.int32] = pairs.levels[order]
         self.inner = pairs.inner if pairs.inner.dtype == np.int32 else pairs.inner[order]
@@ -97,18 +92,29 @@ class _PlacedScoredPairs(PlacedPairs):
         result[self.order] = values
         return result
 
+    def _sweep(self, values: NDArray[Any], low: float, high: float) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Sum values over the partners below and above each item, in sorted order."""
+        pairs = self.pairs
+        place = (self.sorted, self.levels, values, pairs.bounds, pairs.n_levels, low, high, FEW_LEVELS)
+        return sums_below(*place), sums_above(*place)
+
     def counts(self, threshold: float) -> tuple[Float, Float]:
         """Count by two sweeps, over whole numbers where the items have no weights."""
-        pairs = self.pairs
-        place = (self.sorted, self.levels, self.inner, pairs.bounds, pairs.n_levels, -np.inf, threshold, FEW_LEVELS)
-        return self._scatter(self.outer * sums_below(*place)), self._scatter(self.outer * sums_above(*place))
+        below, above = self._sweep(self.inner, -np.inf, threshold)
+        return self._scatter(self.outer * below), self._scatter(self.outer * above)
 
     def sums(self, v: Float, low: float, high: float) -> Float:
         """Sum by two sweeps."""
-        pairs = self.pairs
-        values = self.inner * v[self.order]
-        place = (self.sorted, self.levels, values, pairs.bounds, pairs.n_levels, low, high, FEW_LEVELS)
-        return self._scatter(self.outer * (sums_below(*place) + sums_above(*place)))
+        below, above = self._sweep(self.inner * v[self.order], low, high)
+        return self._scatter(self.outer * (below + above))
+
+    def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
+        """Count and sum by the same two sweeps: counts are the real parts, sums the imaginary ones."""
+        values = np.empty(len(self.sorted), dtype=np.complex128)
+        values.real, values.imag = self.inner, self.inner * self.scores[self.order]
+        below, above = self._sweep(values, low, high)
+        won, lost = self._scatter(self.outer * below.real), self._scatter(self.outer * above.real)
+        return won, lost, self._scatter(self.outer * (below.imag + above.imag))
 
 
 def _levels(y: Float, codes: Index, bounds: Index) -> tuple[NDArray[np.int32], Index]:

@@ -17,41 +17,10 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
 
-__all__ = ["FEW_LEVELS", "SMALL_QUERY", "sort_small_queries", "sums_above", "sums_below"]
+__all__ = ["FEW_LEVELS", "sums_above", "sums_below"]
 
 FEW_LEVELS = 16
 """Up to so many levels one sum for each is faster than a tree."""
-
-SMALL_QUERY = 1024
-"""Up to so many items a query is sorted in the compiled loop; NumPy sorts larger ones faster."""
-
-
-@compiled
-def sort_small_queries(scores: Float, bounds: Index, largest: int, insertion: int) -> Index:
-    """Return the places of the items in ascending order of the scores, query by query.
-
-    Queries with more than `largest` items are left in their order, those up to `insertion` are sorted by insertion.
-
-    Examples
-    --------
-    >>> sort_small_queries(np.array([3.0, 1.0, 2.0, 1.0]), np.array([0, 2, 4]), 9, 9)
-    array([1, 0, 3, 2])
-    """
-    order = np.arange(len(scores))
-    for q in range(len(bounds) - 1):
-        start, stop = bounds[q], bounds[q + 1]
-        if stop - start > largest:
-            continue
-        if stop - start > insertion:
-            order[start:stop] = start + np.argsort(scores[start:stop], kind="mergesort")
-            continue
-        for i in range(start + 1, stop):
-            j, score = i, scores[i]
-            while j > start and scores[order[j - 1]] > score:
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = i
-    return order
 
 
 @compiled
