@@ -136,6 +136,28 @@ def test_a_warm_start_saves_steps(solver):
     assert warm.objective == pytest.approx(cold.objective, rel=2 * solver.tol)
 
 
+@pytest.mark.parametrize("many", [1, 10**9])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_sample_that_is_solved_first_saves_steps(loss, many, monkeypatch):
+    X, y, qid = draw(4000, 5, n_levels=4000, n_queries=40, seed=9)
+    cold = solve(Newton(loss, 1e-5), X, y, qid, 1000.0)
+    monkeypatch.setattr("kernelrank.solvers.newton.LARGE", 100)
+    monkeypatch.setattr("kernelrank.solvers.pair_problem.MANY_QUERIES", many)
+    for features in (X, sparse.csr_array(X)):
+        sampled = solve(Newton(loss, 1e-5), features, y, qid, 1000.0)
+        assert sampled.gap <= 1e-5
+        assert sampled.n_iter < cold.n_iter
+        assert sampled.objective == pytest.approx(cold.objective, rel=2e-5)
+
+
+def test_a_sample_without_a_pair_is_done_without(monkeypatch):
+    monkeypatch.setattr("kernelrank.solvers.newton.LARGE", 2)
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    y = np.zeros(40)
+    y[39] = 1.0
+    assert solve(Newton("hinge", 1e-6), X, y, None, 1.0).gap <= 1e-6
+
+
 @pytest.mark.parametrize("solver", SOLVERS, ids=IDS)
 def test_sparse_columns_are_never_made_dense(solver, monkeypatch):
     X, y, qid = draw(80, 6, seed=5)

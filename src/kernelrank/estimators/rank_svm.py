@@ -97,8 +97,8 @@ class RankSVM(Ranker):
     Notes
     -----
     An iteration costs some products with the features, O(nnz) each, and O(m log m) for the loss, whatever the number of
-    pairs. A basis of r items adds O(m r²) once and keeps m × r numbers. Dense and sparse X are neither copied nor made
-    dense.
+    pairs. A basis of r items adds O(m r²) once and keeps m × r numbers. A sparse X is never made dense; of a large X
+    an eighth is copied, the sample that is solved first.
 
     References
     ----------

@@ -53,11 +53,10 @@ def sort_queries(scores: Float, bounds: Index) -> Index:
 
 
 def _sort_large(scores: Float) -> Index:
-    low, high = float(scores.min()), float(scores.max())
-    if not high - low > 0:
-        return np.arange(len(scores))
-    with np.errstate(over="ignore", invalid="ignore"):
-        keys = ((scores - low) * ((2.0 ** (DIGITS * BITS) - 1.0) / (high - low))).astype(np.int64)
+    low, spread = float(scores.min()), float(scores.max()) - float(scores.min())
+    if not 1e-290 < spread < np.inf:  # nothing to tell apart, or nothing that 33 bits could
+        return np.argsort(scores).astype(np.int64)
+    keys = ((scores - low) * ((2.0 ** (DIGITS * BITS) - 1.0) / spread)).astype(np.int64)
     order, done = _sort_digits(scores, keys, DIGITS, BITS)
     return order if done else np.argsort(scores).astype(np.int64)
 

@@ -12,9 +12,9 @@ from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from kernelrank.arrays import Float
-from kernelrank.comparisons import Comparisons
+from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.errors import NotConverged
-from kernelrank.features import ColumnFeatures, Features
+from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.losses import Pairs, observed_pairs
 from kernelrank.solvers.base import Solution
 
@@ -25,6 +25,9 @@ GRAM_COLUMNS = 1_000
 
 SMALL = 2**20
 """Up to so many features in all, waking a second thread for a product costs more than the product."""
+
+MANY_QUERIES = 1_000
+"""From so many queries on a sample takes whole queries, below it takes items."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,22 @@ class PairProblem:
         """Return a context in which a small problem has one thread."""
         small = self.size * self.features.n_items <= SMALL
         return threadpool_limits(1, "blas") if small else nullcontext()
+
+    def sample(self, share: float) -> PairProblem | None:
+        """Return the problem of a random share of the items, whole queries where there are many; None if it is idle.
+
+        The same items are drawn each time. Their features are copied; the problem itself is left as it is.
+        """
+        graph, features = self.comparisons, self.features
+        if not (isinstance(graph, ScoredQueries) and isinstance(features, ExplicitFeatures)):
+            return None  # of listed pairs, few would have both ends in a sample
+        rng = np.random.default_rng(0)
+        if graph.n_queries >= MANY_QUERIES:
+            kept = (rng.random(graph.n_queries) < share)[graph.queries.codes]
+        else:
+            kept = rng.random(graph.n_items) < share
+        part = graph.without(np.flatnonzero(~kept).astype(np.int64))
+        return None if part.n_pairs == 0 else PairProblem(ExplicitFeatures(features.X[np.flatnonzero(kept)]), part)
 
     def begin(self, start: Float | None) -> Float:
         """Return the vector to start from, shape (r,)."""
