@@ -31,7 +31,9 @@ __all__ = ["load", "register", "save"]
 REGISTRY: dict[str, str] = {
     "NystromMap": "kernelrank.estimators:NystromMap",
     "RLS": "kernelrank.estimators:RLS",
+    "RLSCV": "kernelrank.estimators:RLSCV",
     "RankRLS": "kernelrank.estimators:RankRLS",
+    "RankRLSCV": "kernelrank.estimators:RankRLSCV",
     "RankSVM": "kernelrank.estimators:RankSVM",
 }
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RLSCV, QueryKFold, RankRLS, RankRLSCV, leave_query_out, metrics
+from kernelrank import RLS, RLSCV, QueryKFold, RankRLS, RankRLSCV, leave_query_out, load, metrics, save
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NothingToCompareError
 from tests.oracles.holdout import retrained_difference, retrained_scores
 
@@ -230,3 +230,14 @@ def test_bad_input_without_queries():
         RankRLSCV(cv=KFold(len(y))).fit(X, y)
     assert RLSCV(cv=KFold(len(y)), alphas=ALPHAS).fit(X, y).alpha_ == RLSCV(ALPHAS).fit(X, y).alpha_
     assert type(RLS()) is RLS
+
+
+@pytest.mark.parametrize("model", [RankRLSCV([0.1, 1.0, 10.0]), RLSCV([0.1, 1.0, 10.0], cv=3)])
+def test_a_search_is_saved_with_its_results(model, tmp_path):
+    X, y, qid = data()
+    model = clone(model).set_params(kernel="rbf", kernel_grid={"gamma": [0.1, 1.0]}).fit(X, y, qid=qid)
+    save(model, tmp_path / "model.kr")
+    same = load(tmp_path / "model.kr")
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+    assert same.best_params_ == model.best_params_
+    np.testing.assert_array_equal(same.cv_results_["mean_test_score"], model.cv_results_["mean_test_score"])

@@ -116,14 +116,13 @@ class Candidates:
         return np.concatenate([found.mean.mean(axis=0) for found in self.measured])
 
     def table(self) -> dict[str, Any]:
-        """Return all candidates with their scores, as scikit-learn's `GridSearchCV` does."""
+        """Return all candidates with their scores as `GridSearchCV` does; a parameter that one lacks is None."""
         params = [{"alpha": float(alpha), **setting} for setting in self.settings for alpha in self.alphas]
         table: dict[str, Any] = {"params": params}
         for name in sorted({name for candidate in params for name in candidate}):
             values = np.empty(len(params), dtype=object)
             values[:] = [candidate.get(name) for candidate in params]
-            absent = [name not in candidate for candidate in params]
-            table[f"param_{name}"] = np.ma.MaskedArray(values.astype(np.float64) if name == "alpha" else values, absent)
+            table[f"param_{name}"] = values.astype(np.float64) if name == "alpha" else values
         first = self.measured[0].splits
         for fold in range(0 if first is None else len(first)):
             parts = [found.splits[fold].mean(axis=0) for found in self.measured if found.splits is not None]

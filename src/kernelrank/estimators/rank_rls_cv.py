@@ -31,7 +31,7 @@ class RankRLSCV(AlphaSearch, RankRLS):
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
         AUC for two classes.
     kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, basis
-        As in `RankRLS`. A basis is refitted for every set.
+        As in `RankRLS`. Basis items that are held out are removed with the set.
     alpha_per_target : bool, default=False
         Whether each output has its own alpha; otherwise one is best for the mean over outputs.
     kernel_grid : dict or list of dict, optional

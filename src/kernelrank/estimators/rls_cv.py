@@ -31,7 +31,7 @@ class RLSCV(AlphaSearch, RLS):
         is better; y_true is -1 and 1 for classes. Unless given, minus the mean squared error, or minus the share of
         items in the wrong class.
     task, kernel, gamma, degree, coef0, kernel_params, basis, solver, tol, max_iter, missing, random_state
-        As in `RLS`. A basis is refitted for every set.
+        As in `RLS`. Basis items that are held out are removed with the set.
     alpha_per_target, kernel_grid
         As in `RankRLSCV`.
 

@@ -80,7 +80,7 @@ class Problem:
 
     @property
     def has_shortcut(self) -> bool:
-        """Whether any set has one: a basis must be refitted, and so must what is too large to factorise."""
+        """Whether any set has one by the factors: a basis has its own, and what is too large to factorise has none."""
         columns = self.features.n_columns
         size = self.features.n_items if columns is None else min(columns, self.features.n_items)
         return not isinstance(self.features, ReducedSet) and size <= DIRECT_LIMIT
