@@ -13,11 +13,11 @@ import warnings
 
 import numpy as np
 import sklearn
+from harness import time_interleaved
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
-from benchmarks.harness import time_interleaved
 from kernelrank import QueryKFold, RankRLS, RankRLSCV
 
 

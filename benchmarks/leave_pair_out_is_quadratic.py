@@ -12,10 +12,10 @@ import resource
 import time
 
 import numpy as np
+from harness import time_interleaved
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.harness import time_interleaved
 from kernelrank import RankRLS, leave_pair_out
 
 

@@ -7,10 +7,10 @@ over the latter; both on one thread, in turns, the best of several turns.
 from __future__ import annotations
 
 import numpy as np
+from harness import time_interleaved
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.harness import time_interleaved
 from kernelrank import RankRLS, leave_query_out
 
 
