@@ -94,3 +94,15 @@ def test_a_drawn_basis_is_repeatable_and_without_repetition():
     drawn = choose_basis(5, 9, np.random.RandomState(3))
     assert len(np.unique(drawn)) == 5
     np.testing.assert_array_equal(drawn, choose_basis(5, 9, np.random.RandomState(3)))
+
+
+def test_basis_items_leave_the_map_itself():
+    basis = np.array([7, 1, 4, 0, 8])
+    features = ReducedSet(GAUSSIAN, X, basis)
+    left = np.array([1, 0, 8])
+    smaller = features.rows(np.arange(9)) @ features.map.without(np.array([0, 2]))
+    expected = K[:, left] @ np.linalg.inv(K[np.ix_(left, left)]) @ K[left]
+    np.testing.assert_allclose(smaller @ smaller.T, expected, atol=1e-12)
+    twice = ReducedSet(GAUSSIAN, np.vstack([X, X[:1]]), np.array([0, 3, 9]))
+    with pytest.raises(InvalidInputError, match="rank 2 of 3"):
+        twice.map.without(np.array([0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RLS, RankRLS, holdout, leave_one_out, leave_query_out
+from kernelrank import RLS, RankRLS, RankSVM, holdout, leave_one_out, leave_query_out
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.features import ReducedSet
 from kernelrank.holdout import ItemSets
@@ -92,6 +92,14 @@ def test_a_drawn_basis_is_drawn_once():
     held = np.flatnonzero(qid == 2)
     expected = literal(RankRLS(0.5, **GAUSSIAN), X, y, qid, basis, held)
     np.testing.assert_allclose(found[held], expected, rtol=1e-8, atol=1e-10)
+
+
+def test_other_kernel_learners_are_refitted_without_their_held_out_basis_items():
+    X, y, qid, basis = draw(3)
+    held = np.flatnonzero(qid == qid[basis[0]])
+    found = holdout(RankSVM(1.0, basis=basis, tol=1e-6, **GAUSSIAN), X, y, [held], qid)[0]
+    expected = literal(RankSVM(1.0, tol=1e-6, **GAUSSIAN), X, y, qid, basis, held)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_basis_items_may_be_kept_for_comparison():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, lapack, qr, solve_triangular
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.errors import InvalidInputError
@@ -77,6 +77,38 @@ class KernelMap:
         half = solve_triangular(self.U, gram, trans="T", check_finite=False)
         whole = solve_triangular(self.U, half.T, trans="T", check_finite=False)
         return (whole + whole.T) / 2, solve_triangular(self.U, right, trans="T", check_finite=False)
+
+    def without(self, places: Index) -> Float:
+        """Return N (rank × rank left) such that ``Φ N`` are features of the basis without some of its items.
+
+        This is Paper III's update of the map itself [Air11]_, for losses that have no closed form. A model without
+        these basis items is one whose weights are orthogonal to the rows that ``U⁻¹`` has for them, so N is an
+        orthonormal basis of their complement: inner products of ``Φ N`` are the Nyström kernel of the items left.
+
+        Parameters
+        ----------
+        places : ndarray of int64
+            Places in the basis; it must have full numerical rank, else an item left may stand in for one that leaves.
+
+        Returns
+        -------
+        ndarray, shape (rank, rank - h)
+
+        Notes
+        -----
+        O(r² h) time for h items, and O(m r h) more to apply it, where a new map would cost O(m r²).
+        """
+        if self.rank < self.size:
+            raise InvalidInputError(
+                f"the basis has rank {self.rank} of {self.size}: remove its duplicated items before any other"
+            )
+        columns = np.flatnonzero(np.isin(self.taken, places))
+        units = np.zeros((self.rank, len(columns)))
+        units[columns, np.arange(len(columns))] = 1.0
+        constraints = solve_triangular(self.U, units, trans="T", check_finite=False)
+        Q, _ = qr(constraints, mode="full", check_finite=False)
+        complement: Float = Q[:, len(columns) :]
+        return complement
 
     def coefficients(self, w: Float) -> Float:
         """Return the coefficients of the basis items, ``U⁻¹ w`` for those taken and zero for the others."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import joblib
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators.base import KernelLearner
+from kernelrank.features import choose_basis
 from kernelrank.holdout import ItemSets
 from kernelrank.model_selection.progress import track
 
@@ -62,6 +66,7 @@ def refit_scores(
         raise InvalidInputError(
             f"alphas needs an estimator with a parameter alpha; {type(estimator).__name__} has none"
         )
+    estimator = _with_drawn_basis(estimator, len(y))
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     jobs = (
         joblib.delayed(_refit_one)(estimator, X, y, held, values, extra, number) for number, held in enumerate(sets)
@@ -77,6 +82,7 @@ def _refit_one(
     mask = np.ones(len(y), dtype=bool)
     mask[held] = False
     kept = np.flatnonzero(mask)
+    estimator = _without_basis(estimator, kept)
     X_train, y_train = _safe_split(estimator, X, y, kept)
     X_held, _ = _safe_split(estimator, X, y, held, kept)
     n_outputs = 1 if y.ndim == 1 else y.shape[1]
@@ -95,6 +101,23 @@ def _refit_one(
             ) from error
         scores[:, :, column] = _score(model, X_held).reshape(len(held), n_outputs)
     return scores
+
+
+def _with_drawn_basis(estimator: Any, n_items: int) -> Any:
+    """Draw the basis of a kernel learner once, so that each set takes its own basis items away and no others."""
+    if not isinstance(estimator, KernelLearner) or estimator.basis is None:
+        return estimator
+    given = int(estimator.basis) if isinstance(estimator.basis, Integral) else np.asarray(estimator.basis)
+    basis = choose_basis(given, n_items, check_random_state(estimator.random_state))
+    return clone(estimator).set_params(basis=basis)
+
+
+def _without_basis(estimator: Any, kept: Index) -> Any:
+    """Give the basis items that are kept their new numbers."""
+    if not isinstance(estimator, KernelLearner) or estimator.basis is None:
+        return estimator
+    left = np.intersect1d(np.asarray(estimator.basis), kept)
+    return clone(estimator).set_params(basis=np.searchsorted(kept, left))
 
 
 def _score(model: Any, X: Any) -> Float:
