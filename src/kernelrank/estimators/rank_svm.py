@@ -21,11 +21,8 @@ from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import KernelLike
 from kernelrank.queries import Queries
-from kernelrank.solvers import Solution, Solver
+from kernelrank.solvers import Bundle, CertifiedSolution, Newton, Solution, Solver
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.bundle import Bundle
-from kernelrank.solvers.newton import Newton
-from kernelrank.solvers.pair_problem import CertifiedSolution
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
 
 __all__ = ["RankSVM"]

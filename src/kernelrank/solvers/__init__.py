@@ -1,16 +1,22 @@
-"""How the minimum is found: Cholesky, spectral, conjugate gradients, and the automatic choice."""
+"""How the minimum is found: Cholesky, spectral, conjugate gradients, the automatic choice; Newton and bundle."""
 
 from kernelrank.solvers.automatic import SOLVER_NAMES, choose_solver, get_solver
 from kernelrank.solvers.base import Solution, Solver
+from kernelrank.solvers.bundle import Bundle
 from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient
+from kernelrank.solvers.newton import Newton
 from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
+from kernelrank.solvers.pair_problem import CertifiedSolution
 from kernelrank.solvers.spectral import Spectral, Spectrum
 
 __all__ = [
     "SOLVER_NAMES",
+    "Bundle",
+    "CertifiedSolution",
     "Cholesky",
     "ConjugateGradient",
+    "Newton",
     "NystromConjugateGradient",
     "Solution",
     "Solver",
