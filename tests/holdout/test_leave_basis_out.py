@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from kernelrank import RLS, RankRLS, RankSVM, holdout, leave_one_out, leave_query_out
 from kernelrank.comparisons import ScoredQueries
@@ -94,12 +95,22 @@ def test_a_drawn_basis_is_drawn_once():
     np.testing.assert_allclose(found[held], expected, rtol=1e-8, atol=1e-10)
 
 
-def test_other_kernel_learners_are_refitted_without_their_held_out_basis_items():
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("duplicated", [False, True])
+def test_a_ranking_svm_turns_its_map_or_is_refitted(loss, duplicated):
     X, y, qid, basis = draw(3)
-    held = np.flatnonzero(qid == qid[basis[0]])
-    found = holdout(RankSVM(1.0, basis=basis, tol=1e-6, **GAUSSIAN), X, y, [held], qid)[0]
-    expected = literal(RankSVM(1.0, tol=1e-6, **GAUSSIAN), X, y, qid, basis, held)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    if duplicated:
+        X[basis[1]] = X[basis[0]]
+    model = RankSVM(1.0, loss=loss, tol=1e-9, **GAUSSIAN)
+    sets = [
+        np.flatnonzero(qid == qid[basis[0]]),
+        np.array([basis[1], basis[2]]),
+        np.setdiff1d(np.arange(36), basis)[:2],
+    ]
+    found = holdout(clone(model).set_params(basis=basis), X, y, sets, qid)
+    for held, scores in zip(sets, found, strict=True):
+        expected = literal(clone(model), X, y, qid, basis, held)
+        np.testing.assert_allclose(scores, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_basis_items_may_be_kept_for_comparison():

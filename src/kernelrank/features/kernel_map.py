@@ -7,11 +7,12 @@ the whole basis spans; the others get no column and no coefficient.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import blas, lapack, qr, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.errors import InvalidInputError
@@ -78,12 +79,13 @@ class KernelMap:
         whole = solve_triangular(self.U, half.T, trans="T", check_finite=False)
         return (whole + whole.T) / 2, solve_triangular(self.U, right, trans="T", check_finite=False)
 
-    def without(self, places: Index) -> Float:
-        """Return N (rank × rank left) such that ``Φ N`` are features of the basis without some of its items.
+    def without(self, places: Index) -> Callable[[Float], Float]:
+        """Return what turns features Φ into those of the basis without some of its items.
 
         This is Paper III's update of the map itself [Air11]_, for losses that have no closed form. A model without
-        these basis items is one whose weights are orthogonal to the rows that ``U⁻¹`` has for them, so N is an
-        orthonormal basis of their complement: inner products of ``Φ N`` are the Nyström kernel of the items left.
+        these basis items is one whose weights are orthogonal to the rows that ``U⁻¹`` has for them. Householder
+        reflections turn those rows into the first h axes; the other columns of the turned Φ are features whose inner
+        products are the Nyström kernel of the items left.
 
         Parameters
         ----------
@@ -92,23 +94,31 @@ class KernelMap:
 
         Returns
         -------
-        ndarray, shape (rank, rank - h)
+        callable
+            From ndarray, shape (t, rank), to ndarray, shape (t, rank - h).
 
         Notes
         -----
-        O(r² h) time for h items, and O(m r h) more to apply it, where a new map would cost O(m r²).
+        O(r h²) time for h items, and O(t r h) for the features of t items, where a new map would cost O(t r²).
         """
         if self.rank < self.size:
             raise InvalidInputError(
                 f"the basis has rank {self.rank} of {self.size}: remove its duplicated items before any other"
             )
         columns = np.flatnonzero(np.isin(self.taken, places))
+        if len(columns) == 0:
+            return lambda Phi: Phi
         units = np.zeros((self.rank, len(columns)))
         units[columns, np.arange(len(columns))] = 1.0
         constraints = solve_triangular(self.U, units, trans="T", check_finite=False)
-        Q, _ = qr(constraints, mode="full", check_finite=False)
-        complement: Float = Q[:, len(columns) :]
-        return complement
+        reflectors, scales, _, _ = lapack.dgeqrf(constraints)
+
+        def turn(Phi: Float) -> Float:
+            turned, _, _ = lapack.dormqr("R", "N", reflectors, scales, Phi, lwork=64 * max(1, len(Phi)))
+            left: Float = turned[:, len(columns) :]
+            return left
+
+        return turn
 
     def coefficients(self, w: Float) -> Float:
         """Return the coefficients of the basis items, ``U⁻¹ w`` for those taken and zero for the others."""

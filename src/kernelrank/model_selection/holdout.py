@@ -10,10 +10,11 @@ from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators import RLS, RankRLS
+from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.holdout import ItemSets, PairHoldout
+from kernelrank.model_selection.basis_refit import refit_on_map
 from kernelrank.model_selection.held_pairs import hold_out_pairs
 from kernelrank.model_selection.refit import check_classes, refit_scores
 from kernelrank.queries import Queries
@@ -45,7 +46,7 @@ def holdout(
     estimator : estimator
         `RLS` and `RankRLS` take the shortcut, whatever their kernel: RLS for all sets; RankRLS, with ties included, for
         all sets of one ranking or of queries with ``query_weight="items"``; with any cost for whole queries. Other
-        sets, a reduced basis and every other scikit-learn estimator are refitted.
+        sets and every other scikit-learn estimator are refitted. A basis loses the items that are held out.
     X : array-like, data frame or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
     y : array-like, shape (m,) or (m, outputs)
     held_out : list of lists of int, or of masks of m booleans
@@ -251,7 +252,14 @@ def _scores(
         check_classes(estimator, labels)
         codes = None if qid is None else Queries.from_labels(qid, len(labels)).codes
         weight = check_weight(sample_weight, len(labels))
-        scores = refit_scores(estimator, X, labels, sets, qid=codes, sample_weight=weight, alphas=values, n_jobs=n_jobs)
+        found = None
+        if type(estimator) is RankSVM and estimator.basis is not None:
+            found = refit_on_map(estimator, X, labels, sets, codes, weight, _alphas(estimator, values))
+        if found is None:
+            found = refit_scores(
+                estimator, X, labels, sets, qid=codes, sample_weight=weight, alphas=values, n_jobs=n_jobs
+            )
+        scores = found
         one_output = labels.ndim == 1
     if values is None:
         scores = scores[..., 0]
