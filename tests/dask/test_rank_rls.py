@@ -140,7 +140,7 @@ def test_what_cannot_be_fitted_says_so(client):
         model.fit(unknown, blocks(y, 20), qid)
     with pytest.raises(InvalidInputError, match=f"y has 7 entries, but X has {len(y)} items"):
         model.fit(items, blocks(y[:7], 20), qid)
-    with pytest.raises(InvalidInputError, match=r"partition 0: y has 19 entries, but X has 20 items"):
+    with pytest.raises(InvalidInputError, match=r"partition [01]: y has (19|21) entries, but X has 20"):
         model.fit(unknown, blocks(y, (19, 21, *[20] * (len(y) // 20 - 2), len(y) % 20)), None)
     holes = X.copy()
     holes[45, 0] = np.nan
@@ -161,7 +161,6 @@ def test_a_killed_worker_costs_time_only(client):
         return block
 
     victims = client.run(os.getpid)
-    kinds = client.run_on_scheduler
 
     def kill():
         def begun(dask_scheduler):
@@ -171,7 +170,9 @@ def test_a_killed_worker_costs_time_only(client):
                 if "partition_statistics" in str(key)
             )
 
-        while not kinds(begun):
+        patience = time.monotonic() + 20
+        while not client.run_on_scheduler(begun):
+            assert time.monotonic() < patience, "no partition was ever done"
             time.sleep(0.02)
         os.kill(next(iter(victims.values())), signal.SIGKILL)
 

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from dask.delayed import Delayed, delayed
 from scipy import sparse
 
 from kernelrank.arrays import Float, Index, Matrix
@@ -93,16 +92,14 @@ def _fetched(partitions: Partitions, numbers: Index, sizes: Index, gather: Calla
     """Bring some rows here, in the order of their numbers."""
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     home = np.searchsorted(bounds, numbers, side="right") - 1
-    tasks: list[Delayed] = []
-    places: list[Index] = []
-    for partition in np.unique(home):
-        wanted = np.flatnonzero(home == partition)
-        tasks.append(delayed(_take)(partitions.X[partition], numbers[wanted] - bounds[partition]))
-        places.append(wanted)
-    pieces = gather(*tasks)
-    order = np.argsort(np.concatenate(places), kind="stable")
+    places = {int(partition): np.flatnonzero(home == partition) for partition in np.unique(home)}
+    wanted = {partition: numbers[place] - bounds[partition] for partition, place in places.items()}
+    tasks = partitions.each(_take, ("X",), (wanted,))
+    pieces = gather(*(tasks[partition] for partition in places))
+    order = np.argsort(np.concatenate(list(places.values())), kind="stable")
     return (sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.concatenate(pieces))[order]
 
 
-def _take(X: Matrix, rows: Index) -> Matrix:
-    return X[rows]
+def _take(number: int, X: Any, wanted: dict[int, Index]) -> Matrix:
+    rows = wanted[number]
+    return X.iloc[rows].to_numpy() if hasattr(X, "iloc") else X[rows]

@@ -1,8 +1,9 @@
-"""Partitions: items, scores, queries and weights of Dask collections, brought side by side."""
+"""Partitions: items, scores, queries and weights of Dask collections, side by side."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,24 +11,25 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
-from dask.delayed import Delayed
+from dask.delayed import Delayed, delayed
+from dask.layers import ArrayBlockIdDep
 from numpy.typing import NDArray
 
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["Partitions", "column_names", "item_array"]
 
+NAMES = ("X", "y", "qid", "weight")
+
 
 @dataclass(frozen=True)
 class Partitions:
-    """The pieces of the training data, each list with one entry for each partition.
+    """The training data: data frames all of them, or arrays all of them, with the same partitions.
 
     Parameters
     ----------
-    X, y : list of Delayed
-        Rows of items as arrays, and their scores.
-    qid, weight : list of Delayed or None
-        Their query labels and weights.
+    X, y, qid, weight : dask collections
+        Items, their scores, their query labels and weights; the last two may be None.
     n_features : int
     names : ndarray of str, or None
         The names of the columns, if X is a data frame.
@@ -36,10 +38,10 @@ class Partitions:
         Whether y has one dimension.
     """
 
-    X: list[Delayed]
-    y: list[Delayed]
-    qid: list[Any]
-    weight: list[Any]
+    X: Any
+    y: Any
+    qid: Any
+    weight: Any
     n_features: int
     names: NDArray[Any] | None
     n_outputs: int
@@ -63,31 +65,106 @@ class Partitions:
         """
         if y is None:
             raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
-        # Dask joins the partitions of a file by how many columns are read: of X and y not the same ones.
-        with dask.config.set({"optimization.tune.active": False}):
-            items = item_array(X)
-            scores = _beside(y, items, "y")
-            n_outputs, one_output = _count_outputs(scores)
-            absent = [None] * items.numblocks[0]
-            return cls(
-                _pieces(items),
-                _pieces(scores),
-                absent if qid is None else _pieces(_beside(qid, items, "qid")),
-                absent if weight is None else _pieces(_beside(weight, items, "sample_weight")),
-                int(items.shape[1]),
-                column_names(X),
-                n_outputs,
-                one_output,
-            )
+        items = item_array(X)
+        given = {"y": y, "qid": qid, "weight": weight}
+        beside = {
+            name: None if one is None else _beside(one, items, "sample_weight" if name == "weight" else name)
+            for name, one in given.items()
+        }
+        n_outputs, one_output = _count_outputs(beside["y"])
+        if _is_frame(X) and all(one is None or _is_frame(one) for one in beside.values()):
+            items = X
+        else:
+            beside = {name: _as_array(one) for name, one in beside.items()}
+        n_features = len(X.columns) if _is_frame(X) else int(X.shape[1])
+        return cls(
+            items,
+            beside["y"],
+            beside["qid"],
+            beside["weight"],
+            n_features,
+            column_names(X),
+            n_outputs,
+            one_output,
+        )
 
-    def __len__(self) -> int:
-        return len(self.X)
+    def each(
+        self, function: Callable[..., Any], names: Sequence[str] = NAMES, shared: Sequence[Any] = ()
+    ) -> list[Delayed]:
+        """Apply a function to every partition, in one task with whatever makes the partition, where Dask can.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the number of the partition, its pieces, and what is shared.
+        names : sequence of str
+            The pieces; None is passed for one that is not given.
+        shared : sequence
+            Further arguments. Each gets a key that all tasks share: it is sent once, and a worker fetches it once.
+
+        Returns
+        -------
+        list of Delayed
+        """
+        pieces = [getattr(self, name) for name in names]
+        present = [piece for piece in pieces if piece is not None]
+        keys = [one if isinstance(one, Delayed) else delayed(one, traverse=False) for one in shared]
+        given = tuple(piece is not None for piece in pieces)
+        if not isinstance(present[0], da.Array):
+            # Dask joins the partitions of a file by how many columns are read: of X and of y not the same ones.
+            with dask.config.set({"optimization.tune.active": False}):
+                frame = present[0].map_partitions(
+                    _call_with_frames,
+                    *present[1:],
+                    *keys,
+                    function=function,
+                    given=given,
+                    token=function.__name__.strip("_"),
+                    meta=(None, object),
+                    enforce_metadata=False,
+                )
+                return list(frame.to_delayed())
+        # Every array is given a second dimension in the index only, so that blocks are matched by their rows.
+        columns = [(piece, "ij"[: piece.ndim]) for piece in present]
+        numbers = ArrayBlockIdDep((present[0].chunks[0],))
+        out = "ij" if any(piece.ndim == 2 for piece in present) else "i"
+        calls = da.blockwise(
+            _call_with_blocks,
+            out,
+            numbers,
+            "i",
+            *(part for pair in columns for part in pair),
+            function=function,
+            given=given,
+            shared=keys,
+            token=function.__name__.strip("_"),
+            dtype=object,
+            meta=np.empty((0,) * len(out), dtype=object),
+            align_arrays=False,
+        )
+        return list(calls.to_delayed().ravel())
+
+
+def _call_with_frames(
+    *arguments: Any, function: Callable[..., Any], given: tuple[bool, ...], partition_info: Any = None
+) -> Any:
+    rest = iter(arguments)
+    pieces = [next(rest) if one else None for one in given]
+    return function(partition_info["number"], *pieces, *rest)
+
+
+def _call_with_blocks(
+    number: tuple[int, ...], *blocks: Any, function: Callable[..., Any], given: tuple[bool, ...], shared: list[Any]
+) -> Any:
+    rest = iter(blocks)
+    return function(number[0], *(next(rest) if one else None for one in given), *shared)
 
 
 def item_array(X: Any) -> da.Array:
     """Return items as a Dask array of two dimensions whose rows are whole."""
     if _is_frame(X):
-        X = X.to_dask_array()
+        with dask.config.set({"optimization.tune.active": False}):
+            X = X.to_dask_array()
     if not isinstance(X, da.Array):
         raise InvalidInputError(
             f"X must be a Dask array or data frame, got {type(X).__name__}; RankRLS takes what is in memory"
@@ -105,6 +182,16 @@ def column_names(X: Any) -> NDArray[Any] | None:
 
 def _is_frame(collection: Any) -> bool:
     return is_dask_collection(collection) and hasattr(collection, "to_dask_array")
+
+
+def _as_array(collection: Any) -> Any:
+    """Return a series or data frame as an array; labels of a type that NumPy does not know become objects."""
+    if not _is_frame(collection):
+        return collection
+    if collection.ndim == 1 and not isinstance(collection.dtype, np.dtype):
+        collection = collection.astype(object)
+    with dask.config.set({"optimization.tune.active": False}):
+        return collection.to_dask_array()
 
 
 def _beside(values: Any, items: da.Array, name: str) -> Any:
@@ -146,7 +233,3 @@ def _count_outputs(scores: Any) -> tuple[int, bool]:
     if math.isnan(width):
         raise InvalidInputError("y must have a known number of columns")
     return int(width), False
-
-
-def _pieces(collection: Any) -> list[Delayed]:
-    return list(np.ravel(np.array(collection.to_delayed(), dtype=object)))

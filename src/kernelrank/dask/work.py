@@ -36,18 +36,15 @@ class Work:
         How many queries there are.
     features : FeatureMap
     basis : Basis or None
-    spanning : Future
+    spanning : Delayed
         The table of the queries that lie in several partitions, which stays on the workers.
     """
 
     def __init__(self, client: Client, learner: RankRLS, partitions: Partitions) -> None:
         self.client, self.learner, self.partitions = client, learner, partitions
-        surveys = [
-            delayed(survey_partition)(number, y, qid, weight)
-            for number, (y, qid, weight) in enumerate(zip(partitions.y, partitions.qid, partitions.weight, strict=True))
-        ]
-        survey = client.compute(reduced(merge_surveys, surveys))
-        self.spanning = client.submit(Survey.spanning, survey)
+        surveys = partitions.each(survey_partition, ("y", "qid", "weight"))
+        survey = client.persist(reduced(merge_surveys, surveys))
+        self.spanning = client.persist(delayed(Survey.spanning)(survey))
         self.summary: Summary = gathered(client, delayed(Survey.summary)(survey))[0]
         self._refuse_spanning()
         self.features: FeatureMap
@@ -74,13 +71,8 @@ class Work:
 
         It is called with ``number, X, y, qid, weight, spanning, features, learner`` and further arguments.
         """
-        # Keys that all tasks share: what is large is sent once, and a worker fetches it once.
-        shared = [delayed(one, traverse=False) for one in (self.features, self._bare_learner(), *arguments)]
-        pieces = zip(self.partitions.X, self.partitions.y, self.partitions.qid, self.partitions.weight, strict=True)
-        return [
-            delayed(function)(number, *piece, self.spanning, *shared)
-            for number, piece in enumerate(pieces)
-        ]
+        shared = (self.spanning, self.features, self._bare_learner(), *arguments)
+        return self.partitions.each(function, shared=shared)
 
     def _bare_learner(self) -> RankRLS:
         """Return the learner without its basis, which the features know."""
