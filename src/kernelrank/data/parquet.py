@@ -52,7 +52,7 @@ def read_parquet_chunks(
     columns = [*names, target, *([query] if query else [])]
     pending: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]] = []
     waiting = 0
-    for batch in dataset.to_batches(columns=columns, batch_size=min(chunk_rows, 2**17), batch_readahead=1):
+    for batch in _batches(dataset.files, columns, min(chunk_rows, 2**17)):
         if batch.num_rows == 0:
             continue
         pending.append(_arrays(batch, names, target, query, str(path)))
@@ -77,6 +77,22 @@ def _open(path: str | os.PathLike[str]) -> Any:
         return pyarrow.dataset.dataset(os.fspath(path), format="parquet")
     except (pyarrow.ArrowInvalid, OSError) as error:
         raise FileFormatError(f"this is no Parquet file: {error}", str(path)) from None
+
+
+def _batches(files: Sequence[str], columns: list[str], batch_size: int) -> Iterator[Any]:
+    """Read batches file by file, each when it is asked for.
+
+    A scan of the whole dataset reads ahead without end while its batches are worked on, and keeps what it has read: its
+    memory grows with the file.
+    """
+    import pyarrow.parquet
+
+    for path in files:
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+            absent = [name for name in columns if name not in file.schema_arrow.names]
+            if absent:
+                raise FileFormatError(f"there is no column {absent[0]!r}, which another file of the folder has", path)
+            yield from file.iter_batches(batch_size=batch_size, columns=columns)
 
 
 def _feature_names(

@@ -1,0 +1,33 @@
+"""Parquet files are read in chunks, and what has been read is let go."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kernelrank.data import read_parquet_chunks
+from kernelrank.errors import FileFormatError
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    path = tmp_path / "large.parquet"
+    X = np.random.default_rng(0).standard_normal((200_000, 8))
+    table = pa.table({**{f"x{k}": X[:, k] for k in range(8)}, "y": X[:, 0], "q": np.arange(len(X)) // 10})
+    pq.write_table(table, path, row_group_size=5_000, compression="none", use_dictionary=False)
+    del table
+    before, held = pa.total_allocated_bytes(), 0
+    for _ in read_parquet_chunks(path, target="y", query="q", chunk_rows=5_000):
+        time.sleep(0.005)  # as long as a fit may take: what reads ahead would get ahead
+        held = max(held, pa.total_allocated_bytes() - before)
+    assert held < path.stat().st_size / 4
+
+
+def test_files_of_a_folder_have_the_same_columns(tmp_path):
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": [1.0, 2.0]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"y": [1.0, 2.0]}), tmp_path / "b.parquet")
+    with pytest.raises(FileFormatError, match=r"b\.parquet: there is no column 'x', which another file"):
+        list(read_parquet_chunks(tmp_path, target="y"))
