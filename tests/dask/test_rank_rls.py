@@ -56,6 +56,23 @@ def test_queries_cut_anywhere_and_in_any_order(client, seed, query_weight):
         assert getattr(model, name) == getattr(expected, name), name
 
 
+def test_sizes_that_are_not_known_and_frames_beside_arrays(client):
+    positive = X[:, 0] > 0
+    expected = RankRLS(0.3).fit(X[positive], y[positive], qid=qid[positive])
+    items, scores, labels = blocks(X, 13), blocks(y, 13), blocks(qid, 13)
+    kept = items[:, 0] > 0
+    model = DaskRankRLS(0.3, basis=None, client=client).fit(items[kept], scores[kept], labels[kept])
+    close(model.coef_, expected.coef_)
+    assert (model.n_queries_, model.n_pairs_) == (expected.n_queries_, expected.n_pairs_)
+    data = dd.from_pandas(frame(), npartitions=4)
+    sizes = tuple(len(part) for part in data.partitions)
+    model = DaskRankRLS(0.3, client=client).fit(blocks(X, sizes), data["grade"], data["query"])
+    close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
+    names = [f"x{k}" for k in range(5)]
+    model = DaskRankRLS(0.3, client=client).fit(data[names], blocks(y, sizes), data["query"])
+    close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
+
+
 def test_one_ranking_without_queries(client):
     model = DaskRankRLS(0.3, client=client).fit(blocks(X, 20), blocks(y, 20))
     close(model.coef_, RankRLS(0.3).fit(X, y).coef_)

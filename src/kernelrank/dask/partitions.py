@@ -110,39 +110,50 @@ class Partitions:
         present = [piece for piece in pieces if piece is not None]
         keys = [one if isinstance(one, Delayed) else delayed(one, traverse=False) for one in shared]
         given = tuple(piece is not None for piece in pieces)
-        if not isinstance(present[0], da.Array):
-            # Dask joins the partitions of a file by how many columns are read: of X and of y not the same ones.
-            with dask.config.set({"optimization.tune.active": False}):
-                frame = present[0].map_partitions(
-                    _call_with_frames,
-                    *present[1:],
-                    *keys,
-                    function=function,
-                    given=given,
-                    token=function.__name__.strip("_"),
-                    meta=(None, object),
-                    enforce_metadata=False,
-                )
-                return list(frame.to_delayed())
-        # Every array is given a second dimension in the index only, so that blocks are matched by their rows.
-        columns = [(piece, "ij"[: piece.ndim]) for piece in present]
-        numbers = ArrayBlockIdDep((present[0].chunks[0],))
-        out = "ij" if any(piece.ndim == 2 for piece in present) else "i"
-        calls = da.blockwise(
-            _call_with_blocks,
-            out,
-            numbers,
-            "i",
-            *(part for pair in columns for part in pair),
+        if isinstance(present[0], da.Array):
+            return _calls_on_blocks(present, keys, function, given)
+        return _calls_on_frames(present, keys, function, given)
+
+
+def _calls_on_frames(
+    pieces: list[Any], shared: list[Delayed], function: Callable[..., Any], given: tuple[bool, ...]
+) -> list[Delayed]:
+    # Dask joins the partitions of a file by how many columns are read: of X and of y not the same ones.
+    with dask.config.set({"optimization.tune.active": False}):
+        calls = pieces[0].map_partitions(
+            _call_with_frames,
+            *pieces[1:],
+            *shared,
             function=function,
             given=given,
-            shared=keys,
             token=function.__name__.strip("_"),
-            dtype=object,
-            meta=np.empty((0,) * len(out), dtype=object),
-            align_arrays=False,
+            meta=(None, object),
+            enforce_metadata=False,
         )
-        return list(calls.to_delayed().ravel())
+        return list(calls.to_delayed())
+
+
+def _calls_on_blocks(
+    pieces: list[Any], shared: list[Delayed], function: Callable[..., Any], given: tuple[bool, ...]
+) -> list[Delayed]:
+    # Blocks are matched by their number, whether their sizes are known or not; columns are never cut.
+    indexed = [part for piece in pieces for part in (piece, "ij"[: piece.ndim])]
+    out = "ij" if any(piece.ndim == 2 for piece in pieces) else "i"
+    calls = da.blockwise(
+        _call_with_blocks,
+        out,
+        ArrayBlockIdDep((pieces[0].chunks[0],)),
+        "i",
+        *indexed,
+        function=function,
+        given=given,
+        shared=shared,
+        token=function.__name__.strip("_"),
+        dtype=object,
+        meta=np.empty((0,) * len(out), dtype=object),
+        align_arrays=False,
+    )
+    return list(calls.to_delayed().ravel())
 
 
 def _call_with_frames(
