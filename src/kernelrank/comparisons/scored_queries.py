@@ -91,13 +91,18 @@ class ScoredQueries(Comparisons):
         if self.scores.shape[1] != 1:
             raise ValueError("scores with ties left out have one graph per output: pass one column")
         y, q = self.scores[:, 0], self.queries.codes
-        order = np.lexsort((y, q))
+        order = np.argsort(y, kind="stable") if self.n_queries == 1 else np.lexsort((y, q))
         new = np.ones(self.n_items, dtype=bool)
         new[1:] = (q[order][1:] != q[order][:-1]) | (y[order][1:] != y[order][:-1])
         codes = np.empty(self.n_items, dtype=np.int64)
         codes[order] = np.cumsum(new) - 1
         self._level_query = q[order][new]
         return Grouping(codes, int(new.sum()), self.weight)
+
+    @property
+    def levels(self) -> tuple[Index, Index] | None:
+        """Each item's score level, numbered by query and rising score, and each level's query; None with ties in."""
+        return None if self._by_level is None else (self._by_level.codes, self._level_query)
 
     def _count_pairs(self) -> None:
         """Count pairs, and queries without one, among the items that have weight."""

@@ -33,5 +33,11 @@ def observed_pairs(comparisons: Comparisons) -> Pairs:
     if isinstance(comparisons, Preferences):
         return ListedPairs(comparisons.n_items, comparisons.pairs, comparisons.weight)
     if isinstance(comparisons, ScoredQueries) and comparisons.scores.shape[1] == 1:
-        return ScoredPairs(comparisons.scores[:, 0], comparisons.queries, comparisons.weight, comparisons.query_weight)
+        return ScoredPairs(
+            comparisons.scores[:, 0],
+            comparisons.queries,
+            comparisons.weight,
+            comparisons.query_weight,
+            comparisons.levels,
+        )
     raise TypeError(f"pairs come from preferences or from scored queries of one output, not {comparisons!r}")

@@ -32,6 +32,8 @@ class ScoredPairs(Pairs):
         Item weights w; one unless given.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
         What counts the same: ``c_q`` is 1, ``1 / W_q`` or ``1 / (W_q choose 2)``, as in RankRLS.
+    levels : tuple of ndarray, optional
+        The score level of each item and the query of each level, where they are known already; see `ScoredQueries`.
 
     Notes
     -----
@@ -45,7 +47,12 @@ class ScoredPairs(Pairs):
     """
 
     def __init__(
-        self, y: Float, queries: Queries, weight: Float | None = None, query_weight: QueryWeight = "pairs"
+        self,
+        y: Float,
+        queries: Queries,
+        weight: Float | None = None,
+        query_weight: QueryWeight = "pairs",
+        levels: tuple[Index, Index] | None = None,
     ) -> None:
         self.n_items = len(y)
         self.bounds = queries.bounds
@@ -58,7 +65,13 @@ class ScoredPairs(Pairs):
         self.outer: Float = self._gather(c[queries.codes] * w)  # c_q w_i, which every sum of an item is multiplied by
         # Whole numbers of 32 bits keep the tree of a large query in the cache.
         self.inner: NDArray[np.int32] | Float = ones.astype(np.int32) if uniform else self._gather(w)
-        self.levels, self.n_levels = _levels(self._gather(y), self._gather(queries.codes), self.bounds)
+        self.levels: NDArray[np.int32]
+        if levels is None:
+            self.levels, self.n_levels = _levels(self._gather(y), self._gather(queries.codes), self.bounds)
+        else:
+            self.n_levels = np.bincount(levels[1], minlength=len(queries))
+            first = np.cumsum(self.n_levels) - self.n_levels
+            self.levels = self._gather(levels[0] - first[queries.codes]).astype(np.int32)
         self.total = float(np.sum(self.place(np.zeros(self.n_items)).counts(np.inf)[0]))
 
     def _gather(self, values: NDArray[Number]) -> NDArray[Number]:
