@@ -13,8 +13,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from kernelrank import RLS, RankRLS, estimate_auc
-from kernelrank.errors import InvalidInputError, PooledAUCWarning
+from kernelrank import RLS, RankRLS, RankRLSCV, estimate_auc
+from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_interval import Components, logit_interval
 from kernelrank.model_selection.auc_jackknife import _by_sets, aucs_without
@@ -134,6 +134,15 @@ def test_nested_choice_sees_only_training_items():
     few = np.r_[np.flatnonzero(y)[:4], np.flatnonzero(y == 0)[:4]]
     found = estimate_auc(chosen, X[few], y[few])
     assert found.auc == pytest.approx(oracle.leave_pair_out(chosen, X[few], y[few], y[few] == 1))
+
+
+def test_nested_choice_by_exact_leave_pair_out():
+    chosen = RankRLSCV([0.01, 0.1, 1.0, 100.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EdgeOfGridWarning)
+        found = estimate_auc(chosen, X, y)
+        expected = oracle.leave_pair_out(chosen, X, y, y == 1)
+    assert found.auc == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("estimator", [RLS(0.3), RLS(0.3, task="classification"), RankRLS(2.0), RankRLS(kernel="rbf")])
