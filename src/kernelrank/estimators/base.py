@@ -22,7 +22,7 @@ from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedS
 from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
 
-__all__ = ["KernelLearner", "check_alphas", "whole_or_not_at_all"]
+__all__ = ["KernelLearner", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 
 Learner = TypeVar("Learner", bound="KernelLearner")
 P = ParamSpec("P")
@@ -34,11 +34,11 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
 
     @functools.wraps(fit)
     def fit_or_restore(self: Learner, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        earlier = {name: value for name, value in self.__dict__.items() if _is_fitted_state(name)}
+        earlier = {name: value for name, value in self.__dict__.items() if is_fitted_state(name)}
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
-            for name in [name for name in self.__dict__ if _is_fitted_state(name)]:
+            for name in [name for name in self.__dict__ if is_fitted_state(name)]:
                 delattr(self, name)
             self.__dict__.update(earlier)
             raise
@@ -46,7 +46,7 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
     return fit_or_restore
 
 
-def _is_fitted_state(name: str) -> bool:
+def is_fitted_state(name: str) -> bool:
     """Whether an attribute is what a fit leaves: its results, or the statistics of a stream."""
     return name.endswith("_") or name == "_stream"
 

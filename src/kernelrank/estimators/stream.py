@@ -27,7 +27,7 @@ from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
+from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky
@@ -209,7 +209,7 @@ class StreamLearner(KernelLearner):
         return self._solve_stream()
 
     def _clear(self) -> None:
-        for name in [name for name in self.__dict__ if name.endswith("_") or name == "_stream"]:
+        for name in [name for name in self.__dict__ if is_fitted_state(name)]:
             delattr(self, name)
 
     def _learnt(self) -> _Stream:
