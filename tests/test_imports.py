@@ -20,9 +20,10 @@ FLOORS = [
     {"holdout"},
     {"estimators"},
     {"model_selection"},
-    {"report", "cli", "dask"},
+    {"relations", "report", "dask"},
+    {"cli"},
 ]
-BASE = {"errors", "arrays", "compiled", "queries", "validation"}
+BASE = {"errors", "arrays", "compiled", "progress", "queries", "validation"}
 BESIDE = {"metrics", "data"}
 
 # What a module of each room may import besides its own room.
@@ -33,7 +34,7 @@ for height, floor in enumerate(FLOORS):
         MAY_IMPORT[room] = BASE.union(*FLOORS[:height])
 for room in ("estimators", "model_selection", "dask"):
     MAY_IMPORT[room] |= {"metrics"}
-for room in ("report", "cli"):
+for room in ("relations", "report", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")

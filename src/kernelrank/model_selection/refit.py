@@ -19,7 +19,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features import choose_basis
 from kernelrank.holdout import ItemSets
-from kernelrank.model_selection.progress import track
+from kernelrank.progress import track
 
 __all__ = ["check_classes", "refit_scores"]
 
