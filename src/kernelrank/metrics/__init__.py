@@ -10,6 +10,7 @@ from kernelrank.metrics.interval import Interval, bootstrap_interval
 from kernelrank.metrics.kendall import KendallTau, kendall_tau
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.names import get_measure, measure_names
+from kernelrank.metrics.paired import PairedTest, paired_test
 from kernelrank.metrics.pairs import (
     AUC,
     Disagreement,
@@ -43,6 +44,7 @@ __all__ = [
     "MeanAveragePrecision",
     "Measure",
     "MeasureResult",
+    "PairedTest",
     "PairwiseAccuracy",
     "Precision",
     "QueryScorer",
@@ -56,6 +58,7 @@ __all__ = [
     "mean_average_precision",
     "measure_names",
     "ndcg",
+    "paired_test",
     "pairwise_accuracy",
     "precision_at",
     "reciprocal_rank",
