@@ -1,0 +1,30 @@
+"""Relations: candidate pairs in parsed sentences, their graphs, and the extractor that ranks them."""
+
+from kernelrank.relations.candidate import Candidate
+from kernelrank.relations.candidate_graph import candidate_graph, candidate_graphs
+from kernelrank.relations.conllu import read_conllu
+from kernelrank.relations.corpus import Corpus
+from kernelrank.relations.dependency import Dependency
+from kernelrank.relations.generator import make_corpus
+from kernelrank.relations.graph_scheme import GraphScheme
+from kernelrank.relations.interaction_xml import read_interaction_xml
+from kernelrank.relations.mention import Mention
+from kernelrank.relations.sentence import Sentence
+from kernelrank.relations.spacy_doc import from_spacy
+from kernelrank.relations.token import Token
+
+__all__ = [
+    "Candidate",
+    "Corpus",
+    "Dependency",
+    "GraphScheme",
+    "Mention",
+    "Sentence",
+    "Token",
+    "candidate_graph",
+    "candidate_graphs",
+    "from_spacy",
+    "make_corpus",
+    "read_conllu",
+    "read_interaction_xml",
+]
