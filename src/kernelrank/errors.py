@@ -5,7 +5,7 @@
     KernelRankError
     ├── InvalidInputError (also ValueError)   data or an option that cannot be used; the message names it
     │   ├── NothingToCompareError             no two items differ: one-item queries, all ties, no pairs
-    │   └── FileFormatError                   a line that cannot be read; `.path` and `.line` say where
+    │   └── FileFormatError                   a line that cannot be read; `.path`, `.line` and `.column` say where
     ├── ModelFileError (also ValueError)      a model file that is damaged, foreign or from the future
     └── MissingExtraError (also ImportError)  an optional dependency; the message has the pip line
 
@@ -58,13 +58,25 @@ class FileFormatError(InvalidInputError):
         The file.
     line : int or None
         The line, counted from one.
+    column : str or None
+        The name of the column, in a file that has names for them.
+    row : str or None
+        The row in words, in a file that has no lines.
     """
 
-    def __init__(self, message: str, path: str, line: int | None = None) -> None:
+    def __init__(
+        self, message: str, path: str, line: int | None = None, *, column: str | None = None, row: str | None = None
+    ) -> None:
         self.path = path
         self.line = line
-        place = path if line is None else f"{path}, line {line}"
-        super().__init__(f"{place}: {message}")
+        self.column = column
+        places = [
+            path,
+            row,
+            None if line is None else f"line {line}",
+            None if column is None else f"column {column!r}",
+        ]
+        super().__init__(f"{', '.join(place for place in places if place is not None)}: {message}")
 
 
 class ModelFileError(KernelRankError, ValueError):

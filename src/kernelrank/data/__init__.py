@@ -1,18 +1,22 @@
 """Data: ranking and preference files, read and written, and generators of both."""
 
 from kernelrank.data.generators import make_preferences, make_ranking
+from kernelrank.data.item_reader import read_items
+from kernelrank.data.items import Items
 from kernelrank.data.parquet import read_parquet_chunks
 from kernelrank.data.preferences import Preferences, load_pairs
 from kernelrank.data.ranking import Ranking, load_ranking, read_ranking_chunks
 from kernelrank.data.ranking_writer import save_ranking
 
 __all__ = [
+    "Items",
     "Preferences",
     "Ranking",
     "load_pairs",
     "load_ranking",
     "make_preferences",
     "make_ranking",
+    "read_items",
     "read_parquet_chunks",
     "read_ranking_chunks",
     "save_ranking",

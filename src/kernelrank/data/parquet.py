@@ -47,8 +47,8 @@ def read_parquet_chunks(
     -----
     O(bytes) time; memory a few chunks, whatever the size of the file.
     """
-    dataset = _open(path)
-    names = _feature_names(dataset, str(path), target, query, features)
+    dataset = open_parquet(path)
+    names = feature_columns(dataset, str(path), target, query, features)
     columns = [*names, target, *([query] if query else [])]
     pending: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]] = []
     waiting = 0
@@ -66,7 +66,8 @@ def read_parquet_chunks(
         yield _joined(pending)
 
 
-def _open(path: str | os.PathLike[str]) -> Any:
+def open_parquet(path: str | os.PathLike[str]) -> Any:
+    """Open a Parquet file or folder as a pyarrow dataset; no row is read."""
     try:
         import pyarrow.dataset
     except ImportError:
@@ -74,9 +75,12 @@ def _open(path: str | os.PathLike[str]) -> Any:
     if not os.path.exists(path):
         raise FileFormatError("there is no such file or folder", str(path))
     try:
-        return pyarrow.dataset.dataset(os.fspath(path), format="parquet")
+        dataset = pyarrow.dataset.dataset(os.fspath(path), format="parquet")
     except (pyarrow.ArrowInvalid, OSError) as error:
         raise FileFormatError(f"this is no Parquet file: {error}", str(path)) from None
+    if not dataset.files:
+        raise FileFormatError("the folder holds no Parquet file", str(path))
+    return dataset
 
 
 def _batches(files: Sequence[str], columns: list[str], batch_size: int) -> Iterator[Any]:
@@ -95,9 +99,10 @@ def _batches(files: Sequence[str], columns: list[str], batch_size: int) -> Itera
             yield from file.iter_batches(batch_size=batch_size, columns=columns)
 
 
-def _feature_names(
+def feature_columns(
     dataset: Any, path: str, target: str, query: str | None, features: Sequence[str] | None
 ) -> list[str]:
+    """Return the names of the columns of features: those given, or all other numeric ones; each must be there."""
     import pyarrow.types
 
     known = dataset.schema.names

@@ -177,12 +177,27 @@ def _read_chunks(
             raise FileFormatError("whole_queries=True, but the row has no qid", layout.path, int(rows.lines[0]))
     layout.refuse_empty()
     rewind()
+    yield from read_again(
+        source, layout, chunk_rows, whole_queries, allow_nonfinite=allow_nonfinite, refuse_scattered=whole_queries
+    )
+
+
+def read_again(
+    source: Source,
+    layout: Layout,
+    chunk_rows: int,
+    whole_queries: bool,
+    *,
+    allow_nonfinite: bool = False,
+    refuse_scattered: bool = False,
+) -> Iterator[Ranking]:
+    """Read the chunks of a file whose layout is known."""
     seen: set[Any] = set()
     for rows in _cut(read_rows(source, allow_nonfinite=allow_nonfinite), chunk_rows, whole_queries):
         qids = rows.qids
         if qids is not None and not layout.integer_qids:
             qids = qids.astype(str)
-        if whole_queries and qids is not None:
+        if refuse_scattered and qids is not None:
             _refuse_scattered(qids, rows.lines, seen, layout.path)
         X = layout.matrix(layout.converted(rows), rows.indices, rows.counts)
         yield Ranking(X, rows.targets, qids, rows.docids)

@@ -7,25 +7,77 @@ import contextlib
 import gzip
 import lzma
 import os
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
-from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
-__all__ = ["Block", "Source", "opened_for_writing", "read_blocks", "source_name"]
+__all__ = [
+    "DECOMPRESSORS",
+    "Block",
+    "Source",
+    "StandardInput",
+    "first_bytes",
+    "opened_for_writing",
+    "read_blocks",
+    "source_name",
+]
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK_BYTES = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def open_zstandard(file: Any, mode: str) -> Any:
+    """Open a path or a binary file, ``"rb"`` or ``"wb"``, through pyarrow: Python itself has Zstandard from 3.14 on.
+
+    Raises
+    ------
+    MissingExtraError
+        Without pyarrow.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("pyarrow, which reads and writes .zst files,", "data") from None
+    if mode == "wb":
+        return pyarrow.CompressedOutputStream(file, "zstd")
+    stream = open(file, "rb") if isinstance(file, (str, os.PathLike)) else file  # noqa: SIM115 - closed with its wrapper
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
+
+
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".lzma": lzma.open,
     ".bz2": bz2.open,
+    ".zst": open_zstandard,
+    ".zstd": open_zstandard,
 }
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MAGIC_WORDS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
+
+
+class StandardInput(tempfile.SpooledTemporaryFile[bytes]):
+    """What comes through standard input, kept in a temporary file, so that it can be read twice.
+
+    Compressed data is known by its first bytes. Up to 64 MiB stay in memory.
+    """
+
+    name = "<standard input>"
+
+    def __init__(self) -> None:
+        super().__init__(max_size=1 << 26)
+        shutil.copyfileobj(sys.stdin.buffer, self)
+        self.seek(0)
+        start = self.read(6)
+        self.seek(0)
+        self.suffix = next((suffix for magic, suffix in MAGIC_WORDS.items() if start.startswith(magic)), "")
 
 
 class Block(NamedTuple):
@@ -72,7 +124,7 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
     Parameters
     ----------
     source : path or file object
-        ``.gz``, ``.xz``, ``.lzma`` and ``.bz2`` paths are decompressed; a file object is read from where it
+        ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` and ``.zst`` paths are decompressed; a file object is read from where it
         stands and left open.
     block_bytes : int, optional
         How much to read at a time; one mebibyte unless told.
@@ -102,6 +154,16 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
     rest = b"".join(pending)
     if rest:
         yield _checked(rest + b"\n", first_line, name)
+
+
+def first_bytes(source: Source, size: int = 1 << 16) -> bytes:
+    """Return the beginning of a file, decompressed; a file object is put back to where it stood."""
+    place = None if isinstance(source, (str, os.PathLike)) else source.tell()
+    with _opened_for_reading(source) as stream:
+        start = next(_read_pieces(stream, source_name(source), size), b"")
+    if place is not None:
+        source.seek(place)  # type: ignore[union-attr]
+    return start
 
 
 def _checked(text: bytes, first_line: int, name: str) -> Block:
@@ -141,7 +203,10 @@ def _opened_for_reading(source: Source) -> Iterator[IO[Any]]:
     if not isinstance(source, (str, os.PathLike)):
         if not hasattr(source, "read"):
             raise InvalidInputError(f"expected a path or an open file, got {type(source).__name__}")
-        yield source
+        if isinstance(source, StandardInput) and source.suffix:
+            yield DECOMPRESSORS[source.suffix](source, "rb")
+        else:
+            yield source
         return
     opener = DECOMPRESSORS.get(Path(source).suffix.lower(), open)
     with opener(source, "rb") as stream:
@@ -174,6 +239,9 @@ def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
                 yield compressed
         case ".bz2":
             with bz2.open(stream, "wb") as compressed:
+                yield compressed
+        case ".zst" | ".zstd":
+            with open_zstandard(stream, "wb") as compressed:
                 yield compressed
         case _:
             yield stream

@@ -1,0 +1,226 @@
+"""Rows of items: what a table says about some of them, and what only all of its rows can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.data.classes import Classes
+from kernelrank.data.items import Items
+from kernelrank.data.roles import Roles, Wishes
+from kernelrank.data.table import MISSING, Table, TableBlock
+from kernelrank.data.words import join_labels
+from kernelrank.queries import Queries
+
+__all__ = ["ItemRows", "Survey"]
+
+LABELS = ("qid", "groups")
+
+
+@dataclass(frozen=True)
+class ItemRows:
+    """Some rows of a table.
+
+    Parameters
+    ----------
+    positions : ndarray of int64, shape (m,)
+        Where they stand in the file.
+    X : ndarray of float64, shape (m, n_features)
+    target : ndarray of float64 or str, shape (m,), or None
+    qid, groups : ndarray of int64 or str, shape (m,), or None
+    ids : ndarray of str, shape (m,), or None
+    weight : ndarray of float64, shape (m,), or None
+    """
+
+    positions: NDArray[np.int64]
+    X: NDArray[np.float64]
+    target: NDArray[Any] | None
+    qid: NDArray[Any] | None
+    ids: NDArray[np.str_] | None
+    weight: NDArray[np.float64] | None
+    groups: NDArray[Any] | None
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def part(self, start: int, stop: int) -> ItemRows:
+        """Copy the rows from `start` to before `stop`."""
+        columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, column in columns.items():
+            columns[name] = None if column is None else column[start:stop].copy()
+        return ItemRows(**columns)
+
+    @staticmethod
+    def joined(pieces: list[ItemRows], X: NDArray[np.float64] | None = None) -> ItemRows:
+        """Return the rows of several pieces, with their X if it is joined already. Time and memory O(size)."""
+        if len(pieces) == 1 and X is None:
+            return pieces[0]
+        joined: dict[str, Any] = {}
+        for name in (f.name for f in fields(ItemRows)):
+            columns = [getattr(piece, name) for piece in pieces]
+            if name == "X" and X is not None:
+                joined[name] = X
+            elif columns[0] is None:
+                joined[name] = None
+            else:
+                joined[name] = join_labels(columns) if name in LABELS else np.concatenate(columns)
+        return ItemRows(**joined)
+
+
+@dataclass
+class Survey:
+    """The reading of one table: `rows` of each block, and `items` when all blocks have been seen.
+
+    Parameters
+    ----------
+    table : Table
+    roles : Roles
+    wishes : Wishes
+    """
+
+    table: Table
+    roles: Roles
+    wishes: Wishes
+    n_rows: int = 0
+    strings: set[str] = field(default_factory=set)
+    words: dict[str, int] = field(default_factory=dict)
+    missing_target: int | None = None
+    in_words: bool | None = None
+
+    @classmethod
+    def begun(cls, table: Table, wishes: Wishes) -> Survey:
+        """Look at the first rows for the roles of the columns; a table without rows is an error."""
+        blocks = table.blocks()
+        first = next(blocks, None)
+        if hasattr(blocks, "close"):
+            blocks.close()
+        if first is None:
+            raise table.error("the file has no rows, only the names of columns")
+        return cls(table, Roles.of(table, first, wishes), wishes)
+
+    def read(self) -> Iterator[ItemRows]:
+        """Read all rows, and take note of what decides how they become items."""
+        for block in self.table.blocks():
+            rows = self._rows(block)
+            self._note(rows)
+            yield rows
+
+    def _rows(self, block: TableBlock) -> ItemRows:
+        roles = self.roles
+        return ItemRows(
+            positions=block.positions,
+            X=block.numbers(roles.features),
+            target=self._target(block),
+            qid=None if roles.query is None else block.labels(roles.query),
+            ids=None if roles.id is None else self._ids(block, roles.id),
+            weight=None if roles.weight is None else self._weight(block, roles.weight),
+            groups=None if roles.groups is None else block.labels(roles.groups),
+        )
+
+    def _target(self, block: TableBlock) -> NDArray[Any] | None:
+        column = self.roles.target
+        if column is None:
+            return None
+        if self.in_words is None:
+            self.in_words = self.wishes.positive is not None or block.holds_text(column)
+        target: NDArray[Any]
+        if self.in_words:
+            target = block.words(column)
+            missing = np.array([MISSING.fullmatch(word.encode()) is not None for word in target.tolist()])
+        else:
+            target = block.numbers([column], missing=not self.wishes.needs_target)[:, 0]
+            missing = np.isnan(target)
+        if missing.any():
+            position = int(block.positions[np.argmax(missing)])
+            if self.wishes.needs_target:
+                raise self.table.error("the target is missing", position, column)
+            self.missing_target = self.missing_target or position
+        return target
+
+    def _ids(self, block: TableBlock, column: int) -> NDArray[np.str_]:
+        ids = block.words(column)
+        empty = ids == ""
+        if empty.any():
+            position = int(block.positions[np.argmax(empty)])
+            raise self.table.error("the cell is empty: expected an id", position, column)
+        return ids
+
+    def _weight(self, block: TableBlock, column: int) -> NDArray[np.float64]:
+        weight = block.numbers([column])[:, 0]
+        if np.any(weight < 0):
+            row = int(np.argmax(weight < 0))
+            message = f"the weight {float(weight[row])!r} is negative: expected zero or more"
+            raise self.table.error(message, int(block.positions[row]), column)
+        return weight
+
+    def _note(self, rows: ItemRows) -> None:
+        self.n_rows += len(rows)
+        for name in LABELS:
+            labels = getattr(rows, name)
+            if labels is not None and labels.dtype.kind != "i":
+                self.strings.add(name)
+        if self.in_words and rows.target is not None:
+            words, places = np.unique(rows.target, return_index=True)
+            for word, place in zip(words.tolist(), rows.positions[places].tolist(), strict=True):
+                if not MISSING.fullmatch(word.encode()):
+                    self.words[word] = min(place, self.words.get(word, place))
+
+    def items(self, rows: ItemRows) -> Items:
+        """Turn rows into items, all alike whichever rows they are."""
+        check_ids(self.table, rows, self.roles.id)
+        notes = [*self.table.notes, *self.roles.notes]
+        y, classes = rows.target, None
+        if self.missing_target is not None:
+            place = self.table.place_in_words(self.missing_target)
+            notes.append(f"the target was left out: it is missing in {place}")
+            y = None
+        elif self.in_words and y is not None and self.roles.target is not None:
+            classes = Classes.of(self.words, self.wishes.positive, self.table, self.roles.target)
+            notes.append(classes.note)
+            y = classes.targets(y)
+        labels = {name: getattr(rows, name) for name in LABELS}
+        for name in self.strings:
+            labels[name] = labels[name].astype(np.str_)
+        return Items(
+            X=rows.X,
+            y=y,
+            ids=rows.ids,
+            weight=rows.weight,
+            feature_names=tuple(self.table.names[column] for column in self.roles.features),
+            path=self.table.path,
+            notes=tuple(notes),
+            classes=None if classes is None else classes.names,
+            **labels,
+        )
+
+
+def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
+    """Refuse an id that occurs twice in a query. Time and memory O(m)."""
+    pair = None if rows.ids is None else repeated(rows.ids, rows.qid)
+    if pair is None or rows.ids is None:
+        return
+    first = table.place_in_words(int(rows.positions[pair[0]]))
+    query = "" if rows.qid is None else f" of query {rows.qid[pair[0]]!s}"
+    message = f"the id {str(rows.ids[pair[0]])!r} occurs twice{query}, first in {first}: expected one item for each id"
+    raise table.error(message, int(rows.positions[pair[1]]), column)
+
+
+def repeated(ids: NDArray[np.str_], qid: NDArray[Any] | None) -> tuple[int, int] | None:
+    """Return the first two rows of one query that have the same id, if there are such. Time and memory O(m).
+
+    Examples
+    --------
+    >>> repeated(np.array(["a", "b", "a"]), np.array([1, 1, 2])) is None
+    True
+    """
+    codes = Queries.from_labels(qid, len(ids)).codes.tolist()
+    first: dict[tuple[int, str], int] = {}
+    for row, key in enumerate(zip(codes, ids.tolist(), strict=True)):
+        earlier = first.setdefault(key, row)
+        if earlier != row:
+            return earlier, row
+    return None

@@ -1,0 +1,65 @@
+"""Items: what a file says about them, whatever its format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Items"]
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The items of a file, with all that the file says about them.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (m, n_features)
+        The features.
+    y : ndarray of float64, shape (m,), or None
+        The targets; 0 and 1 for two classes that have names.
+    qid : ndarray of int64 or str, shape (m,), or None
+        The queries: integers if all labels are (as Python writes them, so that "007" is a string).
+    ids : ndarray of str, shape (m,), or None
+        What the items are called; no two of one query are called the same.
+    weight : ndarray of float64, shape (m,), or None
+        How much each item counts.
+    groups : ndarray of int64 or str, shape (m,), or None
+        Which items stay together when the data is split, such as those of one patient.
+    feature_names : tuple of str, or None
+        What the columns of X are called; None in files without names.
+    path : str
+        What messages call the file.
+    notes : tuple of str
+        What was guessed and what was left out, in words.
+    classes : tuple of str, or None
+        What the targets 0 and 1 are called, where they have names.
+
+    Examples
+    --------
+    >>> items = Items(np.ones((2, 1)), np.array([0.0, 1.0]), None, None, None, None, ("age",), "a.csv", ())
+    >>> len(items), items.n_features
+    (2, 1)
+    """
+
+    X: Any
+    y: NDArray[np.float64] | None
+    qid: NDArray[Any] | None
+    ids: NDArray[np.str_] | None
+    weight: NDArray[np.float64] | None
+    groups: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None
+    path: str
+    notes: tuple[str, ...]
+    classes: tuple[str, str] | None = None
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X."""
+        return int(self.X.shape[1])

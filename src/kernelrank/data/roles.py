@@ -1,0 +1,258 @@
+"""Roles: which column of a table is the target, the query, the id, and which are features."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelrank.data.table import Table, TableBlock
+from kernelrank.errors import InvalidInputError
+
+__all__ = ["NAMES", "Roles", "Wishes"]
+
+# As the names are compared: small letters and digits alone, so that "Query ID", "query_id" and "queryId" are one.
+NAMES = {
+    "target": (
+        "target",
+        "label",
+        "labels",
+        "relevance",
+        "rel",
+        "relevancelabel",
+        "y",
+        "score",
+        "grade",
+        "outcome",
+        "class",
+        "diagnosis",
+    ),
+    "query": (
+        "qid",
+        "query",
+        "queryid",
+        "qids",
+        "topic",
+        "topicid",
+    ),
+    "id": (
+        "id",
+        "docid",
+        "documentid",
+        "itemid",
+        "sampleid",
+        "rowid",
+        "sample",
+        "name",
+        "item",
+        "document",
+        "doc",
+    ),
+    "weight": (
+        "sampleweight",
+        "itemweight",
+        "caseweight",
+        "weights",
+        "weight",
+    ),
+    "groups": (
+        "group",
+        "groups",
+        "groupid",
+        "patient",
+        "patientid",
+        "subject",
+        "subjectid",
+    ),
+}
+# Names that say so only in the first column, and only of text.
+FIRST_COLUMN_IDS = {"", "sample", "name", "item", "document", "doc"}
+SPOKEN = {
+    "target": "the target is",
+    "query": "the query is",
+    "id": "the ids are",
+    "weight": "the weights of the items are",
+    "groups": "the groups are",
+}
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said about the columns; None leaves it to the names, an empty string says that there is none.
+
+    Parameters
+    ----------
+    target, query, id, weight, groups : str or None
+        Names of columns.
+    features : sequence of str, or None
+        Names or patterns (``gene*``) of columns; ``!name`` leaves columns out. None: all that are left.
+    n_features : int or None
+        How many features there must be.
+    positive : str or None
+        The class of the target that counts as 1.
+    needs_target : bool
+        Whether a file without a target is an error.
+    """
+
+    target: str | None = None
+    query: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    groups: str | None = None
+    features: Sequence[str] | None = None
+    n_features: int | None = None
+    positive: str | None = None
+    needs_target: bool = True
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The numbers of the columns that have a role, counted from zero.
+
+    Parameters
+    ----------
+    target, query, id, weight, groups : int or None
+    features : list of int
+    notes : tuple of str
+        What was guessed and what was left out, in words.
+    """
+
+    target: int | None
+    query: int | None
+    id: int | None
+    weight: int | None
+    groups: int | None
+    features: list[int]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, first: TableBlock, wishes: Wishes) -> Roles:
+        """Find the roles from the wishes, the names and the first rows. Time O(columns)."""
+        return _Cast(table, first, wishes).roles()
+
+
+class _Cast:
+    """The search for the roles of one table."""
+
+    def __init__(self, table: Table, first: TableBlock, wishes: Wishes) -> None:
+        self.table = table
+        self.first = first
+        self.wishes = wishes
+        self.plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in table.names]
+        self.taken: dict[str, int | None] = {}
+        self.notes: list[str] = []
+
+    def roles(self) -> Roles:
+        for role in NAMES:
+            wish = getattr(self.wishes, role)
+            if wish:
+                self._take_wished(role, self._column(wish, role))
+            elif wish == "":
+                self.taken[role] = None
+        listed = self._listed_features()
+        for role in NAMES:
+            if role not in self.taken:
+                self.taken[role] = self._guess(role, listed)
+        if self.taken["target"] is None and self.wishes.needs_target:
+            names = ", ".join(repr(name) for name in self.table.names)
+            raise self.table.error(f"no column looks like the target: name it; the columns are {names}")
+        features = self._features(listed)
+        return Roles(**self.taken, features=features, notes=tuple(self.notes))
+
+    def _column(self, name: str, role: str) -> int:
+        if name not in self.table.names:
+            names = ", ".join(repr(known) for known in self.table.names)
+            raise self.table.error(f"there is no column {name!r} ({role}); the columns are {names}")
+        return self.table.names.index(name)
+
+    def _take_wished(self, role: str, column: int) -> None:
+        for other, taken in self.taken.items():
+            # Groups may be the queries or the ids: then no split cuts a query.
+            if taken == column and "groups" not in (role, other):
+                raise InvalidInputError(f"column {self.table.names[column]!r} cannot be both {other} and {role}")
+        self.taken[role] = column
+
+    def _guess(self, role: str, listed: list[int] | None) -> int | None:
+        free = [
+            column
+            for column, name in enumerate(self.plain)
+            if name in NAMES[role] and column not in self.taken.values() and column not in (listed or ())
+        ]
+        if role == "id":
+            free = self._likely_ids(free)
+        if role == "weight":
+            free = self._likely_weights(free)
+        if len(free) > 1:
+            if role == "target" and not self.wishes.needs_target and listed is not None:
+                return None
+            names = " and ".join(repr(self.table.names[column]) for column in free)
+            raise self.table.error(f"{names} could each be the {role}: name the one that is")
+        if not free:
+            return None
+        name = self.table.names[free[0]]
+        self.notes.append(
+            f"{SPOKEN[role]} column {name!r}" if name else "the ids are the first column, which has no name"
+        )
+        return free[0]
+
+    def _likely_ids(self, free: list[int]) -> list[int]:
+        sure = [column for column in free if self.plain[column] not in FIRST_COLUMN_IDS]
+        if sure or 0 in self.taken.values():
+            return sure
+        if not self.table.names[0]:
+            return [0]
+        return [0] if self.plain[0] in FIRST_COLUMN_IDS and self.first.holds_text(0) else []
+
+    def _likely_weights(self, free: list[int]) -> list[int]:
+        """Leave out a plain "weight" where there are no queries: it is as likely to be measured in kilograms."""
+        bare = [column for column in free if self.plain[column] == "weight"]
+        if bare and self.taken["query"] is None:
+            name = self.table.names[bare[0]]
+            self.notes.append(f"column {name!r} is taken for a feature: say so if it holds the weights of the items")
+            return [column for column in free if column not in bare]
+        return free
+
+    def _listed_features(self) -> list[int] | None:
+        """Return the columns that the wishes name, in their order; None if they only leave some out."""
+        wanted = [name for name in self.wishes.features or () if not self._leaves_out(name)]
+        if not wanted:
+            return None
+        listed: list[int] = []
+        for name in wanted:
+            listed += [column for column in self._matching(name) if column not in listed]
+        return [column for column in listed if column not in self._left_out()]
+
+    def _leaves_out(self, name: str) -> bool:
+        return name.startswith("!") and name not in self.table.names
+
+    def _left_out(self) -> set[int]:
+        names = [name[1:] for name in self.wishes.features or () if self._leaves_out(name)]
+        return {column for name in names for column in self._matching(name)}
+
+    def _matching(self, pattern: str) -> list[int]:
+        if pattern in self.table.names:
+            return [self.table.names.index(pattern)]
+        found = [column for column, name in enumerate(self.table.names) if fnmatch.fnmatchcase(name, pattern)]
+        return found if found else [self._column(pattern, "features")]
+
+    def _features(self, listed: list[int] | None) -> list[int]:
+        names = self.table.names
+        roles = {column: role for role, column in self.taken.items() if column is not None}
+        out = self._left_out()
+        if listed is None:
+            features = [column for column in range(len(names)) if column not in roles and column not in out]
+        else:
+            features = [column for column in listed if column not in roles or self._twice(column, roles[column])]
+        absent = [name for column, name in enumerate(names) if column not in roles and column not in features]
+        if absent:
+            shown = ", ".join(repr(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
+            self.notes.append(f"left out: {len(absent)} column{'s' * (len(absent) > 1)} ({shown})")
+        if not features:
+            raise self.table.error("no column is left for the features")
+        if self.wishes.n_features not in (None, len(features)):
+            raise self.table.error(f"{len(features)} feature columns: expected {self.wishes.n_features}")
+        return features
+
+    def _twice(self, column: int, role: str) -> bool:
+        raise InvalidInputError(f"column {self.table.names[column]!r} cannot be both {role} and a feature")

@@ -1,0 +1,112 @@
+"""A table: a file with named columns, read in blocks of rows, whatever its format."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.data.line import shown
+from kernelrank.errors import FileFormatError
+
+__all__ = ["MISSING", "Table", "TableBlock", "number_fault"]
+
+MISSING = re.compile(rb"|n/?a|<na>|nan|null|none|\?|\.", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
+TRUTH = re.compile(rb"true|false|yes|no", re.IGNORECASE)
+
+
+class TableBlock(ABC):
+    """Some rows of a table.
+
+    Parameters
+    ----------
+    positions : ndarray of int64, shape (m,)
+        Where each row stands in the file; `Table.error` turns it into words.
+    """
+
+    positions: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @abstractmethod
+    def numbers(self, columns: Sequence[int], *, missing: bool = False) -> NDArray[np.float64]:
+        """Return some columns as numbers, shape (m, len(columns)); the first cell that is none is an error.
+
+        With `missing`, cells that are empty or say that nothing is known become NaN.
+        """
+
+    @abstractmethod
+    def labels(self, column: int) -> NDArray[Any]:
+        """Return a column as int64 if all are integers, else as strings; an empty cell is an error."""
+
+    @abstractmethod
+    def words(self, column: int) -> NDArray[np.str_]:
+        """Return a column as strings; an empty cell is an empty string."""
+
+    @abstractmethod
+    def holds_text(self, column: int) -> bool:
+        """Say whether the first cell of a column that is not missing is text rather than a number."""
+
+
+class Table(ABC):
+    """A file with named columns.
+
+    Parameters
+    ----------
+    path : str
+        What messages call the file.
+    names : tuple of str
+        The names of the columns, all different.
+    notes : tuple of str
+        What was guessed in order to read it.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def blocks(self) -> Iterator[TableBlock]:
+        """Read the rows from the first one on, in blocks that are not empty."""
+
+    @abstractmethod
+    def place(self, position: int) -> dict[str, Any]:
+        """Return the argument of `FileFormatError` that names a row."""
+
+    def place_in_words(self, position: int) -> str:
+        """Name a row."""
+        return " ".join(f"{'' if key == 'row' else key} {value}".strip() for key, value in self.place(position).items())
+
+    def error(self, message: str, position: int | None = None, column: int | None = None) -> FileFormatError:
+        """Make the error that names file, row and column."""
+        place = {} if position is None else self.place(position)
+        return FileFormatError(message, self.path, column=None if column is None else self.names[column], **place)
+
+
+def number_fault(token: bytes) -> str:
+    """Say what is wrong with a cell that should be a finite number.
+
+    Examples
+    --------
+    >>> number_fault(b"")
+    'the cell is empty: expected a number'
+    >>> number_fault(b"0,5")
+    "'0,5' is not a number: expected a decimal point, not a comma"
+    """
+    if not token:
+        return "the cell is empty: expected a number"
+    if MISSING.fullmatch(token):
+        return f"{shown(token)} is missing: expected a number"
+    if token.lstrip(b"+-").lower() in (b"inf", b"infinity") or (token[-1:].isdigit() and re.search(rb"[eE]", token)):
+        return f"{shown(token)} is not finite: expected a number of ordinary size"
+    if DECIMAL_COMMA.fullmatch(token):
+        return f"{shown(token)} is not a number: expected a decimal point, not a comma"
+    if TRUTH.fullmatch(token):
+        return f"{shown(token)} is not a number: expected 1 for true and 0 for false"
+    return f"{shown(token)} is not a number"
