@@ -13,6 +13,7 @@ from kernelrank import errors, metrics
 NAMES = [
     "RLS",
     "RLSCV",
+    "AllPathsVectorizer",
     "NystromMap",
     "QueryKFold",
     "RankRLS",
@@ -91,6 +92,9 @@ SIGNATURES = {
     "RLS.fit": "(self, X, y, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
     "RLS.score": "(self, X, y, qid=None, sample_weight=None)",
+    "AllPathsVectorizer": "(*, combine='max', normalize=False, n_jobs=None)",
+    "AllPathsVectorizer.fit": "(self, graphs, y=None)",
+    "AllPathsVectorizer.transform": "(self, graphs)",
     "dask.DaskRankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "cost='magnitude', ties='include', query_weight='pairs', basis=None, random_state=None, client=None)",
     "dask.DaskRankRLS.fit": "(self, X, y, qid=None, sample_weight=None)",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import dask, metrics
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
-    from kernelrank.estimators import RLS, RLSCV, NystromMap, RankRLS, RankRLSCV, RankSVM
+    from kernelrank.estimators import RLS, RLSCV, AllPathsVectorizer, NystromMap, RankRLS, RankRLSCV, RankSVM
     from kernelrank.model_selection import (
         QueryKFold,
         estimate_auc,
@@ -31,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "RLS",
     "RLSCV",
+    "AllPathsVectorizer",
     "NystromMap",
     "QueryKFold",
     "RankRLS",
@@ -56,6 +57,7 @@ __all__ = [
 _HOMES = {
     "RLS": "estimators",
     "RLSCV": "estimators",
+    "AllPathsVectorizer": "estimators",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
     "RankRLSCV": "estimators",

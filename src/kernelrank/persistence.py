@@ -29,6 +29,7 @@ from kernelrank.errors import InvalidInputError, ModelFileError
 __all__ = ["load", "register", "save"]
 
 REGISTRY: dict[str, str] = {
+    "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
     "NystromMap": "kernelrank.estimators:NystromMap",
     "RLS": "kernelrank.estimators:RLS",
     "RLSCV": "kernelrank.estimators:RLSCV",

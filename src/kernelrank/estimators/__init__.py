@@ -1,5 +1,6 @@
 """The scikit-learn face: thin estimators over comparisons, features and solvers."""
 
+from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.rank_rls_cv import RankRLSCV
@@ -7,4 +8,4 @@ from kernelrank.estimators.rank_svm import RankSVM
 from kernelrank.estimators.rls import RLS
 from kernelrank.estimators.rls_cv import RLSCV
 
-__all__ = ["RLS", "RLSCV", "NystromMap", "RankRLS", "RankRLSCV", "RankSVM"]
+__all__ = ["RLS", "RLSCV", "AllPathsVectorizer", "NystromMap", "RankRLS", "RankRLSCV", "RankSVM"]
