@@ -42,6 +42,7 @@ MEASURES = [
     "Disagreement",
     "ExpectedReciprocalRank",
     "Interval",
+    "JudgedRun",
     "KendallTau",
     "MeanAveragePrecision",
     "Measure",

@@ -7,6 +7,7 @@ read.
 
 from kernelrank.metrics.gain import NDCG, ndcg
 from kernelrank.metrics.interval import Interval, bootstrap_interval
+from kernelrank.metrics.judged_run import JudgedRun
 from kernelrank.metrics.kendall import KendallTau, kendall_tau
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.names import get_measure, measure_names
@@ -40,6 +41,7 @@ __all__ = [
     "Disagreement",
     "ExpectedReciprocalRank",
     "Interval",
+    "JudgedRun",
     "KendallTau",
     "MeanAveragePrecision",
     "Measure",
