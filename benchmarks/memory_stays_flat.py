@@ -3,8 +3,8 @@
 Run: python benchmarks/memory_stays_flat.py [--gigabytes 0.5]
 
 A Parquet file and an SVMlight file of a quarter, half and all of that size are written into a temporary folder, in
-pieces. Each is read in chunks of whole queries, and fitted by `fit_stream` from such chunks, in fresh processes whose
-peak memory is that of reading, of fitting, and of importing alone. The times are the best of several, in turns, in
+pieces. Each is read in chunks of whole queries, and fitted by `RankRLS().fit(path)`, in fresh processes whose peak
+memory is that of reading, of fitting, and of importing alone. The times are the best of several, in turns, in
 wall-clock seconds; compiled loops are warm. A size of 4 is what the claim of at most 1 GB is about.
 """
 
@@ -79,7 +79,7 @@ def only_read(path: Path) -> None:
 def fit(path: Path) -> None:
     from kernelrank import RankRLS
 
-    RankRLS().fit_stream(chunks(path))
+    RankRLS().fit(path, *(("y", "q") if path.suffix == ".parquet" else ()))
 
 
 def best_times(path: Path) -> dict[str, float]:

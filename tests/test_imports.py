@@ -34,6 +34,7 @@ for height, floor in enumerate(FLOORS):
         MAY_IMPORT[room] = BASE.union(*FLOORS[:height])
 for room in ("estimators", "model_selection", "dask"):
     MAY_IMPORT[room] |= {"metrics"}
+MAY_IMPORT["estimators"] |= {"data"}  # `fit` takes the path of a file
 for room in ("relations", "report", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, TypeVar
 
 __all__ = ["track"]
 
 T = TypeVar("T")
 
 
-def track(steps: Iterable[T], total: int, description: str) -> Iterator[T]:
+def track(
+    steps: Iterable[T],
+    total: int | None,
+    description: str,
+    *,
+    size: Callable[[T], int] | None = None,
+    noun: str = "steps",
+) -> Generator[T, None, None]:
     """Pass the steps on, and draw a bar while standard error is a terminal and rich is installed.
+
+    Where the steps are worked on by the caller, close this generator (`contextlib.closing`), so that the bar is gone
+    when an error or Ctrl-C leaves the loop, and not when the garbage is collected.
 
     Parameters
     ----------
     steps : iterable
-    total : int
-        How many steps there are.
+    total : int or None
+        How many steps there are, or how large they are together; None if nobody knows, and the bar shows how much has
+        been done, and how fast.
     description : str
         What stands before the bar.
+    size : callable, optional
+        How much a step counts for; one unless given.
+    noun : str, default="steps"
+        What is counted.
 
     Yields
     ------
@@ -30,18 +45,37 @@ def track(steps: Iterable[T], total: int, description: str) -> Iterator[T]:
     --------
     >>> list(track(range(3), 3, "counting"))
     [0, 1, 2]
+    >>> list(track([[1, 2], [3]], None, "reading", size=len, noun="rows"))
+    [[1, 2], [3]]
     """
-    if total < 2 or not sys.stderr.isatty():
+    if (total is not None and total < 2) or not sys.stderr.isatty():
         yield from steps
         return
     try:
-        from rich.console import Console
-        from rich.progress import Progress
+        progress = _bar(noun)
     except ImportError:
         yield from steps
         return
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with progress:
         task = progress.add_task(description, total=total)
         for step in steps:
             yield step
-            progress.advance(task)
+            progress.advance(task, 1 if size is None else size(step))
+
+
+def _bar(noun: str) -> Any:
+    """Return a bar that leaves nothing behind on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Count(ProgressColumn):
+        """How much has been done, of how much, and how fast."""
+
+        def render(self, task: Any) -> Text:
+            done = f"{int(task.completed):,}" + ("" if task.total is None else f" of {int(task.total):,}")
+            speed = "" if task.speed is None else f", {task.speed:,.0f}/s"
+            return Text(f"{done} {noun}{speed}")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), Count(), TimeElapsedColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

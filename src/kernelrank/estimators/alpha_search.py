@@ -58,6 +58,8 @@ class AlphaSearch(KernelLearner):
     fit_path: Any = _absent("fit_path")
     fit_pairs: Any = _absent("fit_pairs")
     partial_fit: Any = _absent("partial_fit")
+    fit_stream: Any = _absent("fit_stream")
+    forget: Any = _absent("forget")
 
     alphas: Any
     cv: Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
@@ -100,6 +101,11 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
         """Validate X; its names and number of columns are remembered when `reset`."""
+        if isinstance(X, (str, os.PathLike)):
+            raise InvalidInputError(
+                f"X is the path {os.fspath(X)!r}, where items were expected: only fit of RankRLS and RLS reads files; "
+                "load_ranking reads one into memory"
+            )
         X = validate_data(
             self,
             X,
@@ -120,10 +126,13 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         """Turn the items into features, as the kernel and the basis say."""
         kernel = self._kernel()
         if self.basis is not None:
-            given = int(self.basis) if isinstance(self.basis, Integral) else np.asarray(self.basis)
-            basis = choose_basis(given, X.shape[0], self._random())
-            return ReducedSet(kernel, X, basis)
+            return ReducedSet(kernel, X, self._draw_basis(X.shape[0]))
         return ExplicitFeatures(X) if kernel.linear else FullKernel(kernel, X)
+
+    def _draw_basis(self, n_items: int) -> Index:
+        """Return the numbers of the basis items: as many as asked for, drawn, or those given."""
+        given = int(self.basis) if isinstance(self.basis, Integral) else np.asarray(self.basis)
+        return choose_basis(given, n_items, self._random())
 
     def _features_without(self, X: Matrix, kept: Index, held: Index) -> tuple[Features, Matrix]:
         """Return the features of the kept items, and the rows that predict the others.

@@ -14,9 +14,10 @@ from kernelrank.comparisons import compare_pairs, compare_scores
 from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.file_fit import fit_file, is_path, mapped
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
-from kernelrank.estimators.stream import StreamLearner
+from kernelrank.estimators.stream import QueryMode, StreamLearner
 from kernelrank.kernels import KernelLike
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
@@ -179,24 +180,53 @@ class RankRLS(Ranker, StreamLearner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to scored items.
+    def fit(
+        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, *, queries: QueryMode = "whole"
+    ) -> Self:
+        r"""Fit to scored items, in memory or in a file.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
-            The items.
-        y : array-like, shape (m,) or (m, n_outputs)
-            Their scores; each output is learnt as if it were alone.
-        qid : sequence, shape (m,), optional
-            The query of each item: any hashable labels in any order. One query unless given.
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed, or a path
+            The items. A path is that of a Parquet file, a folder of Parquet files, an SVMlight or LETOR file
+            (compressed or not), all read in batches, or of a ``.npy`` file, which is mapped into memory.
+        y : array-like, shape (m,) or (m, n_outputs), or str
+            Their scores; each output is learnt as if it were alone. For Parquet the name of the column; left out for
+            SVMlight.
+        qid : sequence, shape (m,), or str, optional
+            The query of each item: any hashable labels in any order. One query unless given. For Parquet the name of
+            the column; left out for SVMlight.
         sample_weight : array-like, shape (m,), optional
-            Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times.
+            Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times. Not for files.
+        queries : {"whole", "mergeable"}, default="whole"
+            For files: whether the rows of a query stand together, so that one that comes back in a later batch is an
+            error, or may be anywhere, which takes r² numbers of memory for each query.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        A file gives the model of its items in memory. It needs a linear kernel or a basis, and takes the memory of one
+        batch and r² numbers, for r columns or basis items. A terminal shows how far it has been read.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from kernelrank import RankRLS
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "train.txt"
+        ...     _ = file.write_text("\n".join(["1 qid:7 1:0.5", "0 qid:7 2:1", "2 qid:8 1:1", "1 qid:8 1:0.5"]))
+        ...     RankRLS(0.1).fit(file).coef_.round(2)
+        array([ 1.04, -0.44])
         """
+        X = mapped(X)
+        if is_path(X):
+            fit_file(self, X, y, qid, sample_weight, queries)
+            return self
+        y, qid = mapped(y), mapped(qid)
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)

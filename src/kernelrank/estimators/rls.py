@@ -20,6 +20,7 @@ from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.file_fit import fit_file, is_path, mapped
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.kernels import KernelLike
@@ -69,6 +70,8 @@ class RLS(RegressorMixin, StreamLearner):
     >>> RLS(task="classification").fit([[1.0], [-2.0]], ["ill", "well"]).predict([[3.0]])
     array(['ill'], dtype='<U4')
     """
+
+    compares_queries = False
 
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__partial_fit: ClassVar = {"qid": True}
@@ -160,15 +163,15 @@ class RLS(RegressorMixin, StreamLearner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to scored or classified items.
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to scored or classified items, in memory or, with scores, in a file.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
-            The items.
-        y : array-like, shape (m,) or (m, n_outputs)
-            Their scores, or two classes.
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed, or a path
+            The items, or a file of them as in `RankRLS.fit`.
+        y : array-like, shape (m,) or (m, n_outputs), or str
+            Their scores, or two classes. For Parquet the name of the column; left out for SVMlight.
         qid : sequence, shape (m,), optional
             Checked and not used: regression knows no queries. It is taken so that RLS can stand where RankRLS stood.
         sample_weight : array-like, shape (m,), optional
@@ -178,6 +181,11 @@ class RLS(RegressorMixin, StreamLearner):
         -------
         self
         """
+        X = mapped(X)
+        if is_path(X):
+            fit_file(self, X, y, qid, sample_weight, "whole")
+            return self
+        y, qid = mapped(y), mapped(qid)
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -29,8 +30,10 @@ from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
+from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky
+from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.normal_equations import NormalEquations
 
 __all__ = ["StreamLearner"]
@@ -88,6 +91,8 @@ class StreamLearner(KernelLearner):
     """A learner of the primal problem that takes its items in batches."""
 
     query_weight: QueryWeight
+    compares_queries = True
+    """Whether items are compared inside queries, so that it matters which of them come together."""
 
     @abstractmethod
     def _compare(
@@ -163,19 +168,53 @@ class StreamLearner(KernelLearner):
 
         Notes
         -----
-        O(m r²) time in all; memory one batch and r² numbers.
+        O(m r²) time in all; memory one batch and r² numbers. A terminal shows how many rows have been learnt. An error
+        or Ctrl-C, here or in what makes the batches, leaves this estimator as it was.
+
+        See Also
+        --------
+        fit : which takes the path of a file, too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank import RankRLS, make_ranking
+        >>> X, y, qid = make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
+        >>> batches = ((X[qid == q], y[qid == q], qid[qid == q]) for q in np.unique(qid))
+        >>> np.allclose(RankRLS().fit_stream(batches).coef_, RankRLS().fit(X, y, qid=qid).coef_)
+        True
         """
         self._clear()
+        self._take_all(batches, queries, None, "batches", lambda number: f"batch {number}")
+        return self._solve_stream()
+
+    def _take_all(
+        self, batches: Iterable[Any], mode: QueryMode, total: int | None, noun: str, place: Callable[[int], str]
+    ) -> None:
+        """Add the statistics of all batches; a terminal shows a bar.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y), (X, y, qid) or longer tuples
+        mode : {"whole", "mergeable"}
+        total : int or None
+            How many rows there are, if that is known.
+        noun : str
+            What the bar stands beside.
+        place : callable
+            What errors call the batch of a number.
+        """
         number = -1
-        for number, batch in enumerate(batches):
-            X, y, qid = (*batch[:3], None)[:3]
-            try:
-                self._take(X, y, qid, None, queries)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"batch {number}: {error}") from error
+        # Closed, not collected: after Ctrl-C the traceback keeps this frame, and a bar would go on drawing.
+        with closing(track(batches, total, f"learning {noun}", size=_n_rows, noun="rows")) as bar:
+            for number, batch in enumerate(bar):
+                X, y, qid = (*batch[:3], None)[:3]
+                try:
+                    self._take(X, y, qid, None, mode)
+                except InvalidInputError as error:
+                    raise InvalidInputError(f"{place(number)}: {error}") from error
         if number < 0:
             raise InvalidInputError("the stream is empty: no batch came")
-        return self._solve_stream()
 
     @available_if(_streams)
     @whole_or_not_at_all
@@ -263,7 +302,8 @@ class StreamLearner(KernelLearner):
         if returned:
             name = "the only query" if returned[0] is None else f"query {returned[0]!r}"
             raise InvalidInputError(
-                f"{name} was in an earlier batch: give each query in one batch, or pass queries='mergeable'"
+                f"{name} was in an earlier batch: give each query in one batch, a file's in adjacent rows, or pass "
+                "queries='mergeable'"
             )
 
     def _equations(self, X: Matrix, graphs: list[OutputGraph]) -> tuple[Float, Float]:
@@ -278,10 +318,16 @@ class StreamLearner(KernelLearner):
 
     def _stream_features(self, X: Matrix) -> ColumnFeatures:
         """Return the columns of a batch; a basis is chosen once, and then stays."""
-        if hasattr(self, "_stream") and hasattr(self, "X_fit_"):
+        if hasattr(self, "X_fit_"):
             return ReducedSet.elsewhere(self._kernel(), X, self.X_fit_)
         features = self._features(X)
         assert isinstance(features, ColumnFeatures)
+        if features.n_columns > DIRECT_LIMIT:
+            raise InvalidInputError(
+                f"a stream of {features.n_columns:,} columns would keep the products of any two of them, "
+                f"{8e-9 * features.n_columns**2:.0f} GB; at most {DIRECT_LIMIT:,} are taken. Fit to sparse items in "
+                "memory, which keeps none"
+            )
         if isinstance(features, ReducedSet):
             self.basis_, self.X_fit_ = features.basis, features.basis_items
         return features
@@ -327,6 +373,12 @@ class StreamLearner(KernelLearner):
         self.n_idle_queries_ = stream.n_idle_queries
         self.n_pairs_ = stream.n_pairs
         return self
+
+
+def _n_rows(batch: Any) -> int:
+    """Return how many items a batch has."""
+    X = batch[0]
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def _part_of(features: ColumnFeatures, graph: ScoredQueries, items: Any) -> _Part:

@@ -1,0 +1,150 @@
+"""Fitting to a file: a path where the items would stand, read in batches that need not fit into memory together.
+
+========================================  =====================================  ====================================
+path                                      y, qid                                 how
+========================================  =====================================  ====================================
+Parquet file, or a folder of them         names of columns                       batches of whole queries
+SVMlight or LETOR file, compressed too    none: they stand in the file           batches of whole queries
+``.npy``                                  arrays, or ``.npy`` paths themselves   mapped into memory, then as any array
+========================================  =====================================  ====================================
+
+Nothing is guessed: what is missing or not known is an error that names what there is. A basis is drawn from all items,
+as in memory, so that a file gives the same model; this takes one more reading, which collects the basis items.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelrank.arrays import Index, Matrix
+from kernelrank.data.ranking import Ranking
+from kernelrank.data.stored import StoredRanking, open_stored
+from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.estimators.stream import QueryMode, StreamLearner
+from kernelrank.progress import track
+
+__all__ = ["fit_file", "is_path", "mapped"]
+
+
+def is_path(X: Any) -> bool:
+    """Tell whether a path stands where the items would.
+
+    Examples
+    --------
+    >>> is_path("train.parquet"), is_path([[1.0]])
+    (True, False)
+    """
+    return isinstance(X, (str, os.PathLike))
+
+
+def mapped(X: Any) -> Any:
+    """Return the array of a ``.npy`` path, mapped into memory and read when it is used; anything else as it is."""
+    if not is_path(X) or Path(X).suffix.lower() != ".npy":
+        return X
+    if not os.path.exists(X):
+        raise FileFormatError("there is no such file or folder", os.fspath(X))
+    try:
+        return np.load(X, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise FileFormatError(f"this is no array: {error}", os.fspath(X)) from None
+
+
+def fit_file(
+    learner: StreamLearner, path: Any, target: Any, query: Any, sample_weight: Any, queries: QueryMode
+) -> None:
+    """Learn from a Parquet or text file; the learner is not restored when that fails.
+
+    Parameters
+    ----------
+    learner : RLS or RankRLS
+    path : str or path-like
+    target, query : str, optional
+        The columns of scores and of queries.
+    sample_weight : None
+        There are no weights in files.
+    queries : {"whole", "mergeable"}
+        As in `partial_fit`. A file without queries is one ranking, whose batches are merged.
+
+    Notes
+    -----
+    O(m r²) time and one batch and r² numbers of memory, as `fit_stream`.
+    """
+    _check_learner(learner, path)
+    if sample_weight is not None:
+        raise InvalidInputError("sample_weight is for items in memory: a file is read without weights; partial_fit has")
+    stored = open_stored(path, target=target, query=query)
+    mode = _mode(learner, stored, queries)
+    learner._clear()
+    name = Path(path).name
+    if learner.basis is not None:
+        _read_basis(learner, stored, name)
+    first = [0]
+
+    def chunks() -> Generator[Ranking, None, None]:
+        for chunk in stored.chunks(whole_queries=mode == "whole" and learner.compares_queries):
+            yield chunk
+            first.append(first[-1] + len(chunk.y))
+
+    with closing(chunks()) as batches:
+        learner._take_all(batches, mode, stored.n_items, name, lambda n: f"{path}, from row {first[n] + 1:,} on")
+    learner._solve_stream()
+    if stored.names is not None:
+        learner.feature_names_in_ = np.array(stored.names, dtype=object)
+
+
+def _check_learner(learner: StreamLearner, path: Any) -> None:
+    """Refuse what cannot be learnt in batches, and say why."""
+    if learner._can_stream():
+        return
+    reason = "there is no reading a precomputed kernel in batches"
+    if not learner._kernel().precomputed:
+        reason = "two classes need not both be in a batch"
+        if not learner._kernel().linear and learner.basis is None:
+            reason = f"kernel={learner.kernel!r} without a basis compares every item with every other: give basis=1000"
+    raise InvalidInputError(
+        f"{type(learner).__name__} cannot be fitted to {os.fspath(path)}: {reason}, or read it into memory"
+    )
+
+
+def _mode(learner: StreamLearner, stored: StoredRanking, queries: QueryMode) -> QueryMode:
+    """Return how batches are joined: without queries they are parts of one ranking, as they would be in memory."""
+    if not learner.compares_queries:
+        return "whole"
+    mergeable = getattr(learner, "cost", "") == "magnitude" and getattr(learner, "ties", "") == "include"
+    return "mergeable" if not stored.has_queries and mergeable else queries
+
+
+def _read_basis(learner: StreamLearner, stored: StoredRanking, name: str) -> None:
+    """Draw the basis from all items and read its rows."""
+    basis = learner._draw_basis(stored.n_items)
+    order = np.argsort(basis, kind="stable")
+    parts: list[Matrix] = []
+    start = 0
+    reading = track(
+        stored.chunks(whole_queries=False), stored.n_items, f"basis of {name}", size=lambda c: len(c.y), noun="rows"
+    )
+    with closing(reading):
+        for chunk in reading:
+            stop = start + len(chunk.y)
+            here = basis[order[slice(*np.searchsorted(basis[order], [start, stop]))]]
+            parts.append(chunk.X[here - start])
+            start = stop
+            if start > basis.max():
+                break
+    rows = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    learner.basis_ = basis
+    learner.X_fit_ = learner._check_items(rows[_inverse(order)], reset=True, least=1)
+
+
+def _inverse(order: Index) -> Index:
+    """Return the permutation that undoes another."""
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return inverse

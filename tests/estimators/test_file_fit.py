@@ -1,0 +1,255 @@
+"""A file is fitted as its items in memory are."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import sys
+import threading
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, make_ranking
+from kernelrank.data import save_ranking
+from kernelrank.data.stored import StoredRanking, open_stored
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+X, y, qid = make_ranking(n_queries=15, n_items=(1, 12), n_features=5, n_levels=4, random_state=0)
+X = np.asarray(X)
+NAMES = [f"x{k}" for k in range(5)]
+FRAME = pl.DataFrame(X, schema=NAMES).with_columns(
+    grade=pl.Series(y), query=pl.Series([f"q{q}" for q in qid]), text=pl.lit("passed over")
+)
+BASIS = {"kernel": "rbf", "gamma": 0.3}
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(StoredRanking, "chunk_rows", 20)
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    path = tmp_path / "train.parquet"
+    FRAME.write_parquet(path)
+    return path
+
+
+@pytest.fixture
+def svmlight(tmp_path):
+    path = tmp_path / "train.txt"
+    save_ranking(path, X, y, qid)
+    return path
+
+
+@pytest.fixture
+def scattered(tmp_path):
+    """The same items in random order, and their path."""
+    order = np.random.default_rng(0).permutation(len(y))
+    FRAME[order.tolist()].write_parquet(tmp_path / "scattered.pq")
+    save_ranking(tmp_path / "scattered.txt", X[order], y[order], qid[order])
+    return tmp_path
+
+
+@pytest.mark.parametrize("query_weight", ["pairs", "items", "queries"])
+@pytest.mark.parametrize("options", [{}, {"ties": "exclude"}, {"cost": "unit"}, {"cost": "relative"}])
+def test_parquet(parquet, options, query_weight):
+    options = {"query_weight": query_weight, **options}
+    model = RankRLS(0.3, **options).fit(parquet, y="grade", qid="query")
+    expected = RankRLS(0.3, **options).fit(X, y, qid=qid)
+    close(model.coef_, expected.coef_)
+    assert (model.n_pairs_, model.n_queries_) == (expected.n_pairs_, expected.n_queries_)
+    assert model.feature_names_in_.tolist() == NAMES
+    close(model.predict(FRAME.select(NAMES)), expected.predict(X))
+
+
+def test_folder_of_parquet(tmp_path):
+    half = int(np.flatnonzero(np.diff(qid))[6]) + 1
+    FRAME[:half].write_parquet(tmp_path / "a.parquet")
+    FRAME[half:].write_parquet(tmp_path / "b.parquet")
+    close(RankRLS(0.3).fit(str(tmp_path), "grade", "query").coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
+
+
+def test_svmlight(svmlight):
+    expected = RankRLS(0.3).fit(X, y, qid=qid).coef_
+    close(RankRLS(0.3).fit(svmlight).coef_, expected)
+    for suffix, compress in (("gz", gzip.compress), ("xz", lzma.compress)):
+        packed = svmlight.with_suffix(f".txt.{suffix}")
+        packed.write_bytes(compress(svmlight.read_bytes()))
+        close(RankRLS(0.3).fit(packed).coef_, expected)
+
+
+def test_sparse_text_stays_sparse(tmp_path):
+    rare = sparse.random_array((60, 80), density=0.03, format="csr", rng=np.random.default_rng(0))
+    rare = sparse.csr_array(sparse.hstack([rare, np.ones((60, 1))]))
+    save_ranking(tmp_path / "rare.svm", rare, np.arange(60.0), np.arange(60) // 15)
+    stored = open_stored(tmp_path / "rare.svm")
+    assert all(sparse.issparse(chunk.X) for chunk in stored.chunks(whole_queries=True))
+    expected = RankRLS(0.3).fit(rare.toarray(), np.arange(60.0), qid=np.arange(60) // 15).coef_
+    close(RankRLS(0.3).fit(tmp_path / "rare.svm").coef_, expected)
+
+
+@pytest.mark.parametrize("name", ["train.parquet", "train.txt"])
+@pytest.mark.parametrize("basis", [12, [70, 3, 41, 55, 20]], ids=["drawn", "given"])
+def test_the_basis_is_that_of_all_items(parquet, svmlight, name, basis):
+    columns = ("grade", "query") if name == "train.parquet" else ()
+    model = RankRLS(0.3, basis=basis, random_state=0, **BASIS).fit(parquet.with_name(name), *columns)
+    expected = RankRLS(0.3, basis=basis, random_state=0, **BASIS).fit(X, y, qid=qid)
+    np.testing.assert_array_equal(model.basis_, expected.basis_)
+    np.testing.assert_array_equal(model.X_fit_, expected.X_fit_)
+    close(model.dual_coef_, expected.dual_coef_)
+
+
+def test_without_queries_a_file_is_one_ranking(parquet, tmp_path):
+    expected = RankRLS(0.3).fit(X, y).coef_
+    close(RankRLS(0.3).fit(parquet, "grade").coef_, expected)
+    save_ranking(tmp_path / "plain.svm", X, y)
+    close(RankRLS(0.3).fit(tmp_path / "plain.svm").coef_, expected)
+    with pytest.raises(InvalidInputError, match="the only query was in an earlier batch"):
+        RankRLS(0.3, ties="exclude").fit(parquet, "grade")
+
+
+def test_regression_from_files(parquet, scattered):
+    close(RLS(0.3).fit(parquet, "grade").coef_, RLS(0.3).fit(X, y).coef_)
+    np.testing.assert_allclose(RLS(0.3).fit(scattered / "scattered.txt").coef_, RLS(0.3).fit(X, y).coef_, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "columns"), [("scattered.pq", ("grade", "query")), ("scattered.txt", ())])
+def test_a_query_that_comes_back(scattered, name, columns):
+    with pytest.raises(
+        InvalidInputError, match=rf"{name}, from row \d+ on: query .* was in an earlier batch: .*mergeable"
+    ):
+        RankRLS(0.3).fit(scattered / name, *columns)
+    merged = RankRLS(0.3).fit(scattered / name, *columns, queries="mergeable")
+    close(merged.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
+
+
+def test_mapped_arrays(tmp_path):
+    for name, values in (("X", X), ("y", y), ("q", qid)):
+        np.save(tmp_path / f"{name}.npy", values)
+    for model in (RankRLS(0.3), RankRLS(0.3, cost="unit", solver="spectral")):
+        expected = model.fit(X, y, qid=qid).coef_.copy()
+        close(model.fit(tmp_path / "X.npy", y, qid).coef_, expected)
+        close(model.fit(tmp_path / "X.npy", tmp_path / "y.npy", str(tmp_path / "q.npy")).coef_, expected)
+    close(RLS(kernel="rbf").fit(tmp_path / "X.npy", y).dual_coef_, RLS(kernel="rbf").fit(X, y).dual_coef_)
+    (tmp_path / "text.npy").write_text("no array")
+    with pytest.raises(FileFormatError, match=r"text\.npy: this is no array"):
+        RankRLS().fit(tmp_path / "text.npy", y)
+    with pytest.raises(FileFormatError, match=r"absent\.npy: there is no such file"):
+        RankRLS().fit(tmp_path / "absent.npy", y)
+
+
+def test_what_is_wrong_is_named(parquet, svmlight, tmp_path):
+    for name in ("absent.parquet", "absent.txt", "absent"):
+        with pytest.raises(FileFormatError, match=f"{name}: there is no such file or folder"):
+            RankRLS().fit(tmp_path / name, "grade")
+    with pytest.raises(FileFormatError, match="there is no column 'score'; the columns are x0, x1, x2, x3, x4, grade"):
+        RankRLS().fit(parquet, "score", "query")
+    with pytest.raises(FileFormatError, match="there is no column 'topic'"):
+        RankRLS().fit(parquet, "grade", "topic")
+    with pytest.raises(
+        InvalidInputError, match="y must be the name of its column of scores, got NoneType; the columns"
+    ):
+        RankRLS().fit(parquet)
+    with pytest.raises(InvalidInputError, match="qid must be the name of its column of queries, got ndarray"):
+        RankRLS().fit(parquet, "grade", qid)
+    with pytest.raises(InvalidInputError, match=r"y was given, but .*train\.txt holds the scores"):
+        RankRLS().fit(svmlight, y)
+    with pytest.raises(InvalidInputError, match=r"qid was given, but .*train\.txt holds the scores"):
+        RankRLS().fit(svmlight, qid="query")
+    with pytest.raises(InvalidInputError, match="a file is read without weights"):
+        RankRLS().fit(svmlight, sample_weight=np.ones(len(y)))
+    (tmp_path / "notes.doc").write_text("1 qid:1 1:1\n")
+    with pytest.raises(FileFormatError, match=r"notes\.doc: the suffix says no format that is known: \.parquet"):
+        RankRLS().fit(tmp_path / "notes.doc")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileFormatError, match="the folder holds no Parquet file"):
+        RankRLS().fit(tmp_path / "empty", "grade")
+    FRAME[:0].write_parquet(tmp_path / "rowless.parquet")
+    with pytest.raises(FileFormatError, match="the file has no rows"):
+        RankRLS().fit(tmp_path / "rowless.parquet", "grade")
+    (tmp_path / "broken.txt").write_text("1 qid:1 1:1\n1 qid:1 one:1\n")
+    with pytest.raises(FileFormatError, match=r"broken\.txt, line 2"):
+        RankRLS().fit(tmp_path / "broken.txt")
+
+
+def test_what_cannot_be_learnt_in_batches_is_named(svmlight, parquet):
+    with pytest.raises(InvalidInputError, match=r"kernel='rbf' without a basis .* give basis=1000"):
+        RankRLS(kernel="rbf").fit(svmlight)
+    with pytest.raises(InvalidInputError, match="precomputed"):
+        RankRLS(kernel="precomputed").fit(svmlight)
+    with pytest.raises(InvalidInputError, match="two classes need not both be in a batch"):
+        RLS(task="classification").fit(parquet, "grade")
+    for model in (RankRLSCV(), RLSCV(), RankSVM()):
+        with pytest.raises(
+            InvalidInputError, match="where items were expected: only fit of RankRLS and RLS reads files"
+        ):
+            model.fit(str(svmlight), y)
+    for name in ("fit_stream", "forget", "partial_fit"):
+        assert not hasattr(RankRLSCV(), name)
+
+
+def test_too_many_columns_for_a_stream():
+    wide = sparse.csr_array(([1.0], ([0], [30_000])), shape=(2, 30_001))
+    with pytest.raises(InvalidInputError, match=r"a stream of 30,001 columns would keep .* 7 GB"):
+        RankRLS().partial_fit(wide, [1.0, 2.0], ["a", "a"])
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_an_interrupt_leaves_the_estimator_as_it_was(fitted):
+    def batches():
+        yield X[:20], y[:20], qid[:20] + 100
+        raise KeyboardInterrupt
+
+    model = RankRLS(0.3)
+    if fitted:
+        model.partial_fit(X, y, qid)
+    before = dict(vars(model))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit_stream(batches())
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+    if fitted:
+        model.forget(X[qid == 0], y[qid == 0], qid[qid == 0])
+        close(model.coef_, RankRLS(0.3).fit(X[qid != 0], y[qid != 0], qid=qid[qid != 0]).coef_)
+
+
+def test_a_terminal_shows_the_rows(parquet, svmlight, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    model = RankRLS(0.3, basis=5, random_state=0, **BASIS).fit(parquet, "grade", "query")
+    shown = capsys.readouterr().err
+    for words in ("basis of train.parquet", "learning train.parquet", f"{len(y)} of {len(y)} rows"):
+        assert words in shown
+    RankRLS(0.3).fit(svmlight)
+    assert "looking through train.txt" in capsys.readouterr().err
+    model.fit_stream([(X[:30], y[:30], qid[:30])])
+    assert "30 rows" in capsys.readouterr().err
+
+
+def test_an_error_ends_the_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    before = set(threading.enumerate())
+    drawing = set()
+
+    def batches():
+        yield X[:20], y[:20], qid[:20]
+        drawing.update(set(threading.enumerate()) - before)
+        yield X[:20], y[:20], qid[:20]
+
+    with pytest.raises(InvalidInputError, match=r"batch 1: query .* was in an earlier batch") as caught:
+        RankRLS().fit_stream(batches())
+    assert drawing
+    for thread in drawing:
+        thread.join(5)  # with the traceback, and so the loop's frame, still alive
+        assert not thread.is_alive(), caught.traceback
+    assert "learning batches" in capsys.readouterr().err
