@@ -11,7 +11,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-__all__ = ["peak_megabytes", "report", "rlscore_available", "time_interleaved"]
+__all__ = ["peak_megabytes", "report", "rlscore_available", "run_alone", "time_interleaved"]
 
 
 def time_interleaved(
@@ -46,13 +46,18 @@ def report(title: str, seconds: Mapping[str, float], reference: str, limit: floa
 
 
 def _measure(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Any) -> None:
-    function(*arguments)
-    pipe.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    result = function(*arguments)
+    pipe.send((result, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
     pipe.close()
 
 
 def peak_megabytes(function: Callable[..., Any], *arguments: Any) -> float:
-    """Run a function of this module's caller in a fresh process and return its peak resident memory.
+    """Run a function of this module's caller in a fresh process and return its peak resident memory."""
+    return run_alone(function, *arguments)[1]
+
+
+def run_alone(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Run a function in a fresh process; return its result, which should be small, and its peak resident memory.
 
     A new process begins with the peak of the one that starts it: measure memory before making anything large.
     """
@@ -62,7 +67,8 @@ def peak_megabytes(function: Callable[..., Any], *arguments: Any) -> float:
     process.start()
     sender.close()
     try:
-        return float(receiver.recv())
+        result, megabytes = receiver.recv()
+        return result, float(megabytes)
     finally:
         process.join()
 
