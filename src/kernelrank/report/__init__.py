@@ -1,7 +1,18 @@
-"""What people look at: displays in scikit-learn's style."""
+"""What people look at: displays in scikit-learn's style, explanations, and reports of one self-contained page."""
 
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.explanation import Explanation, explain
+from kernelrank.report.page import Page
 from kernelrank.report.query_scores import QueryScoreDisplay
+from kernelrank.report.ranking_report import ranking_report
 from kernelrank.report.roc import ROCDisplay
 
-__all__ = ["AlphaCurveDisplay", "QueryScoreDisplay", "ROCDisplay"]
+__all__ = [
+    "AlphaCurveDisplay",
+    "Explanation",
+    "Page",
+    "QueryScoreDisplay",
+    "ROCDisplay",
+    "explain",
+    "ranking_report",
+]

@@ -95,6 +95,21 @@ class AlphaCurveDisplay:
         -------
         AlphaCurveDisplay
         """
+        return cls.of_search(estimator, name=name).plot(ax=ax, **line_options)
+
+    @classmethod
+    def of_search(cls, estimator: Any, *, name: str | None = None) -> Self:
+        """Hold what a fitted search over alpha found; nothing is drawn yet.
+
+        Parameters
+        ----------
+        estimator, name
+            As in `from_estimator`.
+
+        Returns
+        -------
+        AlphaCurveDisplay
+        """
         check_is_fitted(estimator, "cv_results_")
         results = estimator.cv_results_
         keys = [key for key in results if key == "alpha" or key.endswith(("param_alpha", "__alpha"))]
@@ -111,8 +126,7 @@ class AlphaCurveDisplay:
             chosen = estimator.best_params_[keys[0].removeprefix("param_")]
         # One alpha for each output is no one line to mark.
         best = float(chosen) if np.ndim(chosen) == 0 else None
-        display = cls(alphas, scores, name=name or type(estimator).__name__, best_alpha=best)
-        return display.plot(ax=ax, **line_options)
+        return cls(alphas, scores, name=name or type(estimator).__name__, best_alpha=best)
 
     @classmethod
     def from_predictions(
@@ -164,7 +178,7 @@ class AlphaCurveDisplay:
         else:
             for number, line in enumerate(self.lines_):
                 line.set_label(f"output {number}")
-        best = f"best alpha {self.best_alpha:.3g}" + (", at the edge of the grid" if self.at_the_edge else "")
+        best = f"best alpha {self.best_alpha:.4g}" + (", at the edge of the grid" if self.at_the_edge else "")
         self.ax_.axvline(self.best_alpha, color="0.4", linestyle=":", label=best)
         self.ax_.set(xscale="log", xlabel="alpha", ylabel=self.score_name)
         self.ax_.legend(loc="best")

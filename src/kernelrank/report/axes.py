@@ -25,11 +25,11 @@ def get_axes(ax: Any = None) -> Any:
     MissingExtraError
         If matplotlib is not installed.
     """
+    if ax is not None:
+        return ax
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("matplotlib", "report") from None
-    if ax is not None:
-        return ax
     _, ax = plt.subplots(layout="constrained")
     return ax

@@ -172,6 +172,13 @@ class QueryScoreDisplay:
         if self.worst:
             names = "\n".join(f"{label}: {value:.3f}" for label, value in self.worst)
             self.ax_.text(
-                0.98, 0.03, f"worst\n{names}", transform=self.ax_.transAxes, ha="right", va="bottom", fontsize="small"
+                0.98,
+                0.03,
+                f"worst\n{names}",
+                transform=self.ax_.transAxes,
+                ha="right",
+                va="bottom",
+                fontsize="small",
+                parse_math=False,  # a dollar sign in a label is no formula
             )
         return self

@@ -15,7 +15,7 @@ from kernelrank.model_selection.auc import to_estimate
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_interval import Components, check_confidence
 from kernelrank.model_selection.auc_methods import Found, Task
-from kernelrank.model_selection.tournament import tournament_roc
+from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 from kernelrank.model_selection.two_classes import TwoClasses, check_groups
 from kernelrank.report.axes import get_axes
 from kernelrank.report.roc_band import roc_band
@@ -38,6 +38,8 @@ class ROCDisplay:
         False positive rates, and the lower and upper true positive rates there.
     name : str, optional
         What the curve is called.
+    resampled : str, default="items"
+        What was resampled for the band.
 
     Attributes
     ----------
@@ -66,12 +68,14 @@ class ROCDisplay:
         *,
         band: tuple[Float, Float, Float] | None = None,
         name: str | None = None,
+        resampled: str = "items",
     ) -> None:
         self.fpr = fpr
         self.tpr = tpr
         self.estimate = estimate
         self.band = band
         self.name = name
+        self.resampled = resampled
 
     @classmethod
     def from_estimator(
@@ -110,11 +114,7 @@ class ROCDisplay:
         """
         options = {"groups": groups, "pos_label": pos_label, "confidence": confidence, "interval": interval}
         roc = tournament_roc(estimator, X, y, **options, n_jobs=n_jobs)
-        positive = roc.labels == roc.estimate.classes[1]
-        low, high = roc_band(
-            positive, roc.scores, POINTS, groups=roc.groups, confidence=confidence, random_state=random_state
-        )
-        display = cls(roc.fpr, roc.tpr, roc.estimate, band=(POINTS, low, high), name=name or type(estimator).__name__)
+        display = cls.of_tournament(roc, name=name or type(estimator).__name__, random_state=random_state)
         return display.plot(ax=ax, **line_options)
 
     @classmethod
@@ -146,6 +146,53 @@ class ROCDisplay:
         -------
         ROCDisplay
         """
+        options = {"groups": groups, "pos_label": pos_label, "confidence": confidence, "random_state": random_state}
+        return cls.of_scores(y_true, y_score, **options, name=name).plot(ax=ax, **line_options)
+
+    @classmethod
+    def of_tournament(cls, roc: TournamentROC, *, name: str | None = None, random_state: Any = None) -> Self:
+        """Hold a tournament curve and its band; nothing is drawn yet.
+
+        Parameters
+        ----------
+        roc : TournamentROC
+        name, random_state
+            As in `from_estimator`.
+
+        Returns
+        -------
+        ROCDisplay
+        """
+        positive = roc.labels == roc.estimate.classes[1]
+        confidence = roc.estimate.confidence
+        options = {"groups": roc.groups, "confidence": confidence, "random_state": random_state}
+        return cls(
+            roc.fpr, roc.tpr, roc.estimate, band=(POINTS, *roc_band(positive, roc.scores, POINTS, **options)), name=name
+        )
+
+    @classmethod
+    def of_scores(
+        cls,
+        y_true: Any,
+        y_score: ArrayLike,
+        *,
+        groups: Any = None,
+        pos_label: Any = None,
+        confidence: float = 0.95,
+        random_state: Any = None,
+        name: str | None = None,
+    ) -> Self:
+        """Hold the curve of given scores and its band; nothing is drawn yet.
+
+        Parameters
+        ----------
+        y_true, y_score, groups, pos_label, confidence, random_state, name
+            As in `from_predictions`.
+
+        Returns
+        -------
+        ROCDisplay
+        """
         check_confidence(confidence)
         scores: Float = check_array(y_score, ensure_2d=False, dtype=np.float64, input_name="y_score")
         if scores.ndim != 1:
@@ -162,7 +209,7 @@ class ROCDisplay:
         low, high = roc_band(
             classes.positive, scores, POINTS, groups=codes, confidence=confidence, random_state=random_state
         )
-        return cls(fpr, tpr, estimate, band=(POINTS, low, high), name=name).plot(ax=ax, **line_options)
+        return cls(fpr, tpr, estimate, band=(POINTS, low, high), name=name)
 
     def plot(self, ax: Any = None, **line_options: Any) -> Self:
         """Draw the curve, its band and the diagonal.
@@ -187,7 +234,7 @@ class ROCDisplay:
         (self.line_,) = self.ax_.plot(self.fpr, self.tpr, label=label, **line_options)
         if self.band is not None:
             colour = self.line_.get_color()
-            text = f"{percent} of curves, items resampled"
+            text = f"{percent} of curves, {self.resampled} resampled"
             self.ax_.fill_between(*self.band, color=colour, alpha=0.15, linewidth=0, label=text)
         self.ax_.plot([0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1)
         self.ax_.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")

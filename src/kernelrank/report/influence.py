@@ -1,0 +1,96 @@
+"""What moves the scores most: features by their weights, or training items by their coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from kernelrank.arrays import Float, Matrix
+from kernelrank.report.terms import Terms
+
+__all__ = ["Influence"]
+
+MOST_NUMBERS = 4_000_000
+"""Of a kernel so many numbers are looked at; beyond that, only some of the items."""
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Terms in descending order of how far they move the scores.
+
+    Parameters
+    ----------
+    kind : {"features", "items"}
+    names : list
+        The terms that move the scores most.
+    coefficients : ndarray, shape (k,)
+        Weights, or coefficients.
+    spreads : ndarray, shape (k,)
+        The standard deviation of a term's feature, or of its kernel, over the items.
+    n_terms : int
+        How many there are in all.
+    n_items : int
+        Over how many items the spread was taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import RankRLS
+    >>> X = np.array([[1.0, 0.0], [2.0, 100.0], [3.0, 0.0]])
+    >>> model = RankRLS(0.01).fit(X, [1.0, 2.0, 3.0])
+    >>> Influence.of(Terms.of(model), X, k=1).names
+    ['x0']
+    """
+
+    kind: Literal["features", "items"]
+    names: list[Any]
+    coefficients: Float
+    spreads: Float
+    n_terms: int
+    n_items: int
+
+    @classmethod
+    def of(cls, terms: Terms, X: Any, k: int = 15) -> Influence:
+        """Order the terms by ``|c_k|`` times the standard deviation of ``φ_k`` over some items.
+
+        Parameters
+        ----------
+        terms : Terms
+        X : matrix, shape (m, n)
+        k : int, default=15
+            How many to keep.
+
+        Returns
+        -------
+        Influence
+
+        Notes
+        -----
+        O(m n) time for features; for a kernel at most four million of its numbers, of items evenly spread over X.
+        """
+        m, r = _num_samples(X), len(terms.coefficients)
+        step = 1 if terms.kind == "features" else max(1, -(-m * r // MOST_NUMBERS))
+        rows = X if step == 1 else _safe_indexing(X, np.arange(0, m, step))
+        spreads = _deviations(terms.columns(rows))
+        largest = np.argsort(-np.abs(terms.coefficients) * spreads, kind="stable")[:k]
+        names = [terms.names[number] for number in largest.tolist()]
+        return cls(terms.kind, names, terms.coefficients[largest], spreads[largest], r, _num_samples(rows))
+
+    @property
+    def movements(self) -> Float:
+        """By how much a standard deviation of each term moves a score."""
+        moved: Float = self.coefficients * self.spreads
+        return moved
+
+
+def _deviations(columns: Matrix) -> Float:
+    if not sparse.issparse(columns):
+        return np.asarray(np.std(columns, axis=0, dtype=np.float64))
+    mean = np.asarray(columns.mean(axis=0), dtype=np.float64).ravel()
+    squares = np.asarray(columns.multiply(columns).mean(axis=0), dtype=np.float64).ravel()
+    return np.sqrt(np.maximum(squares - mean**2, 0.0))

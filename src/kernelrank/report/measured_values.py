@@ -1,0 +1,64 @@
+"""The rows of a table of measures: value, interval, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelrank.errors import InvalidInputError
+from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
+from kernelrank.report.measured_items import MeasuredItems
+
+__all__ = ["MeasuredValue", "measure_all"]
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredValue:
+    """A measure, and its value or why there is none.
+
+    Parameters
+    ----------
+    measure : Measure
+    result : MeasureResult or None
+    interval : Interval or None
+        None with fewer than two queries.
+    problem : str
+        Why it cannot be measured; empty if it can.
+    """
+
+    measure: Measure
+    result: MeasureResult | None
+    interval: Interval | None
+    problem: str = ""
+
+    @property
+    def rules(self) -> str:
+        """The conventions that the number depends on."""
+        return ", ".join(self.measure.rules)
+
+
+def measure_all(items: MeasuredItems, measures: Sequence[str | Measure], random_state: Any) -> list[MeasuredValue]:
+    """Measure; a measure that does not fit the scores says why and stops none of the others.
+
+    Parameters
+    ----------
+    items : MeasuredItems
+    measures : sequence of str or Measure
+    random_state : int, Generator, RandomState or None
+        Resamples queries for the intervals.
+
+    Returns
+    -------
+    list of MeasuredValue
+    """
+    values = []
+    for measure in [get_measure(name) for name in measures]:
+        try:
+            result = measure(items.y, items.scores, items.qid)
+        except InvalidInputError as error:
+            values.append(MeasuredValue(measure, None, None, str(error)))
+            continue
+        interval = result.interval(random_state=random_state) if len(result) > 1 else None
+        values.append(MeasuredValue(measure, result, interval))
+    return values

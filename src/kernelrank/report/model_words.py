@@ -1,0 +1,85 @@
+"""A model in words: its kernel, how it was held out, and what it was judged by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelrank.estimators.base import KernelLearner
+from kernelrank.kernels import Kernel
+from kernelrank.metrics import Measure, get_measure
+from kernelrank.report.wording import counted, with_digits
+
+__all__ = ["holdout_words", "kernel_words", "scoring_words"]
+
+HOLDOUTS = {
+    "leave_query_out": "leave-query-out, exact",
+    "leave_pair_out": "leave-pair-out, exact",
+    "leave_one_out": "leave-one-out, exact",
+}
+
+
+def holdout_words(model: Any) -> str:
+    """Say what a search held out.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted search, or any other, of which nothing is said.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV
+    >>> holdout_words(RankRLSCV(cv="leave_pair_out"))
+    'leave-pair-out, exact'
+    """
+    cv = getattr(model, "cv", None)
+    if isinstance(cv, int):
+        return counted(cv, "fold")
+    if cv == "auto":
+        queries = getattr(model, "n_queries_", 1) > 1 and getattr(model, "holdout_scores_", None) is not None
+        cv = "leave_query_out" if queries else model._without_queries
+    return HOLDOUTS.get(cv, "folds") if isinstance(cv, str) else "folds"
+
+
+def kernel_words(learner: Any) -> str:
+    """Name the kernel of a learner, with the parameters that it has.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS
+    >>> kernel_words(RankRLS()), kernel_words(RankRLS(kernel="rbf", gamma=0.5))
+    ('linear', 'rbf (gamma 0.5)')
+    """
+    if not isinstance(learner, KernelLearner):
+        return "linear"
+    kernel: Kernel = learner._kernel()
+    if not isinstance(kernel.metric, str):
+        return str(getattr(kernel.metric, "__name__", kernel.metric))
+    given = {name: value for name, value in kernel._arguments().items() if isinstance(value, (int, float))}
+    words = ", ".join(f"{name} {with_digits(value)}" for name, value in given.items())
+    return f"{kernel.metric} ({words})" if words else kernel.metric
+
+
+def scoring_words(model: Any) -> str:
+    """Name what a search judged its candidates by.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV, RLSCV
+    >>> scoring_words(RankRLSCV()), scoring_words(RLSCV())
+    ('pairwise accuracy', 'score (minus the mean squared error)')
+    """
+    scoring = getattr(model, "scoring", None)
+    if isinstance(scoring, (str, Measure)):
+        try:
+            return get_measure(scoring).name
+        except ValueError:
+            return str(scoring)  # a scorer of scikit-learn
+    if scoring is None and hasattr(model, "task"):
+        loss = "share of items in the wrong class" if model.task == "classification" else "mean squared error"
+        return f"score (minus the {loss})"
+    return "score"

@@ -1,0 +1,81 @@
+"""A page: one HTML file that holds all it shows, filled in from a template."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernelrank.data.atomic import atomic_write
+from kernelrank.errors import MissingExtraError
+from kernelrank.report.wording import FILTERS
+
+__all__ = ["Page", "render"]
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A self-contained HTML page: no script, no font, no picture from elsewhere.
+
+    Parameters
+    ----------
+    html : str
+        The text of the page.
+
+    Examples
+    --------
+    >>> Page("<!doctype html>")
+    <Page of 15 bytes>
+    """
+
+    html: str = field(repr=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; the file appears whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+        """
+        with atomic_write(path) as file:
+            file.write(self.html.encode("utf-8"))
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.html.encode('utf-8')):,} bytes>"
+
+
+def render(template: str, content: dict[str, Any]) -> Page:
+    """Fill a template of this room in; every value is escaped unless the template says that it is a picture.
+
+    Parameters
+    ----------
+    template : str
+        The name of a file in `templates`.
+    content : dict
+        What the template asks for; a value that it asks for and does not find is an error.
+
+    Returns
+    -------
+    Page
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingExtraError("jinja2", "report") from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    return Page(environment.get_template(template).render(content))

@@ -1,0 +1,106 @@
+"""The pictures of a report, each drawn by a display and told in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelrank.arrays import Float
+from kernelrank.metrics import MeasureResult
+from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.picture import Picture, drawing
+from kernelrank.report.query_scores import QueryScoreDisplay
+from kernelrank.report.roc import ROCDisplay
+from kernelrank.report.wording import counted, with_decimals, with_digits
+
+__all__ = ["alpha_picture", "null_picture", "query_picture", "roc_picture"]
+
+MANY_QUERIES = 400
+"""Beyond this many queries a line is drawn, for so many points would fill the page and the file."""
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def alpha_picture(display: AlphaCurveDisplay) -> Picture:
+    """Draw the hold-out score over alpha."""
+    with drawing("alpha") as canvas:
+        display.plot(ax=canvas.ax)
+        _plain_powers(canvas.ax)
+        best = float(display.scores[np.argmin(np.abs(display.alphas - display.best_alpha))])
+        alt = (
+            f"Line plot of the {display.score_name} over {len(display.alphas)} values of alpha from "
+            f"{with_digits(display.alphas[0])} to {with_digits(display.alphas[-1])}, on a logarithmic scale. It lies "
+            f"between {with_digits(display.scores.min())} and {with_digits(display.scores.max())}; at the alpha that "
+            f"was chosen, {with_digits(display.best_alpha)}, it is {with_digits(best)}."
+        )
+        caption = (
+            "Every point is the score of models that did not see the items they score. The dotted line is the choice."
+        )
+        return canvas.picture(alt, caption)
+
+
+def query_picture(result: MeasureResult, *, noun: str = "query", random_state: Any = 0) -> Picture:
+    """Draw how a measure is spread over the queries."""
+    with drawing("queries") as canvas:
+        # The worst are named in a table, where a label of any length has room.
+        display = QueryScoreDisplay(result, n_worst=0, random_state=random_state)
+        many = len(result) > MANY_QUERIES
+        display.plot(ax=canvas.ax, **({"marker": "", "linestyle": "-", "linewidth": 2.0} if many else {}))
+        canvas.ax.set_title("", loc="left")  # the conventions stand in the table of measures
+        canvas.ax.legend(loc="lower right", fontsize="small")
+        low, middle, high = np.quantile(result.values, [0.0, 0.5, 1.0])
+        name = result.label.partition(" (")[0]
+        alt = (
+            f"The {name} of {counted(len(result), noun)} in ascending order: lowest {with_decimals(low)}, median "
+            f"{with_decimals(middle)}, highest {with_decimals(high)}, mean {with_decimals(result.mean)}."
+        )
+        caption = f"One point for each {noun}, in ascending order. The band is the interval of the mean."
+        return canvas.picture(alt, caption.replace("One point for each", "A line through each") if many else caption)
+
+
+def roc_picture(display: ROCDisplay, caption: str) -> Picture:
+    """Draw a ROC curve."""
+    with drawing("roc", height=4.6) as canvas:
+        display.plot(ax=canvas.ax)
+        low, high = display.estimate.interval
+        half = float(np.interp(0.1, display.fpr, display.tpr))
+        alt = (
+            f"ROC curve: the area under it is {with_decimals(display.estimate.auc)}, with an interval from "
+            f"{with_decimals(low)} to {with_decimals(high)}. At a false positive rate of 0.1 the true positive rate is "
+            f"{with_decimals(half, 2)}."
+        )
+        return canvas.picture(alt, caption)
+
+
+def null_picture(statistic: float, null: Float) -> Picture:
+    """Draw the accuracies of permuted scores beside that of the true ones."""
+    with drawing("null", height=2.6) as canvas:
+        canvas.ax.hist(null, bins=min(40, max(5, len(null) // 20)), alpha=0.7, label="permuted scores")
+        canvas.ax.axvline(statistic, color=canvas.second, linewidth=2, label=f"true scores, {statistic:.3f}")
+        canvas.ax.set(xlabel="hold-out accuracy", ylabel="permutations")
+        canvas.ax.legend(loc="best", fontsize="small")
+        beyond = int(np.sum(null >= statistic))
+        alt = (
+            f"Histogram of the hold-out accuracy of {counted(len(null), 'permutation')} of the scores: between "
+            f"{with_decimals(null.min())} and {with_decimals(null.max())}, mean {with_decimals(null.mean())}. That of "
+            f"the true scores, {with_decimals(statistic)}, is reached by {beyond:,} of them."
+        )
+        return canvas.picture(alt, "What the accuracy would be if scores had nothing to do with the items.")
+
+
+def _plain_powers(ax: Any) -> None:
+    """Label powers of ten by plain characters, which the page's font has, rather than by pieces of formulas."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    low, high = ax.get_xlim()
+    if np.log10(high / low) >= 1:
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+
+
+def _power(value: float) -> str:
+    exponent = round(float(np.log10(value)))
+    return f"10{str(exponent).translate(SUPERSCRIPTS)}" if abs(exponent) > 2 else f"{value:g}"

@@ -1,0 +1,236 @@
+"""The report of a ranker: what was done, on what, how well, why, and how to repeat it, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+from kernelrank.arrays import Float
+from kernelrank.errors import InvalidInputError
+from kernelrank.metrics import Measure, MeasureResult
+from kernelrank.queries import Queries
+from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.cautions import cautions
+from kernelrank.report.data_summary import DataSummary
+from kernelrank.report.explained_pair import ExplainedPair
+from kernelrank.report.influence import Influence
+from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.measured_values import measure_all
+from kernelrank.report.model_words import holdout_words, kernel_words, scoring_words
+from kernelrank.report.page import Page, render
+from kernelrank.report.picture import Picture
+from kernelrank.report.pictures import alpha_picture, query_picture, roc_picture
+from kernelrank.report.query_roc import query_roc
+from kernelrank.report.query_scores import QueryScoreDisplay
+from kernelrank.report.roc import ROCDisplay
+from kernelrank.report.surroundings import parameters_of, versions
+from kernelrank.report.terms import Terms, last_step
+from kernelrank.validation import check_scores
+
+__all__ = ["ranking_report"]
+
+N_WORST = 10
+
+
+def ranking_report(
+    model: Any,
+    X: Any,
+    y: Any,
+    qid: Any = None,
+    *,
+    ids: Any = None,
+    feature_names: Any = None,
+    held_out: Any = None,
+    test: tuple[Any, Any, Any, Any] | None = None,
+    measures: Sequence[str | Measure] = ("ndcg@10", "map", "pairwise_accuracy"),
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    random_state: int | None = 0,
+) -> Page:
+    """Write all that is worth knowing about a fitted ranker on one self-contained HTML page.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted RankRLSCV, RLSCV, RankRLS, RankSVM or RLS, or a pipeline or search with one of them at its end.
+    X, y, qid
+        What it was fitted to; one output.
+    ids : sequence, shape (m,), optional
+        What the training items are called; their row numbers, counted from 0, unless given.
+    feature_names : sequence of str, optional
+        Those of the columns of X.
+    held_out : array-like, shape (m,), optional
+        Held-out scores of the training items, if they are known; NaN where there is none.
+    test : tuple (X, y, qid, ids), optional
+        A test set, which is measured then. Otherwise the hold-out is: the held-out scores of the search, or exact
+        hold-outs by query (RLS, RankRLS) or pair (those without queries), or five folds.
+    measures : sequence of str or Measure, default=("ndcg@10", "map", "pairwise_accuracy")
+        The first that can be measured is shown query by query.
+    title : str, optional
+    command : str, optional
+        What to type to repeat the run.
+    notes : sequence of str, default=()
+        Whatever else should be said about the run.
+    random_state : int or None, default=0
+        Resamples queries and items for intervals, shuffles items into folds.
+
+    Returns
+    -------
+    Page
+        The same input makes the same page.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib or jinja2 is not installed.
+
+    Notes
+    -----
+    O(m log m + m n) time beside the hold-out, which costs what `leave_query_out` or `leave_pair_out` does unless the
+    search has left its scores.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV, make_ranking
+    >>> from kernelrank.report import ranking_report
+    >>> X, y, qid = make_ranking(n_queries=30, n_levels=3, random_state=0)
+    >>> model = RankRLSCV(alphas=[0.01, 1.0, 100.0, 1e4]).fit(X, y, qid=qid)
+    >>> page = ranking_report(model, X, y, qid, title="Thirty queries")
+    >>> "<h1>Thirty queries</h1>" in page.html
+    True
+    """
+    truth = _truth(model, y, _num_samples(X))
+    if ids is not None and len(ids) != len(truth):
+        raise InvalidInputError(f"ids has {len(ids)} entries, but there are {len(truth)} items")
+    summaries = [DataSummary.of("training set", np.shape(X), truth, qid)]
+    if test is None:
+        options = {"given": held_out, "random_state": random_state}
+        items = MeasuredItems.held_out(model, X, truth, y, qid, ids, **options).scored()
+    else:
+        items = _test_items(model, test)
+        summaries.append(DataSummary.of("test set", np.shape(items.X), items.y, items.qid))
+        items = items.scored()
+    values = measure_all(items, measures, random_state)
+    first = next((value.result for value in values if value.result is not None), None)
+    curve = _curve(model)
+    terms = Terms.of(model, feature_names=feature_names, training_ids=ids)
+    pair = ExplainedPair.of(model, items, first, feature_names=feature_names, training_ids=ids)
+    content = {
+        "title": title or "Ranking report",
+        **_model_words(model),
+        "curve": curve,
+        "curve_rows": [] if curve is None else list(zip(curve.alphas.tolist(), curve.scores.tolist(), strict=True)),
+        "curve_picture": None if curve is None else alpha_picture(curve),
+        "summaries": summaries,
+        "items": items,
+        "values": values,
+        "first": first,
+        "query_picture": _query_picture(items, first, random_state),
+        "worst": [] if first is None or items.folds or len(first) < 2 else _worst(items, first),
+        "roc_picture": _roc(items, random_state),
+        "influence": Influence.of(terms, X),
+        "pair": pair,
+        "largest_part": 0.0 if pair is None else _largest_part(pair),
+        "tested": test is not None,
+        "warnings": cautions(model, summaries, items, values, curve),
+        "notes": list(notes),
+        "command": command,
+        "parameters": parameters_of(model),
+        "versions": versions(),
+    }
+    return render("ranking.html.j2", content)
+
+
+def _truth(model: Any, y: Any, n_items: int) -> Float:
+    """Return true scores as numbers, the two classes of a classifier as 0 and 1."""
+    classes = getattr(last_step(model)[1], "classes_", None)
+    if classes is not None and len(classes) == 2:
+        y = (np.asarray(y) == classes[1]).astype(np.float64)
+    scores = check_scores(y, n_items, allow_missing=True)
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        raise InvalidInputError(f"a report is of one output, and y has {scores.shape[1]}: report each model by itself")
+    return scores.reshape(-1)
+
+
+def _test_items(model: Any, test: tuple[Any, Any, Any, Any]) -> MeasuredItems:
+    if not isinstance(test, (tuple, list)) or len(test) != 4:
+        raise InvalidInputError("test must be a tuple of four: X, y, qid and ids, where qid and ids may be None")
+    X, y, qid, ids = test
+    n_items = _num_samples(X)
+    if ids is not None and len(ids) != n_items:
+        raise InvalidInputError(f"the ids of test have {len(ids)} entries, but there are {n_items} items")
+    return MeasuredItems.of_test(model, X, _truth(model, y, n_items), qid, ids)
+
+
+def _model_words(model: Any) -> dict[str, Any]:
+    """Return what the first paragraph says of a model."""
+    transform, learner = last_step(model)
+    found = getattr(learner, "alpha_", getattr(learner, "alpha", None))
+    chosen = getattr(model, "best_params_", {})
+    return {
+        "learner": learner,
+        "steps": [] if transform is None else [type(step).__name__ for _, step in transform.steps],
+        "kernel": kernel_words(learner),
+        "alpha": float(found) if isinstance(found, Real) else None,
+        "kernel_choice": [(name, value) for name, value in chosen.items() if not name.endswith("alpha")],
+        "holdout": holdout_words(model),
+    }
+
+
+def _largest_part(pair: ExplainedPair) -> float:
+    """Return what the longest bar stands for."""
+    told = pair.explanation
+    return float(max(np.abs(told.contributions).max(initial=0.0), abs(told.rest)))
+
+
+def _curve(model: Any) -> AlphaCurveDisplay | None:
+    """Return what a search over alpha found, if there was one."""
+    if not hasattr(model, "cv_results_"):
+        return None
+    try:
+        display = AlphaCurveDisplay.of_search(model)
+    except InvalidInputError:
+        return None
+    display.score_name = f"hold-out {scoring_words(model)}"
+    return display
+
+
+def _query_picture(items: MeasuredItems, result: MeasureResult | None, random_state: Any) -> Picture | None:
+    if result is None or len(result) < 2:
+        return None
+    return query_picture(result, noun="fold" if items.folds else "query", random_state=random_state)
+
+
+def _worst(items: MeasuredItems, result: MeasureResult) -> list[tuple[Any, float, int, int]]:
+    """Return the worst queries: label, value, number of items and of levels."""
+    queries = Queries.from_labels(items.qid, len(items.y))
+    members = dict(zip(queries.labels.tolist(), queries, strict=True))
+    display = QueryScoreDisplay(result, n_worst=min(N_WORST, len(result)))
+    return [
+        (label, value, len(members[label]), len(np.unique(items.y[members[label]]))) for label, value in display.worst
+    ]
+
+
+def _roc(items: MeasuredItems, random_state: Any) -> Picture | None:
+    """Draw the ROC curve of two levels, averaged over queries where there are several."""
+    levels = np.unique(items.y)
+    if len(levels) != 2:
+        return None
+    positive = items.y == levels[1]
+    queries = Queries.from_labels(items.qid, len(items.y))
+    measured = [members for members in queries if 0 < positive[members].sum() < len(members)]
+    if len(measured) > 1:
+        display = query_roc(positive, items.scores, items.qid, random_state=random_state)
+        caption = (
+            f"The mean of the curves of {len(measured):,} {'folds' if items.folds else 'queries'}: items of different "
+            "ones are never compared. The area is the mean of their AUCs."
+        )
+        return roc_picture(display, caption)
+    members = measured[0]
+    display = ROCDisplay.of_scores(positive[members], items.scores[members], random_state=random_state)
+    return roc_picture(display, f"The interval varies {display.estimate.what_varies}.")

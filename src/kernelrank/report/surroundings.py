@@ -1,0 +1,53 @@
+"""What a run depended on: the parameters of the model, and the versions of what it was computed with."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+__all__ = ["parameters_of", "versions"]
+
+PACKAGES = ("kernelrank", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
+LONGEST = 120
+
+
+def versions() -> list[tuple[str, str]]:
+    """List Python and the packages that numbers depend on, with their versions.
+
+    Examples
+    --------
+    >>> [name for name, _ in versions()][:2]
+    ['Python', 'kernelrank']
+    """
+    found = [("Python", platform.python_version())]
+    for name in PACKAGES:
+        try:
+            found.append((name, version(name)))
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def parameters_of(model: Any) -> list[tuple[str, str]]:
+    """List the parameters of an estimator as they would be written; long values are cut.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS
+    >>> parameters_of(RankRLS(alpha=2.0))[0]
+    ('alpha', '2.0')
+    """
+    # The steps of a pipeline are listed by their own parameters.
+    values = {name: value for name, value in model.get_params(deep=True).items() if not hasattr(value, "get_params")}
+    return [(name, _written(value)) for name, value in values.items() if name not in ("steps", "memory", "verbose")]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value) > 4:
+        ends = [*value[:2], *value[-1:]]
+        return "{}, {}, …, {} ({} values)".format(*(f"{end!s}" for end in ends), len(value))
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,75 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["FILTERS", "counted", "signed", "with_commas", "with_digits"]
+
+PLURALS = {"query": "queries"}
+
+
+def with_commas(number: float) -> str:
+    """Write a whole number.
+
+    Examples
+    --------
+    >>> with_commas(12345)
+    '12,345'
+    """
+    return f"{int(number):,}"
+
+
+def counted(number: float, noun: str) -> str:
+    """Write a whole number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "query"), counted(2000, "query"), counted(0, "item")
+    ('1 query', '2,000 queries', '0 items')
+    """
+    return f"{with_commas(number)} {noun if number == 1 else PLURALS.get(noun, noun + 's')}"
+
+
+def with_digits(number: float, digits: int = 4) -> str:
+    """Write a number with a few significant digits, and a true minus sign.
+
+    Examples
+    --------
+    >>> with_digits(0.000123456), with_digits(-2.5), with_digits(1234567.0), with_digits(3.0)
+    ('0.0001235', '−2.5', '1.235e+06', '3')
+    """
+    return f"{number:.{digits}g}".replace("-", "−")
+
+
+def signed(number: float, digits: int = 3) -> str:
+    """Write a number with its sign.
+
+    Examples
+    --------
+    >>> signed(0.25), signed(-0.25)
+    ('+0.25', '−0.25')
+    """
+    return f"{number:+.{digits}g}".replace("-", "−")
+
+
+def with_decimals(number: float, decimals: int = 3) -> str:
+    """Write a measured value.
+
+    Examples
+    --------
+    >>> with_decimals(0.81649)
+    '0.816'
+    """
+    return f"{number:.{decimals}f}".replace("-", "−")
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "commas": with_commas,
+    "counted": counted,
+    "digits": with_digits,
+    "signed": signed,
+    "decimals": with_decimals,
+}
+"""What templates may write behind a bar."""
