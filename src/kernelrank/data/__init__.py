@@ -5,19 +5,29 @@ from kernelrank.data.item_reader import read_items
 from kernelrank.data.items import Items
 from kernelrank.data.parquet import read_parquet_chunks
 from kernelrank.data.preferences import Preferences, load_pairs
+from kernelrank.data.qrels import Qrels, read_qrels, write_qrels
 from kernelrank.data.ranking import Ranking, load_ranking, read_ranking_chunks
 from kernelrank.data.ranking_writer import save_ranking
+from kernelrank.data.run import Run, read_run, write_run
+from kernelrank.data.scores import write_scores
 
 __all__ = [
     "Items",
     "Preferences",
+    "Qrels",
     "Ranking",
+    "Run",
     "load_pairs",
     "load_ranking",
     "make_preferences",
     "make_ranking",
     "read_items",
     "read_parquet_chunks",
+    "read_qrels",
     "read_ranking_chunks",
+    "read_run",
     "save_ranking",
+    "write_qrels",
+    "write_run",
+    "write_scores",
 ]

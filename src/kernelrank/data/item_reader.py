@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,9 +14,9 @@ from kernelrank.data.item_rows import ItemRows, Survey
 from kernelrank.data.items import Items
 from kernelrank.data.ranking import Ranking, load_ranking
 from kernelrank.data.roles import Wishes
-from kernelrank.data.source import Source, StandardInput, source_name
+from kernelrank.data.source import Source, readable, source_name
 from kernelrank.data.table import Table
-from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.errors import InvalidInputError
 
 __all__ = ["read_items"]
 
@@ -45,7 +43,7 @@ def read_items(
         ``-`` is standard input.
     """
     wishes = Wishes(target, query, id, weight, groups, features, n_features, positive, needs_target)
-    with _readable(path) as source:
+    with readable(path) as source:
         kind = file_format(source, format)
         if kind == "svmlight":
             _refuse_names(wishes, source_name(source))
@@ -80,19 +78,3 @@ def _items_of(ranking: Ranking, source: Source) -> Items:
     return Items(
         ranking.X, ranking.y, ranking.qid, ids if ids.any() else None, None, None, None, source_name(source), notes
     )
-
-
-@contextlib.contextmanager
-def _readable(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Open standard input for ``-``, and let whatever the operating system refuses name the file."""
-    name = os.fspath(path)
-    if name == "-":
-        with StandardInput() as file:
-            yield file
-        return
-    try:
-        yield name
-    except FileNotFoundError:
-        raise FileFormatError("there is no such file", name) from None
-    except OSError as error:
-        raise FileFormatError(f"the file cannot be read: {error.strerror or error}", name) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import shutil
@@ -25,6 +26,7 @@ __all__ = [
     "first_bytes",
     "opened_for_writing",
     "read_blocks",
+    "readable",
     "source_name",
 ]
 
@@ -47,9 +49,30 @@ def open_zstandard(file: Any, mode: str) -> Any:
     except ImportError:
         raise MissingExtraError("pyarrow, which reads and writes .zst files,", "data") from None
     if mode == "wb":
-        return pyarrow.CompressedOutputStream(file, "zstd")
-    stream = open(file, "rb") if isinstance(file, (str, os.PathLike)) else file  # noqa: SIM115 - closed with its wrapper
-    return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
+        return pyarrow.CompressedOutputStream(pyarrow.PythonFile(_LeftOpen(file), "w"), "zstd")
+    is_path = isinstance(file, (str, os.PathLike))
+    plain = pyarrow.OSFile(os.fspath(file), "r") if is_path else pyarrow.PythonFile(_LeftOpen(file), "r")
+    return pyarrow.CompressedInputStream(plain, "zstd")
+
+
+class _LeftOpen(io.RawIOBase):
+    """An open file that is not closed with whatever works on it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size)
+
+    def write(self, data: Any) -> int:
+        self._file.write(data)
+        return len(data)
 
 
 DECOMPRESSORS: dict[str, Callable[..., Any]] = {
@@ -97,6 +120,28 @@ class Block(NamedTuple):
     def line(self, number: int) -> bytes:
         """Return the line that has this number in the file. Time O(block)."""
         return self.text.split(b"\n", number - self.first_line + 1)[number - self.first_line]
+
+
+@contextlib.contextmanager
+def readable(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Open standard input for ``-``, else pass the path on; what the operating system refuses becomes an error.
+
+    Raises
+    ------
+    FileFormatError
+        When there is no such file, or it cannot be opened or read.
+    """
+    name = os.fspath(path)
+    if name == "-":
+        with StandardInput() as file:
+            yield file
+        return
+    try:
+        yield name
+    except FileNotFoundError:
+        raise FileFormatError("there is no such file", name) from None
+    except OSError as error:
+        raise FileFormatError(f"the file cannot be read: {error.strerror or error}", name) from error
 
 
 def source_name(source: Source) -> str:
@@ -242,6 +287,8 @@ def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
                 yield compressed
         case ".zst" | ".zstd":
             with open_zstandard(stream, "wb") as compressed:
-                yield compressed
+                buffered = io.BufferedWriter(_LeftOpen(compressed))
+                yield buffered
+                buffered.flush()
         case _:
             yield stream

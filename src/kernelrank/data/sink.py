@@ -1,0 +1,70 @@
+"""A sink: where a file goes, compressed by its suffix, whole or not at all; ``-`` is standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from kernelrank.data.atomic import atomic_write
+from kernelrank.data.source import opened_for_writing
+from kernelrank.errors import InvalidInputError
+
+__all__ = ["opened_sink"]
+
+
+@contextlib.contextmanager
+def opened_sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for writing that appears whole or not at all.
+
+    What goes to standard output waits in a temporary file (in memory up to 64 MiB) until all of it is there.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``-`` is standard output; compressed if its suffix is ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` or ``.zst``.
+
+    Yields
+    ------
+    binary file
+
+    Raises
+    ------
+    InvalidInputError
+        When the operating system does not let the file be made.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "greeting.txt.gz"
+    ...     with opened_sink(path) as file:
+    ...         _ = file.write(b"hello")
+    ...     gzip.decompress(path.read_bytes())
+    b'hello'
+    """
+    if os.fspath(path) == "-":
+        with tempfile.SpooledTemporaryFile(max_size=1 << 26) as waiting:
+            yield waiting
+            waiting.seek(0)
+            shutil.copyfileobj(waiting, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
+    _refuse_impossible(Path(path))
+    with atomic_write(path) as file, opened_for_writing(file, Path(path).suffix) as stream:
+        yield stream
+
+
+def _refuse_impossible(path: Path) -> None:
+    """Say what is wrong with the path before anything is computed for it."""
+    if path.is_dir():
+        raise InvalidInputError(f"{path}: this is a folder, and cannot be written as a file")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"{path}: there is no folder {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK):
+        raise InvalidInputError(f"{path}: the folder {str(path.parent)!r} cannot be written to")
