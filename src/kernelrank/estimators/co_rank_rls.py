@@ -1,0 +1,436 @@
+"""CoRankRLS: ranking from few scored and many unscored queries, by views that should agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.comparisons import compare_scores
+from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
+from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.agreement import Agreement
+from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.co_data import CoData
+from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.ranker import Ranker
+from kernelrank.features import kernel_scores
+from kernelrank.features.view import View
+from kernelrank.features.view_map import JointRows, ViewMap
+from kernelrank.kernels import Kernel, KernelLike, takes_sparse
+from kernelrank.queries import Queries
+from kernelrank.solvers import Cholesky, Spectral
+from kernelrank.solvers.normal_equations import NormalEquations
+from kernelrank.solvers.spectral import Spectrum, spectrum
+
+__all__ = ["CoRankRLS"]
+
+
+class CoRankRLS(Ranker):
+    """RankRLS in several views of the items, which should agree on the differences inside unscored queries.
+
+    Minimises ``Σ_v [(y - f_v)ᵀ L (y - f_v) + alpha ‖f_v‖²] + nu Σ_vu (f_v - f_u)ᵀ 𝓛 (f_v - f_u)`` over the functions
+    f_v of M views, exactly [TPBSH11]_ (17). L compares the scored items of each query, and 𝓛 the unscored ones.
+    Predictions are the mean of the views.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The weight of the norms beside the sum over scored pairs.
+    nu : float, default=1.0
+        The weight of the disagreement, which is a sum over unscored pairs and ordered pairs of views. With zero the
+        views are learnt one by one, and unscored items are not needed.
+    views : int or list of View, dict or kernel, default=2
+        A number of views that differ in their basis only; or what each of them is: a `View`, a dict of its parameters,
+        or a kernel. At least two.
+    n_basis : int, "all" or None, default=None
+        How many basis items a view has that does not say so itself. They are drawn from the scored and the unscored
+        items, and no two views have one in common while there are enough. With "all" every item is in the basis, which
+        is the dense, not sparse, Co-RankRLS. None takes 100, or as many as there are for each view.
+    kernel : str, callable or kernel object, default="rbf"
+        The kernel of the views that have none of their own. With a linear one, bases of n_features items or more all
+        span the same functions, so that views should differ in their columns.
+    gamma, degree, coef0, kernel_params
+        Its parameters, as in `RankRLS`.
+    cost, ties, query_weight
+        As in `RankRLS`; `query_weight` holds for scored and unscored queries.
+    random_state : int, RandomState or None, default=None
+        Draws the bases.
+
+    Attributes
+    ----------
+    dual_coef_ : list of ndarray, each of shape (r,) or (r, n_outputs)
+        The coefficients of the basis items of each view.
+    X_fit_ : list of array or sparse matrix, each of shape (r, n)
+        The basis items of each view, with the columns that it sees.
+    basis_ : list of ndarray of int, or None where a view has brought its basis items
+        Their numbers. With ``X_unscored`` the scored items are numbered first and the unscored ones after them; of a
+        stream, those of its first block.
+    columns_ : list of ndarray of int or None
+        The columns that each view sees; None for all.
+    disagreement_ : float, or ndarray of shape (n_outputs,)
+        The mean of ``((f_v(i) - f_v(j)) - (f_u(i) - f_u(j)))²`` over pairs of views and pairs inside unscored queries;
+        NaN without unscored items.
+    n_views_, n_unscored_, n_unscored_queries_ : int
+        How many views, unscored items and unscored queries there were.
+    solver_ : str
+    n_queries_, n_idle_queries_, n_pairs_ : int
+        As in `RankRLS`, of the scored items.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        As in scikit-learn.
+
+    See Also
+    --------
+    kernelrank.CoRankRLSCV : Chooses alpha and nu.
+
+    Notes
+    -----
+    With R basis items in all views together, m scored and l unscored items of n features: O((m + l)(R n + R²) + R³)
+    time, linear in l. Memory is R² and the features of a few items, whatever l is; unscored items are read once.
+    `predict` takes O(t R n).
+
+    In a pipeline, mark unscored items by NaN in y, so that they go through the same steps; or name ``X_unscored`` in
+    the pipeline's ``transform_input``.
+
+    References
+    ----------
+    .. [TPBSH11] Tsivtsivadze, Pahikkala, Boberg, Salakoski and Heskes (2011). Co-regularized least-squares for label
+       ranking. In Preference Learning, Springer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import CoRankRLS, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=60, n_items=10, n_features=6, random_state=0)
+    >>> y_known = np.where(qid < 5, y, np.nan)
+    >>> model = CoRankRLS(alpha=1.0, nu=0.01, views=[{"columns": [0, 1, 2]}, {"columns": [3, 4, 5]}], random_state=0)
+    >>> model.fit(X, y_known, qid=qid).predict_views(X[:2]).shape
+    (2, 2)
+    >>> same = CoRankRLS(alpha=1.0, nu=0.01, random_state=0)
+    >>> _ = same.fit(X[qid < 5], y[qid < 5], qid[qid < 5], X_unscored=X[qid >= 5], qid_unscored=qid[qid >= 5])
+    >>> same.n_unscored_, same.n_unscored_queries_
+    (550, 55)
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: KernelLearner._parameter_constraints[name] for name in ("alpha", "kernel", "gamma", "degree")},
+        **{name: KernelLearner._parameter_constraints[name] for name in ("coef0", "kernel_params", "random_state")},
+        "nu": [Interval(Real, 0, None, closed="left")],
+        "views": [Interval(Integral, 2, None, closed="left"), list, tuple],
+        "n_basis": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
+        "cost": [StrOptions(set(COSTS))],
+        "ties": [StrOptions(set(TIES))],
+        "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
+    }
+
+    missing = "ignore"
+    dual_coef_: Any
+    X_fit_: Any
+    basis_: Any
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        nu: float = 1.0,
+        *,
+        views: int | Sequence[Any] = 2,
+        n_basis: int | str | None = None,
+        kernel: KernelLike = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        cost: Cost = "magnitude",
+        ties: Ties = "include",
+        query_weight: QueryWeight = "pairs",
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.nu = nu
+        self.views = views
+        self.n_basis = n_basis
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.cost: Cost = cost
+        self.ties: Ties = ties
+        self.query_weight: QueryWeight = query_weight
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        X_unscored: Any = None,
+        qid_unscored: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit to scored and unscored items.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features)
+            The scored items; or all items, where y is NaN for the unscored ones.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores. A query has scores for all of its items, or NaN for all.
+        qid : sequence, shape (m,), optional
+            The query of each item: any hashable labels in any order. One query unless given.
+        X_unscored : array-like or sparse matrix, shape (l, n_features), path, or iterable of blocks, optional
+            The unscored items: an array, which may be memory-mapped; a Parquet file or a folder of them; or blocks
+            ``(X, qid)``, such as a generator gives. The items of a query must stand together in a file and in blocks,
+            where it may go on from one to the next.
+        qid_unscored : sequence of shape (l,), or str, optional
+            The queries of an array, which have nothing to do with those of `qid`; the name of the query column of a
+            Parquet file, whose other numeric columns are features. Blocks bring their own. One query unless given.
+        sample_weight : array-like, shape (m,), optional
+            Weights of the scored items; the pair (i, j) weighs ``w_i w_j``.
+
+        Returns
+        -------
+        self
+        """
+        data = CoData.read(self, X, y, qid, X_unscored, qid_unscored, sample_weight)
+        graphs = self._graphs(data)
+        self._require_unscored(data, self.nu)
+        progress = FitProgress(self, X, y)
+        views, bases = self._draw(data)
+        agreement = self._agreement(data, views)
+        w = self._weights(data, graphs, views, agreement, [float(self.alpha)], float(self.nu))[0]
+        progress.done()
+        return self._keep_views(data, graphs, views, bases, agreement, w, "cholesky")
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        alphas: Any,
+        qid: Any = None,
+        X_unscored: Any = None,
+        qid_unscored: Any = None,
+        sample_weight: Any = None,
+    ) -> list[Self]:
+        """Fit for many alphas, and the nu of this estimator, at the price of one decomposition.
+
+        Parameters
+        ----------
+        X, y, qid, X_unscored, qid_unscored, sample_weight
+            As in `fit`.
+        alphas : array-like of float
+            The values of alpha.
+
+        Returns
+        -------
+        list of CoRankRLS
+            One fitted model for each alpha, in their order, with the same bases. This estimator itself stays as it was.
+
+        Notes
+        -----
+        One pass over all items and O(R³) time once, then O(R²) for each alpha and output.
+        """
+        learner: Self = clone(self)
+        values = check_alphas(alphas)
+        data = CoData.read(learner, X, y, qid, X_unscored, qid_unscored, sample_weight)
+        graphs = learner._graphs(data)
+        learner._require_unscored(data, learner.nu)
+        views, bases = learner._draw(data)
+        agreement = learner._agreement(data, views)
+        path = learner._weights(data, graphs, views, agreement, values, float(learner.nu))
+        solver = "cholesky" if len(values) == 1 else "spectral"
+        fitted = []
+        for alpha, w in zip(values, path, strict=True):
+            model = clone(self).set_params(alpha=alpha)
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(learner, name):
+                    setattr(model, name, getattr(learner, name))
+            fitted.append(model._keep_views(data, graphs, views, bases, agreement, w, solver))
+        return fitted
+
+    def predict_views(self, X: Any) -> Float:
+        """Predict the scores of each view by itself; `predict` returns their mean.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (t, n_features)
+
+        Returns
+        -------
+        ndarray, shape (t, n_views) or (t, n_views, n_outputs)
+        """
+        check_is_fitted(self)
+        X = self._check_items(X, reset=False)
+        scores = []
+        for view, columns, items, dual in zip(self._views(), self.columns_, self.X_fit_, self.dual_coef_, strict=True):
+            coefficients = dual[:, None] if dual.ndim == 1 else dual
+            seen = X if columns is None else X[:, columns]
+            found = kernel_scores(view.kernel_of(self._kernel()), seen, items, coefficients)
+            scores.append(found[:, 0] if dual.ndim == 1 else found)
+        return np.stack(scores, axis=1)
+
+    def _raw_scores(self, X: Any) -> Float:
+        means: Float = self.predict_views(X).mean(axis=1)
+        return means
+
+    def _views(self) -> list[View]:
+        """Return what `views` says."""
+        if isinstance(self.views, (int, Integral)):
+            return [View()] * int(self.views)
+        views = [View.read(view) for view in self.views]
+        if len(views) < 2:
+            raise InvalidInputError(f"views must be at least two to agree, got {len(views)}")
+        return views
+
+    def _view_kernels(self) -> list[Kernel]:
+        return [view.kernel_of(self._kernel()) for view in self._views()]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse()
+        tags.input_tags.pairwise = False
+        return tags
+
+    def _takes_sparse(self) -> bool:
+        """Whether every view has a kernel for sparse rows; parameters that cannot be read are refused by the fit."""
+        try:
+            return all(takes_sparse(kernel.metric) for kernel in self._view_kernels())
+        except (InvalidInputError, TypeError):
+            return True
+
+    def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
+        """Validate X; its names and number of columns are remembered when `reset`."""
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if self._takes_sparse() else False,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=least if reset else 1,
+        )
+
+    def _graphs(self, data: CoData, items: Index | None = None) -> list[OutputGraph]:
+        """Compare the scored items, or some of them."""
+        queries = data.queries
+        if queries is None:
+            queries = Queries.from_labels(None, len(data.scores))
+        scores, weight = data.scores, data.weight
+        if items is not None:
+            scores, queries = scores[items], queries.subset(items)
+            weight = None if weight is None else weight[items]
+        return compare_scores(scores, queries, weight, cost=self.cost, ties=self.ties, query_weight=self.query_weight)
+
+    def _require_unscored(self, data: CoData, nu: float) -> None:
+        if data.unscored is None and nu > 0:
+            raise InvalidInputError(
+                f"no unscored query, and nu={nu:g}: pass X_unscored, set y to NaN for the items of unscored queries, "
+                "or set nu=0"
+            )
+
+    def _draw(self, data: CoData) -> tuple[list[ViewMap], list[Index | None]]:
+        """Draw the bases and make the feature maps."""
+        views = self._views()
+        bases = data.draw_bases(views, self.n_basis, self._random())
+        names = getattr(self, "feature_names_in_", None)
+        maps = []
+        for number, (view, basis) in enumerate(zip(views, bases, strict=True)):
+            try:
+                items = self._check_basis(view.basis) if basis is None else data.take(basis)
+                columns = view.column_numbers(self.n_features_in_, None if names is None else list(names))
+                maps.append(ViewMap.of(view.kernel_of(self._kernel()), columns, items))
+            except ValueError as error:
+                raise InvalidInputError(f"view {number}: {error}") from error
+        return maps, bases
+
+    def _check_basis(self, items: Any) -> Matrix:
+        """Check basis items that a view has brought."""
+        return self._check_items(items, reset=False)
+
+    def _agreement(self, data: CoData, views: list[ViewMap]) -> Agreement:
+        """Read the unscored items, once."""
+        if data.unscored is None:
+            return Agreement.none([view.rank for view in views])
+        return data.unscored.agreement(views, self.query_weight)
+
+    def _weights(
+        self,
+        data: CoData,
+        graphs: list[OutputGraph],
+        views: list[ViewMap],
+        agreement: Agreement,
+        alphas: list[float],
+        nu: float,
+    ) -> list[Float]:
+        """Solve for each alpha; the weights of all features, shape (R, outputs) each."""
+        path = [np.empty((len(agreement.gram), data.scores.shape[1])) for _ in alphas]
+        for columns, graph in graphs:
+            equations = co_equations(data.X, graph, views, agreement, nu)
+            if len(alphas) == 1:
+                path[0][:, columns] = Cholesky().solve(equations, alphas[0], last=True).coefficients
+                continue
+            values, vectors = spectrum(equations.A, equations.rounding)
+            state = Spectrum(values, vectors, vectors.T @ equations.b, equations.back)
+            for w, alpha in zip(path, alphas, strict=True):
+                w[:, columns] = Spectral().solve(state, alpha).coefficients
+        return path
+
+    def _keep_views(
+        self,
+        data: CoData,
+        graphs: list[OutputGraph],
+        views: list[ViewMap],
+        bases: list[Index | None],
+        agreement: Agreement,
+        w: Float,
+        solver: str,
+    ) -> Self:
+        """Store what was fitted."""
+        dual = [view.map.coefficients(w[part]) for view, part in zip(views, agreement.parts, strict=True)]
+        self.dual_coef_ = [b[:, 0] if data.one_output else b for b in dual]
+        self.X_fit_ = [view.items for view in views]
+        self.basis_ = bases
+        self.columns_ = [view.columns for view in views]
+        disagreement = agreement.disagreement(w)
+        self.disagreement_ = float(disagreement[0]) if data.one_output else disagreement
+        self.n_views_ = len(views)
+        self.n_unscored_, self.n_unscored_queries_ = agreement.n_items, agreement.n_queries
+        self.solver_ = solver
+        self.n_iter_ = 1
+        self.n_queries_ = graphs[0][1].n_queries
+        self.n_idle_queries_ = max(graph.n_idle_queries for _, graph in graphs)
+        self.n_pairs_ = sum(graph.n_pairs for _, graph in graphs)
+        return self
+
+
+def co_equations(
+    X: Matrix,
+    graph: Any,
+    views: Sequence[ViewMap],
+    agreement: Agreement,
+    nu: float,
+    turns: Sequence[Float] | None = None,
+) -> NormalEquations:
+    """Return ``(A + alpha I) w = b`` over the features of all views."""
+    A, b = agreement.penalty(nu), []
+    for number, (view, part) in enumerate(zip(views, agreement.parts, strict=True)):
+        gram, right = graph.normal_equations(JointRows([view], X))
+        if turns is not None:
+            gram, right = turns[number].T @ gram @ turns[number], turns[number].T @ right
+        A[part, part] += gram
+        b.append(right)
+    return NormalEquations(A, np.vstack(b), lambda w: w)

@@ -1,0 +1,278 @@
+"""CoRankRLSCV: CoRankRLS that chooses alpha and nu by cross-validation over the scored queries.
+
+Held-out queries leave L and take their basis items with them; the unscored queries stay in every fold. With
+``f_v = Φ_v w_v``, a fold without some basis items is the same problem in the features ``Φ_v Q_v`` (see
+`ViewMap.without`), where what the views say about the unscored items is ``Q_vᵀ G_vu Q_u``. So the unscored items are
+read once, whatever the number of folds, and one decomposition of each fold and nu serves every alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
+
+from kernelrank.arrays import Float, Index, blocks
+from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
+from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators.agreement import Agreement
+from kernelrank.estimators.alpha_search import ALPHAS
+from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
+from kernelrank.estimators.candidates import Candidates, measure
+from kernelrank.estimators.co_data import CoData
+from kernelrank.estimators.co_rank_rls import CoRankRLS, co_equations
+from kernelrank.estimators.holdout_plan import HoldoutPlan
+from kernelrank.estimators.holdout_scoring import HoldoutScoring, read_scoring
+from kernelrank.estimators.progress import FitProgress
+from kernelrank.features.view_map import JointRows, ViewMap
+from kernelrank.holdout import ItemSets
+from kernelrank.kernels import KernelLike
+from kernelrank.progress import track
+from kernelrank.solvers.spectral import spectrum
+
+__all__ = ["NUS", "CoRankRLSCV"]
+
+NUS = (0.0, *(10.0**exponent for exponent in range(-4, 3)))
+"""The values of nu that are tried unless others are given: 0, and 10⁻⁴ to 10²."""
+
+
+def _no_path(self: Any) -> Any:
+    """Hide a method of the plain learner that has no meaning for a search."""
+    raise AttributeError(f"{type(self).__name__} chooses alpha itself, so it has no fit_path")
+
+
+class CoRankRLSCV(CoRankRLS):
+    """CoRankRLS with alpha and nu chosen by holding out scored queries, with the unscored ones kept in every fold.
+
+    Parameters
+    ----------
+    alphas : array-like of float, default=2⁻¹⁵, 2⁻¹⁴, ..., 2¹⁵
+        The values of alpha to try.
+    nus : array-like of float, default=0, 10⁻⁴, 10⁻³, ..., 10²
+        The values of nu to try. Zero is the answer where the unscored items do not help.
+    cv : {"leave_query_out"}, int, splitter or iterable, default=5
+        What is held out of the scored items: every query, or as many folds of queries. Without qid, folds of items.
+    scoring : str, measure or callable, default="pairwise_accuracy"
+        As in `RankRLSCV`.
+    views, n_basis, kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, random_state
+        As in `CoRankRLS`. Basis items that are held out are removed with their query.
+
+    Attributes
+    ----------
+    alpha_, nu_ : float
+        Those that were chosen.
+    best_score_ : float
+        Their hold-out score.
+    best_params_ : dict
+        ``{"alpha": alpha_, "nu": nu_}``.
+    cv_results_ : dict
+        Every candidate with its score, as in scikit-learn's `GridSearchCV`.
+    holdout_scores_ : ndarray, shape (m,) or (m, n_outputs)
+        The score of each scored item by the model that did not see its query; NaN for an item that no fold tests.
+    dual_coef_, X_fit_, basis_, columns_, disagreement_, n_views_, n_unscored_, n_unscored_queries_, ...
+        As in `CoRankRLS`, for the alpha and nu that were chosen.
+
+    Warns
+    -----
+    EdgeOfGridWarning
+        If the best alpha is the smallest or the largest, and better than all others.
+
+    Notes
+    -----
+    One pass over the unscored items, then for k folds and p values of nu ``k (m R² + p R³)`` time, with R basis items
+    in all views together and m scored items; each alpha costs O(R² + m R) more. Memory R² numbers, and the held-out
+    scores of all candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import CoRankRLSCV, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=40, n_items=10, n_features=6, noise=0.5, random_state=0)
+    >>> y[qid >= 10] = np.nan
+    >>> model = CoRankRLSCV(alphas=[0.1, 1.0, 10.0, 100.0], nus=[0.0, 0.1], n_basis=20, random_state=0)
+    >>> model.fit(X, y, qid=qid).best_params_.keys(), len(model.cv_results_["params"])
+    (dict_keys(['alpha', 'nu']), 8)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: rule for name, rule in CoRankRLS._parameter_constraints.items() if name not in ("alpha", "nu")},
+        "alphas": ["array-like"],
+        "nus": ["array-like"],
+        "cv": [StrOptions({"leave_query_out"}), "cv_object"],
+        "scoring": [str, callable],
+    }
+
+    fit_path: Any = property(_no_path)
+
+    def __init__(
+        self,
+        alphas: Any = ALPHAS,
+        nus: Any = NUS,
+        *,
+        cv: Any = 5,
+        scoring: Any = "pairwise_accuracy",
+        views: int | Sequence[Any] = 2,
+        n_basis: int | str | None = None,
+        kernel: KernelLike = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        cost: Cost = "magnitude",
+        ties: Ties = "include",
+        query_weight: QueryWeight = "pairs",
+        random_state: Any = None,
+    ) -> None:
+        self.alphas = alphas
+        self.nus = nus
+        self.cv = cv
+        self.scoring = scoring
+        self.views = views
+        self.n_basis = n_basis
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.cost: Cost = cost
+        self.ties: Ties = ties
+        self.query_weight: QueryWeight = query_weight
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        X_unscored: Any = None,
+        qid_unscored: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Choose alpha and nu by holding out, and fit with them.
+
+        Parameters
+        ----------
+        X, y, qid, X_unscored, qid_unscored, sample_weight
+            As in `CoRankRLS.fit`.
+
+        Returns
+        -------
+        self
+        """
+        alphas, nus = np.array(check_alphas(self.alphas)), _check_nus(self.nus)
+        data = CoData.read(self, X, y, qid, X_unscored, qid_unscored, sample_weight)
+        graphs = self._graphs(data)
+        self._require_unscored(data, max(nus))
+        progress = FitProgress(self, X, y)
+        seed = 0 if self.random_state is None else self.random_state
+        plan = HoldoutPlan.of(self.cv, data.X, data.scores, data.queries, default="leave_query_out", random_state=seed)
+        assert plan.sets is not None
+        views, bases = self._draw(data)
+        agreement = self._agreement(data, views)
+        held_out = self._held_out(data, plan.sets, views, bases, agreement, alphas, nus)
+        self._choose(data, plan, held_out, alphas, nus)
+        w = self._weights(data, graphs, views, agreement, [self.alpha_], self.nu_)[0]
+        progress.done()
+        return self._keep_views(data, graphs, views, bases, agreement, w, "cholesky")
+
+    def _held_out(
+        self,
+        data: CoData,
+        sets: ItemSets,
+        views: list[ViewMap],
+        bases: list[Index | None],
+        agreement: Agreement,
+        alphas: Float,
+        nus: list[float],
+    ) -> Float:
+        """Return the scores of the items in all sets, shape (nus, total, outputs, alphas)."""
+        n_outputs = data.scores.shape[1]
+        scores = np.empty((len(nus), len(sets.items), n_outputs, len(alphas)))
+        m = len(data.scores)
+        for number in track(range(len(sets)), len(sets), "folds"):
+            places = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
+            held = sets.items[places]
+            kept = np.setdiff1d(np.arange(m), held)
+            try:
+                graphs = self._graphs(data, kept)
+            except NothingToCompareError as error:
+                raise NothingToCompareError(f"fold {number} of cv: {error}") from error
+            turns = [_turn(view, basis, data.places[held]) for view, basis in zip(views, bases, strict=True)]
+            W = _fold_weights(data, kept, graphs, views, agreement, turns, alphas, nus)
+            for rows in blocks(len(held), 8 * len(agreement.gram), 2**24):
+                Phi = JointRows(views, data.X[held[rows]])[:]
+                found = (Phi @ W).reshape(len(Phi), len(nus), n_outputs, len(alphas))
+                scores[:, places.start + rows.start : places.start + rows.stop] = found.transpose(1, 0, 2, 3)
+        return scores
+
+    def _choose(self, data: CoData, plan: HoldoutPlan, held_out: Float, alphas: Float, nus: list[float]) -> None:
+        """Judge every candidate, and keep the best."""
+        scoring = read_scoring(self.scoring)
+        judge = HoldoutScoring(plan, scoring, data.scores, data.queries)
+        candidates = Candidates(alphas, [{"nu": nu} for nu in nus], per_target=False)
+        for scores in held_out:
+            candidates.add(measure(plan, judge, cast(Any, _Ready(scores)), alphas))
+        self.alpha_ = float(candidates.alpha)
+        self.nu_ = float(candidates.setting["nu"])
+        self.best_score_ = candidates.score
+        self.best_params_ = {"alpha": self.alpha_, "nu": self.nu_}
+        self.cv_results_ = candidates.table()
+        assert candidates.held_out is not None
+        best = plan.item_scores(candidates.held_out, len(data.scores))
+        self.holdout_scores_ = best[:, 0] if data.one_output else best
+        candidates.warn_at_the_edge()
+
+
+class _Ready:
+    """Held-out scores that `measure` asks for, computed already."""
+
+    def __init__(self, scores: Float) -> None:
+        self._scores, self.n_outputs = scores, scores.shape[1]
+
+    def scores(self, sets: ItemSets, alphas: Float) -> Float:  # noqa: ARG002 - those that they were computed for
+        return self._scores
+
+
+def _turn(view: ViewMap, basis: Index | None, held: Index) -> Float:
+    """Return the features of the basis without the items held out; basis items that a view has brought stay."""
+    gone = np.zeros(0, dtype=np.int64) if basis is None else np.flatnonzero(np.isin(basis, held))
+    return view.without(gone)
+
+
+def _fold_weights(
+    data: CoData,
+    kept: Index,
+    graphs: list[OutputGraph],
+    views: list[ViewMap],
+    agreement: Agreement,
+    turns: list[Float],
+    alphas: Float,
+    nus: list[float],
+) -> Float:
+    """Return the weights of the mean over views in one fold, shape (R, nus · outputs · alphas)."""
+    turned = agreement.turned(turns)
+    W = np.empty((len(agreement.gram), len(nus), data.scores.shape[1], len(alphas)))
+    X = data.X[kept]
+    for columns, graph in graphs:
+        plain = co_equations(X, graph, views, turned, 0.0, turns)
+        for number, nu in enumerate(nus):
+            values, vectors = spectrum(plain.A + turned.penalty(nu), plain.rounding)
+            rotated = (vectors.T @ plain.b)[:, :, None] / (values[:, None, None] + alphas)
+            w = np.einsum("ij,joa->ioa", vectors, rotated, optimize=True)
+            for view_turn, part, whole in zip(turns, turned.parts, agreement.parts, strict=True):
+                W[whole, number, columns] = np.einsum("ij,joa->ioa", view_turn, w[part], optimize=True)
+    return W.reshape(len(W), -1) / len(views)
+
+
+def _check_nus(nus: Any) -> list[float]:
+    """Return the values of nu as floats that are at least zero."""
+    values = np.atleast_1d(np.asarray(nus, dtype=np.float64))
+    if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values >= 0)):
+        raise InvalidInputError(f"nus must be numbers that are at least zero, got {nus!r}")
+    return [float(nu) for nu in values]
