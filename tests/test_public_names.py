@@ -14,11 +14,15 @@ NAMES = [
     "RLS",
     "RLSCV",
     "AllPathsVectorizer",
+    "CoRankRLS",
+    "CoRankRLSCV",
     "NystromMap",
     "QueryKFold",
     "RankRLS",
     "RankRLSCV",
     "RankSVM",
+    "TransductiveRankRLS",
+    "View",
     "dask",
     "estimate_auc",
     "holdout",
@@ -106,7 +110,7 @@ SIGNATURES = {
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None)",
     "permutation_test": "(estimator, X, y, qid=None, *, statistic='auto', groups=None, n_permutations=None, "
-    "n_jobs=None, random_state=None)",
+    "n_jobs=None, random_state=None, alphas=None)",
     "RankSVM": "(alpha=1.0, *, loss='hinge', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "query_weight='pairs', basis=None, solver='auto', tol=0.001, max_iter=1000, warm_start=False, missing='error', "
     "random_state=None)",
@@ -114,6 +118,17 @@ SIGNATURES = {
     "RankSVM.fit_pairs": "(self, X, pairs, *, weight=None)",
     "RankSVM.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
     "RankSVM.score": "(self, X, y, qid=None, sample_weight=None)",
+    "TransductiveRankRLS": "(alpha=1.0, anchor=1.0, *, folds=None, kernel='linear', gamma=None, degree=3, coef0=1.0, "
+    "kernel_params=None, query_weight='pairs', basis=None, random_state=None)",
+    "TransductiveRankRLS.fit": "(self, X, y, qid=None, sample_weight=None)",
+    "TransductiveRankRLS.fit_path": "(self, X, y, anchors, qid=None, sample_weight=None)",
+    "CoRankRLS": "(alpha=1.0, nu=1.0, *, views=2, n_basis=None, kernel='rbf', gamma=None, degree=3, coef0=1.0, "
+    "kernel_params=None, cost='magnitude', ties='include', query_weight='pairs', random_state=None)",
+    "CoRankRLS.fit": "(self, X, y, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
+    "CoRankRLS.fit_path": "(self, X, y, alphas, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
+    "CoRankRLS.predict_views": "(self, X)",
+    "CoRankRLSCV.fit": "(self, X, y, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
+    "View": "(kernel=None, gamma=None, degree=None, coef0=None, kernel_params=None, columns=None, basis=None)",
     "save": "(estimator, path)",
     "load": "(path)",
 }

@@ -97,6 +97,32 @@ def test_blocks_change_nothing(monkeypatch):
         np.testing.assert_allclose(whole.null, parts.null)
 
 
+GROUPS = np.repeat(np.arange(5), 3)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"),
+    [
+        (RankRLS(), {}),
+        (RankRLS(), {"qid": QID}),
+        (RankRLS(), {"groups": GROUPS}),
+        (RankRLS(cost="unit"), {}),
+        (RankRLS(cost="unit"), {"qid": QID}),
+        (RLS(), {}),
+    ],
+    ids=str,
+)
+def test_the_best_of_several_alphas_is_chosen_anew_for_each_permutation(estimator, options):
+    def run(alphas):
+        return permutation_test(estimator, X, y, **options, n_permutations=12, random_state=0, alphas=alphas)
+
+    alone = [run([alpha]) for alpha in (0.01, 1.0, 1e4)]
+    together = run([0.01, 1.0, 1e4])
+    np.testing.assert_allclose(together.null, np.max([test.null for test in alone], axis=0), rtol=0, atol=1e-12)
+    assert together.statistic == pytest.approx(max(test.statistic for test in alone), abs=1e-12)
+    assert len({tuple(test.null) for test in alone}) > 1
+
+
 def test_one_decomposition_serves_a_thousand(monkeypatch):
     from kernelrank.holdout import leave_pair_out as identity
 

@@ -27,6 +27,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.estimators.rls import RLS
 from kernelrank.holdout import ItemSets
@@ -97,6 +98,7 @@ def permutation_test(
     n_permutations: int | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
+    alphas: Any = None,
 ) -> PermutationTest:
     """Test whether scores can be predicted at all: the hold-out accuracy beside that of permuted scores.
 
@@ -121,6 +123,9 @@ def permutation_test(
     n_jobs : int, optional
         How many refits run at a time.
     random_state : int, RandomState or None, default=None
+    alphas : array-like of float, optional
+        The statistic is then the best accuracy over these alphas, for the scores and for each permutation alike: a test
+        that pays for the choice of alpha, still from one decomposition.
 
     Returns
     -------
@@ -149,7 +154,8 @@ def permutation_test(
     _check_fits(name, qid, groups)
     codes = None if groups is None else Queries.from_labels(groups, m, name="groups").codes
     labels, scores = _read(estimator, y, m)
-    sample = _Sample(estimator, X, labels, scores, Queries.from_labels(qid, m), codes, {"n_jobs": n_jobs})
+    values = None if alphas is None else np.array(check_alphas(alphas))
+    sample = _Sample(estimator, X, labels, scores, Queries.from_labels(qid, m), codes, values, {"n_jobs": n_jobs})
     shared = _shares_one_graph(estimator)
     count = (SHARED if shared else REFITTED) if n_permutations is None else n_permutations
     if not isinstance(count, Integral) or count < 1:
@@ -242,12 +248,16 @@ class _Sample:
     scores: Float
     queries: Queries
     groups: Index | None
+    alphas: Float | None
     options: dict[str, Any]
 
     def rows(self, name: str) -> int:
         """How many numbers a permutation takes up at a time."""
-        m = len(self.scores)
-        return m * m // 2 if name == "leave_pair_out" and self.groups is not None else m
+        m, n_alphas = len(self.scores), 1 if self.alphas is None else len(self.alphas)
+        return n_alphas * (m * m // 2 if name == "leave_pair_out" and self.groups is not None else m)
+
+    def _tried(self) -> Float:
+        return np.array([float(self.estimator.alpha)]) if self.alphas is None else self.alphas
 
     def _learner(self) -> Any:
         learner = clone(self.estimator)
@@ -259,34 +269,48 @@ class _Sample:
         return HoldoutData(self._learner(), self.X, y[orders], self.queries.codes if len(self.queries) > 1 else None)
 
     def pairs_together(self, orders: Index) -> Float:
-        alphas = np.array([float(self.estimator.alpha)])
+        alphas = self._tried()
         if self.groups is not None:
             y = self.scores if is_classifier(self.estimator) else self.labels.astype(np.float64)
-            return np.asarray(leave_pair_out(self._learner(), self.X, y[orders], groups=self.groups).accuracy)
-        accuracy = np.asarray(self._data(orders).pairs(None, alphas, differences=False).accuracy)
-        return accuracy[:, 0]
+            held = leave_pair_out(self._learner(), self.X, y[orders], groups=self.groups, alphas=alphas)
+            return _best(np.asarray(held.accuracy))
+        return _best(np.asarray(self._data(orders).pairs(None, alphas, differences=False).accuracy))
 
     def queries_together(self, orders: Index) -> Float:
-        sets = ItemSets.of_queries(self.queries)
-        held = np.empty(orders.shape)
-        held[sets.items] = self._data(orders).scores(sets, np.array([float(self.estimator.alpha)]))[:, :, 0]
+        sets, alphas = ItemSets.of_queries(self.queries), self._tried()
+        held = np.empty((*orders.shape, len(alphas)))
+        held[sets.items] = self._data(orders).scores(sets, alphas)
         return self._mean_over_queries(orders, held)
 
     def pairs_one_by_one(self, orders: Index) -> Float:
         found = np.empty(orders.shape[1])
         for k, order in enumerate(orders.T):
-            held = leave_pair_out(self.estimator, self.X, self.labels[order], groups=self.groups, **self.options)
-            found[k] = held.accuracy
+            held = leave_pair_out(
+                self.estimator, self.X, self.labels[order], groups=self.groups, alphas=self.alphas, **self.options
+            )
+            found[k] = np.max(held.accuracy)
         return found
 
     def queries_one_by_one(self, orders: Index) -> Float:
         sets = list(self.queries)
-        held = np.empty(orders.shape)
+        n_alphas = 1 if self.alphas is None else len(self.alphas)
+        held = np.empty((*orders.shape, n_alphas))
+        options = {**self.options, "alphas": self.alphas}
         for k, order in enumerate(orders.T):
-            found = holdout(self.estimator, self.X, self.labels[order], sets, self.queries.codes, **self.options)
-            held[np.concatenate(sets), k] = np.concatenate(found)
+            found = holdout(self.estimator, self.X, self.labels[order], sets, self.queries.codes, **options)
+            held[np.concatenate(sets), k] = np.concatenate(found).reshape(-1, n_alphas)
         return self._mean_over_queries(orders, held)
 
     def _mean_over_queries(self, orders: Index, held: Float) -> Float:
         measure, codes = PairwiseAccuracy(), self.queries.codes
-        return np.array([measure(self.scores[order], held[:, k], codes).mean for k, order in enumerate(orders.T)])
+        means = [
+            [measure(self.scores[order], scores, codes).mean for scores in held[:, k].T]
+            for k, order in enumerate(orders.T)
+        ]
+        return _best(np.array(means))
+
+
+def _best(accuracy: Float) -> Float:
+    """Return the best accuracy over the alphas, the last axis."""
+    best: Float = accuracy.max(axis=-1)
+    return best
