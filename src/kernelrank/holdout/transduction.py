@@ -1,0 +1,382 @@
+"""Transduction: scores for unscored queries under which cross-validation over all queries errs least [PSBS07]_.
+
+Let V be the items of the unscored queries, y the scores of all items with candidates at V, and U a fold: a query or a
+union of queries. Choose the candidates that minimise
+
+    ``Σ_U (y_U - f_U)ᵀ L_UU (y_U - f_U) + γ ‖y_V - f_V‖²``,
+
+where ``f_U`` are the scores of U by the model trained on everything else, candidates included, ``f_V`` those of V by
+the model trained on the scored queries alone (the inductive prediction), and γ is called anchor.
+
+**The residuals are linear.** Training is linear in y, so ``C_U (y_U - f_U)`` is ``T_U y``, with ``CᵀC = L``. For W
+outside the fold, `kernelrank.holdout.leave_sets_out` with ``M = λ Γ`` gives
+
+    ``T_UU = C_U``,   ``T_UW = C_U (M_UU)⁻¹ M_UW``,
+
+(its residuals are ``(M_UU)⁻¹ M_U: y``, and their own scores enter as they are). M comes in two forms, so that nothing
+is lost by subtraction at either end:
+
+* ``M = Q diag(d) Qᵀ`` in the dual while λ is at most the trace of the problem's matrix;
+* ``M = L - Q' diag(d) Qᵀ`` in the primal, and in the dual for larger λ, where scores are tiny beside residuals: L has
+  no entry between a fold and the rest, so that ``M_UW`` is a product again and keeps all its digits.
+
+In both, ``T_UW = ± B_U Q_Wᵀ``: T has identity-like blocks on its diagonal, and products of short rows elsewhere.
+
+**One more decomposition.** With δ the difference between the candidates and the inductive prediction, and ρ the
+residuals at the latter, the objective is ``‖ρ + T_V δ‖² + γ ‖δ‖²``, so
+
+    ``δ = -(T_Vᵀ T_V + γ I)⁻¹ T_Vᵀ ρ``,
+
+and the spectrum of ``T_Vᵀ T_V`` serves every γ. The paper's closed form (12) is this with its slips mended: `CLK` is
+``K L K``, R has λ and not ½λ, and the second factor of G is ``P_ŪU``. It needs no E, F or G here.
+
+**What is not determined.** A constant added to the scores of a query changes no residual: ``T_V`` is blind to it, and
+so δ, which lies in the range of ``T_Vᵀ``, has the sum zero in every query. The anchor is on the raw prediction: in each
+query the mean of the transduced scores is exactly the mean of the inductive ones. Items that take no part, those of
+weight zero or alone in their query, keep their inductive score.
+
+**More unscored items than twice the columns.** In the primal ``T_V = A - B Q_Vᵀ`` with ``A`` block diagonal by fold.
+In the singular vectors of its blocks, ``A_U = X diag(σ) Yᵀ``, with ``B̂ = Xᵀ B``, ``Q̂ = Yᵀ Q_V`` and ``D = σ² + γ``,
+
+    ``T_Vᵀ T_V + γ I = diag(D) + [σB̂, Q̂] [0, -I; -I, BᵀB] [σB̂, Q̂]ᵀ``,
+
+which the Woodbury identity turns into one symmetric system of twice as many unknowns as there are columns n,
+
+    ``[-(S + B̂ᵀ diag(γ/D) B̂), B̂ᵀ diag(σ/D) Q̂ - I; ·, Q̂ᵀ diag(1/D) Q̂]``,
+
+for each γ: its blocks on the diagonal are semidefinite sums. S is ``BᵀB`` over what the blocks do not reach, which is
+the scored folds. Nothing m × m or |V| × |V| is formed.
+
+Accuracy: T as training itself, ε times the largest eigenvalue over λ; δ as any least-squares problem whose residuals
+do not vanish, ε times ``σ_max² / (σ_min² + γ)`` of ``T_V``. In the primal, digits are lost where a fold alone carries a
+direction of the features; its pivots are watched, and the dual form is taken then.
+
+.. [PSBS07] Pahikkala, Suominen, Boberg and Salakoski (2007). Transductive ranking via pairwise regularized
+   least-squares. MLG 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh, lapack
+
+from kernelrank.arrays import Float, Index, block_rows
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.errors import InvalidInputError
+from kernelrank.holdout.factors import Factors, factorise
+from kernelrank.holdout.item_sets import ItemSets
+from kernelrank.holdout.leave_sets_out import PIVOT
+from kernelrank.holdout.problem import Problem
+from kernelrank.holdout.refit import refit_without
+from kernelrank.progress import track
+from kernelrank.solvers.automatic import DIRECT_LIMIT
+
+__all__ = ["transduce"]
+
+
+def transduce(problem: Problem, unscored: Index, folds: ItemSets, alpha: float, anchors: Float) -> tuple[Float, Float]:
+    """Return the scores of the unscored items for every anchor, and the inductive prediction.
+
+    Parameters
+    ----------
+    problem : Problem
+        All items, over a `ScoredQueries` graph with ties included; the scores of unscored items are not looked at.
+    unscored : ndarray of int64, shape (v,)
+        The items of the unscored queries.
+    folds : ItemSets
+        A partition of the items into unions of whole queries.
+    alpha : float
+    anchors : ndarray, shape (n,)
+        The values of γ, all positive.
+
+    Returns
+    -------
+    scores : ndarray, shape (v, outputs, n)
+    inductive : ndarray, shape (v, outputs)
+        The prediction of the model trained on the scored queries.
+
+    Notes
+    -----
+    With s the smaller of the numbers of items m and of columns, one factorisation of size s and a training, O(s²) for
+    each item and O(u² s + u³) for a fold of u items. Then, unless v exceeds twice the columns, O(m v s + m v²) and one
+    decomposition of size v, after which an anchor costs O(v²): a Cholesky factorisation for one anchor, eigenvectors
+    for several. Otherwise O(u³) for a fold and O(v s² + s³) for each anchor. Memory: two m × s arrays and the smaller
+    of v² and 4 s².
+    """
+    assert isinstance(problem.graph, ScoredQueries)
+    _refuse_size(problem)
+    inductive = refit_without(problem, unscored, np.array([alpha]))[:, :, 0]
+    guess = problem.truth.copy()
+    guess[unscored] = inductive
+    residuals = _FoldResiduals.of(problem, folds, alpha, unscored)
+    rho = residuals.at(_less_means(guess, problem.graph))
+    large = residuals.primal and len(unscored) > 2 * residuals.right.shape[1]
+    corrections = (_BlockMinimum if large else _DenseMinimum).of(residuals, rho).corrections(anchors)
+    return inductive[:, :, None] + corrections, inductive
+
+
+def _refuse_size(problem: Problem) -> None:
+    columns = problem.features.n_columns
+    size = problem.features.n_items if columns is None else min(columns, problem.features.n_items)
+    if size > DIRECT_LIMIT:
+        raise InvalidInputError(
+            f"transduction decomposes a matrix of the size of the smaller of the numbers of items and of columns, here "
+            f"{size:,}, and {DIRECT_LIMIT:,} is the most: give a basis, or fewer items"
+        )
+
+
+def _less_means(values: Float, graph: ScoredQueries) -> Float:
+    """Take the mean of each query away, which no residual depends on, so that large levels do not cost digits."""
+    sums = np.zeros((graph.n_queries, values.shape[1]))
+    np.add.at(sums, graph.queries.codes, values)
+    less: Float = values - (sums / graph.queries.sizes[:, None])[graph.queries.codes]
+    return less
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """A fold: its items, its root C_U, and which of its items are unscored."""
+
+    items: Index
+    root: Float  # (u, u)
+    places: Index  # of the unscored ones among `items`
+    columns: Index  # their numbers among all unscored items
+
+
+@dataclass(frozen=True)
+class _FoldResiduals:
+    """T: ``T_UU = C_U`` and, for W outside the fold U, ``T_UW = sign B_U Q_Wᵀ``.
+
+    Parameters
+    ----------
+    folds : list of _Fold
+    unscored : ndarray of int64, shape (v,)
+    primal : bool
+    sign : float
+    left, right : ndarray, shape (m, s)
+        B and Q.
+    """
+
+    folds: list[_Fold]
+    unscored: Index
+    primal: bool
+    sign: float
+    left: Float
+    right: Float
+
+    @classmethod
+    def of(
+        cls, problem: Problem, folds: ItemSets, alpha: float, unscored: Index, *, dual: bool = False
+    ) -> _FoldResiduals:
+        """Factorise the problem, and solve one small system for each fold."""
+        graph = problem.graph
+        assert isinstance(graph, ScoredQueries)
+        ((factors, _),) = factorise(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
+        first, second, sign = _products(factors, alpha)
+        column_of = np.full(graph.n_items, -1, dtype=np.int64)
+        column_of[unscored] = np.arange(len(unscored))
+        left, read = np.empty_like(first), []
+        for number, items in track(enumerate(folds), len(folds), "folds"):
+            system, floor = _system(problem, graph, items, first[items], second[items], sign)
+            solution, pivot = _solve(system, floor, first[items])
+            if pivot < PIVOT[factors.primal]:
+                if factors.primal and graph.n_items <= DIRECT_LIMIT:
+                    return cls.of(problem, folds, alpha, unscored, dual=True)
+                raise InvalidInputError(
+                    f"alpha={alpha:g} is too small for the residuals of fold {number} to be computed: beside the "
+                    "kernel it is lost in rounding. Take a larger alpha, or scale the items down"
+                )
+            root = _root(graph, items)
+            left[items] = root @ solution
+            places = np.flatnonzero(column_of[items] >= 0).astype(np.int64)
+            read.append(_Fold(items, root, places, column_of[items][places]))
+        return cls(read, unscored, factors.primal, sign, left, second)
+
+    def at(self, scores: Float) -> Float:
+        """Return ``T y``, shape (m, k)."""
+        total = self.right.T @ scores
+        residuals = np.empty_like(scores)
+        for fold in self.folds:
+            outside = total - self.right[fold.items].T @ scores[fold.items]
+            residuals[fold.items] = fold.root @ scores[fold.items] + self.sign * (self.left[fold.items] @ outside)
+        return residuals
+
+    @cached_property
+    def unscored_right(self) -> Float:
+        """The rows of Q at the unscored items, shape (v, s)."""
+        return self.right[self.unscored]
+
+    def rows(self) -> Iterator[tuple[Index, Float]]:
+        """Yield items and their rows of ``T_V``, some folds at a time."""
+        batch: list[_Fold] = []
+        enough = block_rows(len(self.unscored))
+        for fold in self.folds:
+            batch.append(fold)
+            if sum(len(held.items) for held in batch) >= enough:
+                yield self._batch_rows(batch)
+                batch = []
+        if batch:
+            yield self._batch_rows(batch)
+
+    def _batch_rows(self, batch: list[_Fold]) -> tuple[Index, Float]:
+        items = np.concatenate([fold.items for fold in batch])
+        rows = (self.sign * self.left[items]) @ self.unscored_right.T
+        start = 0
+        for fold in batch:
+            own = np.arange(start, start + len(fold.items))
+            rows[np.ix_(own, fold.columns)] = fold.root[:, fold.places]
+            start += len(own)
+        return items, rows
+
+
+def _products(factors: Factors, alpha: float) -> tuple[Float, Float, float]:
+    """Return Q' and Q (m × s), with the roots of d taken into both, and the sign of their product in M."""
+    if not factors.primal and alpha <= factors.trace:
+        first = second = factors.left
+        d, sign = factors.inverse(np.array([alpha]))[:, 0], 1.0
+    else:
+        first, second, d = factors.smoother(alpha)
+        sign = -1.0
+    if np.all(d == 1.0):
+        return first, second, sign
+    root = np.sqrt(d)
+    scaled = first * root
+    return scaled, scaled if second is first else second * root, sign
+
+
+def _system(
+    problem: Problem, graph: ScoredQueries, items: Index, first: Float, second: Float, sign: float
+) -> tuple[Float, Float]:
+    """Return ``M_UU``, filled up where it is known to be zero, and the diagonal that its pivots are judged by."""
+    base = graph.submatrix(items) if sign < 0 else np.zeros((len(items), len(items)))
+    system = base + sign * (first @ second.T)
+    codes = graph.queries.codes[items]
+    null = (codes[:, None] == codes) / len(items) + np.diag(problem.idle[items].astype(np.float64))
+    mean = float(np.diagonal(system).mean())
+    system += (mean if mean > 0 else 1.0) * null
+    floor = np.diagonal(base if sign < 0 else system).copy()
+    floor[floor == 0.0] = np.diagonal(system)[floor == 0.0]
+    return system, floor
+
+
+def _solve(system: Float, floor: Float, right: Float) -> tuple[Float, float]:
+    """Solve by a Cholesky factorisation; also return the smallest pivot beside its floor, zero where it fails."""
+    factor, failed_at = lapack.dpotrf(system, lower=1, clean=0)
+    if failed_at > 0:
+        return right, 0.0
+    solution, _ = lapack.dpotrs(factor, right, lower=1)
+    return solution, float((np.diagonal(factor) ** 2 / floor).min())
+
+
+def _root(graph: ScoredQueries, items: Index) -> Float:
+    """Return ``C_U`` for a union of whole queries, dense."""
+    own = ScoredQueries(
+        graph.scores[items], graph.queries.subset(items), graph.weight[items], query_weight=graph.query_weight
+    )
+    return own.centre(np.eye(len(items)))
+
+
+@dataclass(frozen=True)
+class _DenseMinimum:
+    """``δ = -(N + γ I)⁻¹ g`` with ``N = T_Vᵀ T_V`` (v × v) and ``g = T_Vᵀ ρ`` (v × k)."""
+
+    N: Float
+    g: Float
+
+    @classmethod
+    def of(cls, residuals: _FoldResiduals, rho: Float) -> _DenseMinimum:
+        v = len(residuals.unscored)
+        N, g = np.zeros((v, v)), np.zeros((v, rho.shape[1]))
+        for items, rows in residuals.rows():
+            N += rows.T @ rows
+            g += rows.T @ rho[items]
+        return cls(N, g)
+
+    def corrections(self, anchors: Float) -> Float:
+        """Return δ for every anchor, shape (v, k, n): a Cholesky factorisation for one, a spectrum for several."""
+        if len(anchors) == 1:
+            shifted = self.N.copy()
+            shifted[np.diag_indices_from(shifted)] += anchors[0]
+            factor, failed_at = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+            if failed_at == 0:
+                delta, _ = lapack.dpotrs(factor, -self.g, lower=1)
+                return np.asarray(delta[:, :, None])
+        values, vectors = eigh(self.N, driver="evd", check_finite=False)
+        shrunk = (vectors.T @ -self.g)[:, :, None] / (np.maximum(values, 0.0)[:, None, None] + anchors)
+        return np.asarray((vectors @ shrunk.reshape(len(values), -1)).reshape(shrunk.shape))
+
+
+@dataclass(frozen=True)
+class _BlockMinimum:
+    """The same for ``T_V = A - B Q_Vᵀ`` in the singular vectors of the blocks of A; nothing v × v is formed.
+
+    Parameters
+    ----------
+    blocks : list of (ndarray, ndarray)
+        For each fold the numbers of its unscored items and the right singular vectors Y of its block.
+    sigma : ndarray, shape (v,)
+    left, right : ndarray, shape (v, s)
+        B̂ and Q̂.
+    rest : ndarray, shape (s, s)
+        S.
+    g : ndarray, shape (v, k)
+        ``T_Vᵀ ρ`` in the same basis.
+    """
+
+    blocks: list[tuple[Index, Float]]
+    sigma: Float
+    left: Float
+    right: Float
+    rest: Float
+    g: Float
+
+    @classmethod
+    def of(cls, residuals: _FoldResiduals, rho: Float) -> _BlockMinimum:
+        B, Q = residuals.left, residuals.right
+        v, s = len(residuals.unscored), Q.shape[1]
+        blocks, sigma, g = [], np.empty(v), np.empty((v, rho.shape[1]))
+        left, right, rest = np.empty((v, s)), np.empty((v, s)), np.zeros((s, s))
+        summed = B.T @ rho
+        for fold in residuals.folds:
+            B_U, rho_U, own = B[fold.items], rho[fold.items], fold.columns
+            if len(own) == 0:
+                rest += B_U.T @ B_U
+                continue
+            Q_U = Q[fold.items[fold.places]]
+            X, sigma[own], Y_transposed = np.linalg.svd(fold.root[:, fold.places] + B_U @ Q_U.T, full_matrices=False)
+            left[own], right[own] = X.T @ B_U, Y_transposed @ Q_U
+            if len(own) < len(fold.items):
+                beyond = B_U - X @ left[own]
+                rest += beyond.T @ beyond
+            # Not by X and σ: where λ is large, residuals of scored items would drown those of unscored ones in them.
+            outside = summed - B_U.T @ rho_U
+            g[own] = Y_transposed @ (fold.root[:, fold.places].T @ rho_U) - right[own] @ outside
+            blocks.append((own, Y_transposed.T))
+        return cls(blocks, sigma, left, right, rest, g)
+
+    def corrections(self, anchors: Float) -> Float:
+        """Return δ for every anchor, shape (v, k, n)."""
+        delta = np.empty((*self.g.shape, len(anchors)))
+        for number, anchor in enumerate(anchors):
+            rotated = self._solve(float(anchor))
+            for own, Y in self.blocks:
+                delta[own, :, number] = Y @ rotated[own]
+        return delta
+
+    def _solve(self, anchor: float) -> Float:
+        """Return δ in the singular vectors for one anchor."""
+        D, s = (self.sigma**2 + anchor)[:, None], self.left.shape[1]
+        system = np.empty((2 * s, 2 * s))
+        system[:s, :s] = -self.rest - self.left.T @ (self.left * (anchor / D))
+        system[s:, :s] = self.right.T @ (self.left * (self.sigma[:, None] / D)) - np.eye(s)
+        system[:s, s:] = system[s:, :s].T
+        system[s:, s:] = self.right.T @ (self.right / D)
+        plain = -self.g / D
+        right = np.concatenate([self.left.T @ (self.sigma[:, None] * plain), self.right.T @ plain])
+        _, _, inner, _ = lapack.dsysv(system, right, lower=1)
+        outer: Float = plain - (self.sigma[:, None] * (self.left @ inner[:s]) + self.right @ inner[s:]) / D
+        return outer
