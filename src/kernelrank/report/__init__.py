@@ -1,6 +1,7 @@
 """What people look at: displays in scikit-learn's style, explanations, and reports of one self-contained page."""
 
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.auc_report import auc_report
 from kernelrank.report.explanation import Explanation, explain
 from kernelrank.report.page import Page
 from kernelrank.report.query_scores import QueryScoreDisplay
@@ -13,6 +14,7 @@ __all__ = [
     "Page",
     "QueryScoreDisplay",
     "ROCDisplay",
+    "auc_report",
     "explain",
     "ranking_report",
 ]
