@@ -12,12 +12,7 @@ import argparse
 
 import numpy as np
 
-from kernelrank import RLS
-from kernelrank.comparisons import ItemScores
-from kernelrank.features import ReducedSet
-from kernelrank.holdout import ItemSets
-from kernelrank.holdout.leave_basis_out import leave_basis_out
-from kernelrank.kernels import Kernel
+from kernelrank import RLS, holdout
 
 GAMMA, ITEMS, BASIS = 0.5, 400, 200
 ALPHAS = 2.0 ** np.arange(-15, 11)
@@ -34,13 +29,12 @@ def estimates(seed: int) -> np.ndarray:
     X, y = draw(ITEMS, seed)
     X_new, y_new = draw(5_000, seed + 10_000)
     basis = np.arange(BASIS)
-    features, graph = ReducedSet(Kernel("rbf", gamma=GAMMA), X, basis), ItemScores(y[:, None])
-    in_basis = ItemSets.of([[item] for item in basis], ITEMS)
+    model = RLS(kernel="rbf", gamma=GAMMA, basis=basis)
     errors = np.empty((3, len(ALPHAS)))
-    for row, keep in enumerate((False, True)):
-        scores, lost = leave_basis_out(features, graph, in_basis, ALPHAS, keep_basis=keep)
-        errors[row] = ((scores[:, 0] - y[basis][:, None])[~lost] ** 2).mean(axis=0)
-    models = RLS(kernel="rbf", gamma=GAMMA, basis=basis).fit_path(X, y, ALPHAS)
+    for row, choice in enumerate(("remove", "keep")):
+        scores = holdout(model, X, y, basis[:, None], alphas=ALPHAS, held_out_basis=choice)
+        errors[row] = ((np.concatenate(scores) - y[basis][:, None]) ** 2).mean(axis=0)
+    models = model.fit_path(X, y, ALPHAS)
     errors[2] = [((model.predict(X_new) - y_new) ** 2).mean() for model in models]
     return errors
 

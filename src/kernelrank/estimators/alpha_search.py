@@ -14,7 +14,7 @@ from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.candidates import Candidates, measure
-from kernelrank.estimators.held_out import HoldoutData
+from kernelrank.estimators.held_out import HELD_OUT_BASIS, HoldoutData
 from kernelrank.estimators.holdout_plan import CV_NAMES, HoldoutPlan
 from kernelrank.estimators.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
 from kernelrank.estimators.progress import FitProgress
@@ -53,6 +53,7 @@ class AlphaSearch(KernelLearner):
         "scoring": [str, callable, None],
         "alpha_per_target": ["boolean"],
         "kernel_grid": [dict, list, None],
+        "held_out_basis": [StrOptions(set(HELD_OUT_BASIS))],
     }
 
     fit_path: Any = _absent("fit_path")
@@ -66,6 +67,7 @@ class AlphaSearch(KernelLearner):
     scoring: Any
     alpha_per_target: bool
     kernel_grid: Any
+    held_out_basis: str
     warm_start = False
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -106,7 +108,9 @@ class AlphaSearch(KernelLearner):
         settings = self._settings()
         candidates = Candidates(alphas, settings, per_target=self.alpha_per_target)
         for setting in settings:
-            data = HoldoutData.of(self._learner(setting), X, graphs, one_output=one_output)
+            data = HoldoutData.of(
+                self._learner(setting), X, graphs, one_output=one_output, held_out_basis=self.held_out_basis
+            )
             judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss())
             candidates.add(measure(plan, judge, data, alphas))
         self.alpha_: Any = candidates.alpha

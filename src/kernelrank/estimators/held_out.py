@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features import ReducedSet
 from kernelrank.holdout import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
+from kernelrank.holdout.problem import Retrain
 
-__all__ = ["HoldoutData"]
+__all__ = ["HELD_OUT_BASIS", "HoldoutData"]
+
+HELD_OUT_BASIS = ("remove", "keep")
+"""What may become of basis items that are held out."""
 
 
 class HoldoutData:
@@ -27,6 +32,8 @@ class HoldoutData:
         Only its parameters are used.
     X, y, qid, sample_weight
         As in its `fit`.
+    held_out_basis : {"remove", "keep"}, default="remove"
+        What becomes of basis items that are held out.
 
     Examples
     --------
@@ -37,27 +44,50 @@ class HoldoutData:
     (3, True)
     """
 
-    def __init__(self, learner: KernelLearner, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> None:
+    def __init__(
+        self,
+        learner: KernelLearner,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        sample_weight: Any = None,
+        *,
+        held_out_basis: str = "remove",
+    ) -> None:
         self.learner: Any = clone(learner)
         self.learner._validate_params()
         X = self.learner._check_items(X, reset=True)
         graphs, self.one_output = self.learner._compare(X, y, qid, sample_weight)
-        self._read(X, graphs)
+        self._read(X, graphs, held_out_basis)
 
     @classmethod
-    def of(cls, learner: KernelLearner, X: Any, graphs: list[OutputGraph], *, one_output: bool) -> HoldoutData:
+    def of(
+        cls,
+        learner: KernelLearner,
+        X: Any,
+        graphs: list[OutputGraph],
+        *,
+        one_output: bool,
+        held_out_basis: str = "remove",
+    ) -> HoldoutData:
         """Hold out from data that are validated and compared already."""
         data = cls.__new__(cls)
         data.learner, data.one_output = learner, one_output
-        data._read(X, graphs)
+        data._read(X, graphs, held_out_basis)
         return data
 
-    def _read(self, X: Any, graphs: list[OutputGraph]) -> None:
+    def _read(self, X: Any, graphs: list[OutputGraph], held_out_basis: str) -> None:
+        if held_out_basis not in HELD_OUT_BASIS:
+            raise InvalidInputError(f"held_out_basis must be 'remove' or 'keep', got {held_out_basis!r}")
         features = self.learner._features(X)
+        keep = False
         if isinstance(features, ReducedSet):
+            keep = held_out_basis == "keep"
             # A basis is drawn once: what is held out loses its basis items, and the others stay.
             self.learner = clone(self.learner).set_params(basis=features.basis)
-        retrain = partial(self.learner._features_without, X)
+        retrain: Retrain = partial(self.learner._features_without, X)
+        if keep:
+            retrain = partial(_with_whole_basis, features, X)
         self.n_items: int = X.shape[0]
         self.n_outputs = sum(len(columns) for columns, _ in graphs)
         self.truth: Float = np.empty((self.n_items, self.n_outputs))
@@ -65,7 +95,7 @@ class HoldoutData:
             assert isinstance(graph, (ItemScores, ScoredQueries, RelativeScores))
             self.truth[:, columns] = np.where(graph.weight[:, None] > 0, graph.scores, np.nan)
         self.problems: list[tuple[Index, Problem]] = [
-            (columns, Problem(features, graph, retrain)) for columns, graph in graphs
+            (columns, Problem(features, graph, retrain, keep)) for columns, graph in graphs
         ]
 
     def scores(self, sets: ItemSets, alphas: Float) -> Float:
@@ -103,3 +133,8 @@ class HoldoutData:
             first, second = chosen.items() if isinstance(chosen, DifferingPairs) else (chosen[:, 0], chosen[:, 1])
         truth = self.truth[first] - self.truth[second]
         return PairHoldout(first, second, difference.transpose(2, 0, 1), truth, accuracy, n_pairs)
+
+
+def _with_whole_basis(features: ReducedSet, X: Matrix, kept: Index, held: Index) -> tuple[ReducedSet, Matrix]:
+    """Return the features of the kept items by the whole basis, and the rows that predict the others."""
+    return features.part(kept), X[held]

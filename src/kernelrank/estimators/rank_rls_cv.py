@@ -31,11 +31,13 @@ class RankRLSCV(AlphaSearch, RankRLS):
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
         AUC for two classes.
     kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, basis
-        As in `RankRLS`. Basis items that are held out are removed with the set.
+        As in `RankRLS`.
     alpha_per_target : bool, default=False
         Whether each output has its own alpha; otherwise one is best for the mean over outputs.
     kernel_grid : dict or list of dict, optional
         Values of kernel parameters to try, such as ``{"gamma": [0.01, 0.1, 1.0]}``; one decomposition each.
+    held_out_basis : {"remove", "keep"}, default="remove"
+        What becomes of basis items that are held out, as in `holdout`.
     solver, tol, max_iter, missing, random_state
         As in `RankRLS`; the solver is that of the last training. The folds of items are those of random_state 0 unless
         another is given.
@@ -100,6 +102,7 @@ class RankRLSCV(AlphaSearch, RankRLS):
         basis: int | Sequence[int] | None = None,
         alpha_per_target: bool = False,
         kernel_grid: Any = None,
+        held_out_basis: str = "remove",
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int | None = None,
@@ -120,6 +123,7 @@ class RankRLSCV(AlphaSearch, RankRLS):
         self.basis = basis
         self.alpha_per_target = alpha_per_target
         self.kernel_grid = kernel_grid
+        self.held_out_basis = held_out_basis
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

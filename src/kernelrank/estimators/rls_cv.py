@@ -31,8 +31,8 @@ class RLSCV(AlphaSearch, RLS):
         is better; y_true is -1 and 1 for classes. Unless given, minus the mean squared error, or minus the share of
         items in the wrong class.
     task, kernel, gamma, degree, coef0, kernel_params, basis, solver, tol, max_iter, missing, random_state
-        As in `RLS`. Basis items that are held out are removed with the set.
-    alpha_per_target, kernel_grid
+        As in `RLS`.
+    alpha_per_target, kernel_grid, held_out_basis
         As in `RankRLSCV`.
 
     Attributes
@@ -78,6 +78,7 @@ class RLSCV(AlphaSearch, RLS):
         basis: int | Sequence[int] | None = None,
         alpha_per_target: bool = False,
         kernel_grid: Any = None,
+        held_out_basis: str = "remove",
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int | None = None,
@@ -96,6 +97,7 @@ class RLSCV(AlphaSearch, RLS):
         self.basis = basis
         self.alpha_per_target = alpha_per_target
         self.kernel_grid = kernel_grid
+        self.held_out_basis = held_out_basis
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

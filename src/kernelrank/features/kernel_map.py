@@ -148,6 +148,10 @@ class KernelRows:
         self.plain = plain
         self.shape = (X.shape[0], kernel_map.rank)
 
+    def part(self, items: Index) -> KernelRows:
+        """Return the features of some of the items, still to be computed."""
+        return KernelRows(self.map, self.X[items], self.basis_items, plain=self.plain)
+
     def __getitem__(self, rows: slice | Index) -> Float:
         """Return the features, or the kernels, of some items."""
         K = self.map.kernel.matrix(self.X[rows], self.basis_items)

@@ -7,6 +7,7 @@ computed in blocks as they are needed, so that memory is r² and a block, whatev
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -72,6 +73,16 @@ class ReducedSet(ExplicitFeatures):
         if self._kernels is not None:
             self.X, self._kernels = self.X[:], None
         return self
+
+    def part(self, items: Index) -> ReducedSet:
+        """Map some of the items by the same basis, whose items need not be among them."""
+        part = copy(self)
+        part.n_items = len(items)
+        if self._kernels is None:
+            part.X = self.X[items]
+        else:
+            part.X, part._kernels = self.X.part(items), self._kernels.part(items)
+        return part
 
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``; from the kernels themselves where the basis is well conditioned."""

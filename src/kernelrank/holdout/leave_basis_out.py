@@ -16,7 +16,7 @@ with ``F = Φ_S P Φ_Sᵀ``, ``E = Φ_S P B_H`` and ``N = B_Hᵀ P B_H``. In the
 products of short rows of ``Φ V`` and ``U⁻¹ V`` with ``1 / (μ + λ)`` between them: one more m r² product serves every
 set and every λ, where the literal way costs a training each.
 
-Keeping the basis items (``keep_basis=True``, the approximation of [CT04]_) drops the constraint. It is cheaper by
+Keeping the basis items (``held_out_basis="keep"``, the approximation of [CT04]_) drops the constraint. It is cheaper by
 little, and pessimistic where λ is small: nothing in the training data restrains the coefficient of an item that was
 taken out of them, and the model goes astray just where it is tested.
 
@@ -51,7 +51,7 @@ def leave_basis_out(
     Parameters
     ----------
     features : ReducedSet
-        With a basis of full numerical rank, given by item numbers.
+        With a basis given by item numbers, and of full numerical rank where basis items are removed.
     graph : Comparisons
     sets : ItemSets
         L must have no entry between a set and the rest: unions of whole queries, or any sets for `ItemScores`.

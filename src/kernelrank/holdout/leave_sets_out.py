@@ -118,7 +118,7 @@ def _refit(problem: Problem, sets: ItemSets, numbers: Index, alphas: Float, scor
 
 
 def _by_basis(problem: Problem, features: ReducedSet, sets: ItemSets, alphas: Float) -> Float:
-    """Leave sets out of a reduced set, held-out basis items removed; by the constraint where that is possible."""
+    """Leave sets out of a reduced set with their basis items, or without; by the constraint where that is possible."""
     barren = problem.barren(sets)
     whole = np.ones(len(sets), dtype=bool)
     if not isinstance(problem.graph, ItemScores):
@@ -126,9 +126,9 @@ def _by_basis(problem: Problem, features: ReducedSet, sets: ItemSets, alphas: Fl
         whole = sets.whole_queries(problem.graph.queries)
     scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
     refitted = ~whole
-    if whole.any() and features.map.rank == len(features.basis):
+    if whole.any() and (problem.keep_basis or features.map.rank == len(features.basis)):
         # Every set goes through the constraint; those that it does not hold for, or loses digits on, are refitted.
-        scores, lost = leave_basis_out(features, problem.graph, sets, alphas)
+        scores, lost = leave_basis_out(features, problem.graph, sets, alphas, keep_basis=problem.keep_basis)
         refitted |= lost
     else:
         refitted[:] = True

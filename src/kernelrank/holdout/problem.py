@@ -54,11 +54,14 @@ class Problem:
         How they are compared.
     retrain : callable
         Gives ``features, rows`` for kept and held-out items, where a refit is needed.
+    keep_basis : bool, default=False
+        Whether basis items that are held out stay in the basis.
     """
 
     features: Features
     graph: Comparisons
     retrain: Retrain
+    keep_basis: bool = False
 
     @cached_property
     def base(self) -> Comparisons:
