@@ -12,6 +12,7 @@ from kernelrank.data.file_format import FileFormat, file_format
 from kernelrank.data.growing import GrowingArray
 from kernelrank.data.item_rows import ItemRows, Survey
 from kernelrank.data.items import Items
+from kernelrank.data.parquet_table import ParquetTable
 from kernelrank.data.ranking import Ranking, load_ranking
 from kernelrank.data.roles import Wishes
 from kernelrank.data.source import Source, readable, source_name
@@ -63,6 +64,8 @@ def _read_table(table: Table, wishes: Wishes) -> Items:
 
 
 def _table(source: Source, kind: FileFormat) -> Table:
+    if kind == "parquet":
+        return ParquetTable(source)
     return DelimitedTable(source, kind)
 
 

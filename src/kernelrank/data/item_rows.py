@@ -47,6 +47,11 @@ class ItemRows:
     def __len__(self) -> int:
         return len(self.positions)
 
+    @property
+    def query_labels(self) -> NDArray[Any] | None:
+        """The queries."""
+        return self.qid
+
     def part(self, start: int, stop: int) -> ItemRows:
         """Copy the rows from `start` to before `stop`."""
         columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -100,7 +105,9 @@ class Survey:
             blocks.close()
         if first is None:
             raise table.error("the file has no rows, only the names of columns")
-        return cls(table, Roles.of(table, first, wishes), wishes)
+        roles = Roles.of(table, first, wishes)
+        table.choose(roles.columns)
+        return cls(table, roles, wishes)
 
     def read(self) -> Iterator[ItemRows]:
         """Read all rows, and take note of what decides how they become items."""

@@ -31,15 +31,17 @@ class Layout:
         Whether the first feature is 0 or 1; "auto": 0 if an index 0 occurs.
     dtype : dtype-like
         float64 or float32.
-    sparse : bool
+    sparse : bool or "auto"
+        Whether the matrix is sparse; "auto": unless a dense one takes no more memory.
     """
 
     path: str
     n_features: int | None
     zero_based: bool | Literal["auto"]
     dtype: DTypeLike
-    sparse: bool
+    sparse: bool | Literal["auto"]
     n_rows: int = 0
+    n_values: int = 0
     largest_index: int = -1
     line_of_largest: int = 0
     index_zero_occurs: bool = False
@@ -56,6 +58,7 @@ class Layout:
     def add(self, rows: Rows) -> None:
         """Take note of some rows, and refuse what can already be refused. Time O(size)."""
         self.n_rows += len(rows)
+        self.n_values += len(rows.values)
         self.integer_qids &= rows.qids is None or rows.qids.dtype.kind == "i"
         if len(rows.indices) == 0:
             return
@@ -88,6 +91,14 @@ class Layout:
             raise FileFormatError(message, self.path, self.line_of_largest)
         return self.n_features
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the matrix is sparse: an index and a value for each entry take less than all values."""
+        if self.sparse != "auto":
+            return self.sparse
+        size = np.dtype(self.dtype).itemsize
+        return (size + 4) * self.n_values < size * self.n_rows * self.n_columns
+
     def refuse_empty(self) -> None:
         """Raise an error if no row was added."""
         if self.n_rows == 0:
@@ -113,7 +124,7 @@ class Layout:
         indices -= np.int32(self.first_index)
         bounds = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=bounds[1:])
-        if not self.sparse:
+        if not self.is_sparse:
             dense = np.zeros((len(counts), n_columns), dtype=self.dtype)
             scatter(values, indices, bounds, dense)
             return dense

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from kernelrank.data.file_format import compression_suffix
 from kernelrank.data.sink import opened_sink
 from kernelrank.errors import InvalidInputError, MissingExtraError
 
@@ -48,12 +49,14 @@ def write_parquet(
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "data") from None
+    if compression_suffix(path):
+        raise InvalidInputError(f"{path}: Parquet files are compressed inside; leave {compression_suffix(path)} out")
     names = [*columns, *matrix_names]
     if len(set(names)) < len(names):
         twice = next(name for number, name in enumerate(names) if name in names[:number])
         raise InvalidInputError(f"two columns are called {twice!r}")
     types = [pyarrow.from_numpy_dtype(column.dtype) for column in columns.values()]
-    types += [pyarrow.from_numpy_dtype(matrix.dtype)] * len(matrix_names)
+    types += [pyarrow.from_numpy_dtype(matrix.dtype) for _ in matrix_names]
     schema = pyarrow.schema(list(zip(names, types, strict=True)))
     m = matrix.shape[0] if matrix is not None else len(next(iter(columns.values())))
     step = max(1, GROUP_CELLS // len(names))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kernelrank.data.chunks import check_chunk_rows, cut, refuse_scattered
 from kernelrank.data.growing import GrowingArray
 from kernelrank.data.layout import Layout
-from kernelrank.data.rows import Rows, read_rows
+from kernelrank.data.rows import read_rows
 from kernelrank.data.source import Source, source_name
 from kernelrank.data.words import join_labels
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["Ranking", "load_ranking", "read_ranking_chunks"]
+__all__ = ["Ranking", "chunks_with_lines", "load_ranking", "load_with_lines", "read_ranking_chunks"]
 
 
 class Ranking(NamedTuple):
@@ -48,7 +48,7 @@ def load_ranking(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     zero_based: bool | Literal["auto"] = "auto",
-    sparse: bool = True,
+    sparse: bool | Literal["auto"] = True,
     allow_nonfinite: bool = False,
 ) -> Ranking:
     r"""Read a ranking file in the SVMlight or LETOR format.
@@ -69,8 +69,8 @@ def load_ranking(
         The type of X: float64 or float32.
     zero_based : bool or "auto", default="auto"
         Whether the first feature is 0 or 1. "auto": 0 if an index 0 occurs anywhere in the file.
-    sparse : bool, default=True
-        Whether X is a `scipy.sparse.csr_array` or a NumPy array.
+    sparse : bool or "auto", default=True
+        Whether X is a `scipy.sparse.csr_array` or a NumPy array. "auto": an array where it takes no more memory.
     allow_nonfinite : bool, default=False
         Whether targets and values may be NaN or infinite.
 
@@ -101,7 +101,15 @@ def load_ranking(
     (array([2., 0.]), array([10, 10]), array(['GX08', 'GX09'], dtype='<U4'))
     """
     layout = Layout(source_name(source), n_features, zero_based, dtype, sparse)
-    values, indices = GrowingArray(dtype), GrowingArray(np.int32)
+    return load_with_lines(source, layout, allow_nonfinite=allow_nonfinite)[0]
+
+
+def load_with_lines(
+    source: Source, layout: Layout, *, allow_nonfinite: bool = False
+) -> tuple[Ranking, NDArray[np.int64]]:
+    """Read a ranking file, and in which line each row stands; see `load_ranking`."""
+    values, indices = GrowingArray(layout.dtype), GrowingArray(np.int32)
+    lines: list[NDArray[np.int64]] = []
     targets: list[NDArray[np.float64]] = []
     counts: list[NDArray[np.int64]] = []
     docids: list[NDArray[np.str_]] = []
@@ -110,6 +118,7 @@ def load_ranking(
         layout.add(rows)
         values.append(layout.converted(rows))
         indices.append(rows.indices)
+        lines.append(rows.lines)
         targets.append(rows.targets)
         counts.append(rows.counts)
         docids.append(rows.docids)
@@ -117,7 +126,8 @@ def load_ranking(
             qids.append(rows.qids)
     layout.refuse_empty()
     X = layout.matrix(values.taken(), indices.taken(), np.concatenate(counts))
-    return Ranking(X, np.concatenate(targets), join_labels(qids) if qids else None, np.concatenate(docids))
+    ranking = Ranking(X, np.concatenate(targets), join_labels(qids) if qids else None, np.concatenate(docids))
+    return ranking, np.concatenate(lines)
 
 
 def read_ranking_chunks(
@@ -128,7 +138,7 @@ def read_ranking_chunks(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     zero_based: bool | Literal["auto"] = "auto",
-    sparse: bool = True,
+    sparse: bool | Literal["auto"] = True,
     allow_nonfinite: bool = False,
 ) -> Iterator[Ranking]:
     r"""Read a ranking file in chunks, for files larger than memory.
@@ -160,15 +170,16 @@ def read_ranking_chunks(
     >>> [chunk.y.tolist() for chunk in read_ranking_chunks(file, chunk_rows=2)]
     [[2.0, 1.0], [0.0]]
     """
-    if chunk_rows < 1:
-        raise InvalidInputError(f"chunk_rows must be at least 1, got {chunk_rows}")
+    check_chunk_rows(chunk_rows)
     layout = Layout(source_name(source), n_features, zero_based, dtype, sparse)
-    return _read_chunks(source, layout, chunk_rows, whole_queries, allow_nonfinite)
+    chunks = chunks_with_lines(source, layout, chunk_rows, whole_queries, allow_nonfinite)
+    return (chunk for chunk, _ in chunks)
 
 
-def _read_chunks(
+def chunks_with_lines(
     source: Source, layout: Layout, chunk_rows: int, whole_queries: bool, allow_nonfinite: bool
-) -> Iterator[Ranking]:
+) -> Iterator[tuple[Ranking, NDArray[np.int64]]]:
+    """Read a ranking file in chunks, and in which line each row stands; see `read_ranking_chunks`."""
     rewind = _bookmark(source)
     for rows in read_rows(source, allow_nonfinite=allow_nonfinite):
         layout.add(rows)
@@ -177,9 +188,7 @@ def _read_chunks(
             raise FileFormatError("whole_queries=True, but the row has no qid", layout.path, int(rows.lines[0]))
     layout.refuse_empty()
     rewind()
-    yield from read_again(
-        source, layout, chunk_rows, whole_queries, allow_nonfinite=allow_nonfinite, refuse_scattered=whole_queries
-    )
+    yield from _again_with_lines(source, layout, chunk_rows, whole_queries, allow_nonfinite, whole_queries)
 
 
 def read_again(
@@ -192,15 +201,23 @@ def read_again(
     refuse_scattered: bool = False,
 ) -> Iterator[Ranking]:
     """Read the chunks of a file whose layout is known."""
+    chunks = _again_with_lines(source, layout, chunk_rows, whole_queries, allow_nonfinite, refuse_scattered)
+    return (chunk for chunk, _ in chunks)
+
+
+def _again_with_lines(
+    source: Source, layout: Layout, chunk_rows: int, whole_queries: bool, allow_nonfinite: bool, once: bool
+) -> Iterator[tuple[Ranking, NDArray[np.int64]]]:
+    """Read the chunks, and in which line each row stands; `once` refuses a query that comes back."""
     seen: set[Any] = set()
-    for rows in _cut(read_rows(source, allow_nonfinite=allow_nonfinite), chunk_rows, whole_queries):
+    for rows in cut(read_rows(source, allow_nonfinite=allow_nonfinite), chunk_rows, whole_queries):
         qids = rows.qids
         if qids is not None and not layout.integer_qids:
             qids = qids.astype(str)
-        if refuse_scattered and qids is not None:
-            _refuse_scattered(qids, rows.lines, seen, layout.path)
+        if once and qids is not None:
+            refuse_scattered(qids, rows.lines, seen, layout.path)
         X = layout.matrix(layout.converted(rows), rows.indices, rows.counts)
-        yield Ranking(X, rows.targets, qids, rows.docids)
+        yield Ranking(X, rows.targets, qids, rows.docids), rows.lines
 
 
 def _bookmark(source: Source) -> Callable[[], object]:
@@ -211,52 +228,3 @@ def _bookmark(source: Source) -> Callable[[], object]:
         raise InvalidInputError("chunks are read twice, and this file cannot be rewound; load_ranking reads it once")
     place = source.tell()
     return lambda: source.seek(place)
-
-
-def _cut(pieces: Iterable[Rows], chunk_rows: int, whole_queries: bool) -> Iterator[Rows]:
-    """Cut a stream of rows into chunks. Time O(size): a row is joined to others a bounded number of times."""
-    pending: list[Rows] = []
-    waiting, wanted = 0, chunk_rows
-    for piece in itertools.chain(pieces, [None]):
-        if piece is not None:
-            pending.append(piece)
-            waiting += len(piece)
-            if waiting <= wanted:
-                continue
-        rows = Rows.joined(pending)
-        stops = _find_stops(rows, chunk_rows, whole_queries, last=piece is None)
-        for start, stop in itertools.pairwise([0, *stops]):
-            yield rows.part(start, stop)
-        rest = rows.part(stops[-1] if stops else 0, len(rows))
-        pending, waiting = [rest], len(rest)
-        # A query larger than a chunk: look again when there is twice as much of it, lest time be quadratic.
-        wanted = 2 * waiting if waiting > chunk_rows else chunk_rows
-
-
-def _find_stops(rows: Rows, chunk_rows: int, whole_queries: bool, *, last: bool) -> list[int]:
-    """Return where the chunks end that are complete, whatever comes after these rows."""
-    if whole_queries and rows.qids is not None:
-        bounds = np.flatnonzero(rows.qids[1:] != rows.qids[:-1]) + 1
-        bounds = np.append(bounds, len(rows)) if last else bounds
-    else:
-        bounds = np.arange(1, len(rows) + 1)
-    stops: list[int] = []
-    start = 0
-    while start < len(rows) and (last or len(rows) - start > chunk_rows):
-        place = int(np.searchsorted(bounds, start + chunk_rows, side="right"))
-        fits = place > 0 and bounds[place - 1] > start
-        if not fits and place == len(bounds):
-            break
-        start = int(bounds[place - 1] if fits else bounds[place])
-        stops.append(start)
-    return stops
-
-
-def _refuse_scattered(qids: NDArray[Any], lines: NDArray[np.int64], seen: set[Any], path: str) -> None:
-    """Add the queries of a chunk to those seen; one that was seen before is an error."""
-    starts = np.concatenate([[0], np.flatnonzero(qids[1:] != qids[:-1]) + 1])
-    for start, label in zip(starts.tolist(), qids[starts].tolist(), strict=True):
-        if label in seen:
-            message = f"query {label!r} comes back: whole_queries=True needs the rows of each query together"
-            raise FileFormatError(message, path, int(lines[start]))
-        seen.add(label)

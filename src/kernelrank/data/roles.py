@@ -43,6 +43,7 @@ NAMES = {
         "itemid",
         "sampleid",
         "rowid",
+        "indexlevel0",
         "sample",
         "name",
         "item",
@@ -125,6 +126,12 @@ class Roles:
     groups: int | None
     features: list[int]
     notes: tuple[str, ...]
+
+    @property
+    def columns(self) -> set[int]:
+        """All columns that have a role."""
+        single = (self.target, self.query, self.id, self.weight, self.groups)
+        return {*self.features, *(column for column in single if column is not None)}
 
     @classmethod
     def of(cls, table: Table, first: TableBlock, wishes: Wishes) -> Roles:

@@ -51,6 +51,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.targets)
 
+    @property
+    def query_labels(self) -> NDArray[Any] | None:
+        """The queries."""
+        return self.qids
+
     @cached_property
     def bounds(self) -> NDArray[np.int64]:
         """Where the features of each row begin; one more entry closes the last."""

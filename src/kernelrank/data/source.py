@@ -288,7 +288,9 @@ def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
         case ".zst" | ".zstd":
             with open_zstandard(stream, "wb") as compressed:
                 buffered = io.BufferedWriter(_LeftOpen(compressed))
-                yield buffered
-                buffered.flush()
+                try:
+                    yield buffered
+                finally:
+                    buffered.detach()
         case _:
             yield stream

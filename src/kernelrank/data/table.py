@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,9 @@ class Table(ABC):
     @abstractmethod
     def blocks(self) -> Iterator[TableBlock]:
         """Read the rows from the first one on, in blocks that are not empty."""
+
+    def choose(self, columns: Iterable[int]) -> None:  # noqa: B027 - text is read whole whatever is chosen
+        """Let `blocks` leave out all other columns, where that saves work."""
 
     @abstractmethod
     def place(self, position: int) -> dict[str, Any]:

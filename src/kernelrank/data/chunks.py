@@ -1,0 +1,88 @@
+"""Chunks: a stream of rows, cut anew, between queries if asked for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["check_chunk_rows", "cut", "refuse_scattered"]
+
+
+class Rows(Protocol):
+    """Rows that can be joined and cut."""
+
+    @property
+    def query_labels(self) -> NDArray[Any] | None:
+        """The queries of the rows, if they have any."""
+
+    def __len__(self) -> int: ...
+
+    def part(self, start: int, stop: int) -> Self:
+        """Copy the rows from `start` to before `stop`."""
+
+    @staticmethod
+    def joined(pieces: list[Any]) -> Any:
+        """Return the rows of several pieces."""
+
+
+def check_chunk_rows(chunk_rows: int) -> None:
+    """Refuse a size that no chunk has."""
+    if chunk_rows < 1:
+        raise InvalidInputError(f"chunk_rows must be at least 1, got {chunk_rows}")
+
+
+def cut(pieces: Iterable[Any], chunk_rows: int, whole_queries: bool) -> Iterator[Any]:
+    """Cut a stream of rows into chunks. Time O(size): a row is joined to others a bounded number of times."""
+    pending: list[Any] = []
+    waiting, wanted = 0, chunk_rows
+    for piece in itertools.chain(pieces, [None]):
+        if piece is not None:
+            pending.append(piece)
+            waiting += len(piece)
+            if waiting <= wanted:
+                continue
+        rows = pending[0].joined(pending) if pending else None
+        if rows is None:
+            return
+        stops = _find_stops(rows, chunk_rows, whole_queries, last=piece is None)
+        for start, stop in itertools.pairwise([0, *stops]):
+            yield rows.part(start, stop)
+        rest = rows.part(stops[-1] if stops else 0, len(rows))
+        pending, waiting = [rest], len(rest)
+        # A query larger than a chunk: look again when there is twice as much of it, lest time be quadratic.
+        wanted = 2 * waiting if waiting > chunk_rows else chunk_rows
+
+
+def _find_stops(rows: Rows, chunk_rows: int, whole_queries: bool, *, last: bool) -> list[int]:
+    """Return where the chunks end that are complete, whatever comes after these rows."""
+    if whole_queries and rows.query_labels is not None:
+        bounds = np.flatnonzero(rows.query_labels[1:] != rows.query_labels[:-1]) + 1
+        bounds = np.append(bounds, len(rows)) if last else bounds
+    else:
+        bounds = np.arange(1, len(rows) + 1)
+    stops: list[int] = []
+    start = 0
+    while start < len(rows) and (last or len(rows) - start > chunk_rows):
+        place = int(np.searchsorted(bounds, start + chunk_rows, side="right"))
+        fits = place > 0 and bounds[place - 1] > start
+        if not fits and place == len(bounds):
+            break
+        start = int(bounds[place - 1] if fits else bounds[place])
+        stops.append(start)
+    return stops
+
+
+def refuse_scattered(qids: NDArray[Any], lines: NDArray[np.int64], seen: set[Any], path: str) -> None:
+    """Add the queries of a chunk to those seen; one that was seen before is an error."""
+    starts = np.concatenate([[0], np.flatnonzero(qids[1:] != qids[:-1]) + 1])
+    for start, label in zip(starts.tolist(), qids[starts].tolist(), strict=True):
+        if label in seen:
+            message = f"query {label!r} comes back: whole_queries=True needs the rows of each query together"
+            raise FileFormatError(message, path, int(lines[start]))
+        seen.add(label)
