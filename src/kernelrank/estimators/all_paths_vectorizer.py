@@ -33,8 +33,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     combine : {"max", "sum"}, default="max"
-        The maximum is what the published figures used, by the errata; the sum stands in the article. A maximum below
-        zero, which negative weights can lead to, counts as zero.
+        The maximum is what the published figures used, by the errata [Air09]; the sum stands in the article. A maximum
+        below zero, which negative weights can lead to, counts as zero.
     normalize : bool, default=False
         Whether each vector has length one, so that the kernel is a cosine. The length is that of the whole vector:
         pairs that `fit` has not seen are left out after it is taken.
@@ -97,7 +97,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, graphs: Iterable[Any], y: Any = None) -> Self:
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, graphs: Iterable[Any], y: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention
         """Learn the pairs of labels that walks connect.
 
         Parameters
@@ -109,12 +110,17 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        InvalidInputError
+            When a spectral radius is not below one; the message names the graph.
         """
-        self.fit_transform(graphs, y)
+        self._learn(graphs)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, graphs: Iterable[Any], y: Any = None) -> sparse.csr_array:  # noqa: ARG002 - convention
+    def fit_transform(self, graphs: Iterable[Any], y: Any = None) -> sparse.csr_array:  # noqa: ARG002 - see fit
         """Learn the pairs of labels and return the vectors of the same graphs, in one pass.
 
         Parameters
@@ -126,6 +132,10 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         -------
         csr_array, shape (m, n_pairs_)
         """
+        return self._vectors(self._learn(graphs))
+
+    def _learn(self, graphs: Iterable[Any]) -> ConnectedLabels:
+        """Set what is fitted, and return what it was learnt from."""
         codes = LabelCodes()
         packed = PackedGraphs.of(graphs, codes)
         labels = np.array(list(codes), dtype=object)
@@ -136,7 +146,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         pairs = LabelPairs.of(connected, len(labels))
         self.labels_, self.first_bounds_, self.seconds_ = labels[order], pairs.bounds, pairs.seconds
         self.n_pairs_ = len(pairs.seconds)
-        return self._vectors(connected)
+        return connected
 
     def transform(self, graphs: Iterable[Any]) -> sparse.csr_array:
         """Return the vectors of graphs; pairs that `fit` has not seen are left out.
@@ -164,6 +174,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         if not known.all():
             bounds = np.concatenate([[0], np.cumsum(known)])[bounds]
             numbers, values = numbers[known], values[known]
+        if bounds[-1] <= np.iinfo(np.int32).max:
+            bounds = bounds.astype(np.int32)  # or SciPy would widen the numbers as well
         return sparse.csr_array((values, numbers, bounds), shape=(len(bounds) - 1, self.n_pairs_))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - convention

@@ -5,9 +5,9 @@ zero otherwise, a graph is the matrix
 
     G_ab = Σ_{k,l} L_ak W_kl L_bl        or        G_ab = max_{k,l} L_ak W_kl L_bl,
 
-the sum in the article, the maximum in its errata and in its published figures; and the kernel of two graphs is
-``Σ_ab G'_ab G''_ab``. So G itself, pair of labels by pair of labels, is an explicit and sparse feature vector. The
-maximum is taken over all vertices, so that it is never below zero while some vertex lacks a label; here it never is.
+the sum in the article, the maximum in its errata [Air09] and in its published figures; and the kernel of two graphs is
+``Σ_ab G'_ab G''_ab`` [GFW03]. So G itself, pair of labels by pair of labels, is an explicit and sparse feature vector.
+The maximum is taken over all vertices, so that it is not below zero while some vertex lacks a label; here it never is.
 
 One row of G is made at a time: the rows of W of the vertices with label a are added, or their maximum is taken, into
 one number for each label b of the graph.

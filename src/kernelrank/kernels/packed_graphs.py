@@ -38,7 +38,7 @@ class LabelCodes(dict[str, int]):
 
     def __missing__(self, label: str) -> int:
         if not isinstance(label, str):
-            raise InvalidInputError(f"a label must be a string, got {label!r}")
+            raise TypeError(f"a label must be a string, got {label!r}")
         code = self[label] = len(self)
         return code
 
@@ -102,7 +102,7 @@ class PackedGraphs:
             names.append(graph.name or f"graph {len(names)}")
             sizes.append(graph.n_vertices)
             counts.append(np.fromiter(map(len, graph.labels), np.int64, graph.n_vertices))
-            labels.append(np.fromiter(map(codes.__getitem__, chain.from_iterable(graph.labels)), np.int32))
+            labels.append(_coded(graph, names[-1], codes))
             sources.append(graph.sources + n_vertices)
             targets.append(graph.targets + n_vertices)
             weights.append(graph.weights)
@@ -111,6 +111,7 @@ class PackedGraphs:
             (_joined(weights, np.float64), (_joined(sources, np.int64), _joined(targets, np.int64))),
             shape=(n_vertices, n_vertices),
         ).tocsr()
+        edges.eliminate_zeros()  # a walk over such an edge weighs nothing, and it shall not close a cycle either
         return cls(
             names,
             _bounds(np.array(sizes, dtype=np.int64)),
@@ -165,6 +166,13 @@ def _checked(graphs: Any) -> Iterable[Any]:
 
 def _as_graph(graph: Any) -> LabelledGraph:
     return graph if isinstance(graph, LabelledGraph) else LabelledGraph.from_networkx(graph)
+
+
+def _coded(graph: LabelledGraph, name: str, codes: LabelCodes) -> NDArray[np.int32]:
+    try:
+        return np.fromiter(map(codes.__getitem__, chain.from_iterable(graph.labels)), np.int32)
+    except TypeError as error:
+        raise InvalidInputError(f"{name}: {error}") from error
 
 
 def _bounds(counts: Index) -> Index:
