@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import dask, metrics
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
-    from kernelrank.estimators import RLS, RLSCV, AllPathsVectorizer, NystromMap, RankRLS, RankRLSCV, RankSVM
+    from kernelrank.estimators import (
+        RLS,
+        RLSCV,
+        AllPathsVectorizer,
+        NystromMap,
+        RankRLS,
+        RankRLSCV,
+        RankSVM,
+        TransductiveRankRLS,
+    )
     from kernelrank.model_selection import (
         QueryKFold,
         estimate_auc,
@@ -37,6 +46,7 @@ __all__ = [
     "RankRLS",
     "RankRLSCV",
     "RankSVM",
+    "TransductiveRankRLS",
     "dask",
     "estimate_auc",
     "holdout",
@@ -62,6 +72,7 @@ _HOMES = {
     "RankRLS": "estimators",
     "RankRLSCV": "estimators",
     "RankSVM": "estimators",
+    "TransductiveRankRLS": "estimators",
     "QueryKFold": "model_selection",
     "estimate_auc": "model_selection",
     "permutation_test": "model_selection",

@@ -36,6 +36,7 @@ REGISTRY: dict[str, str] = {
     "RankRLS": "kernelrank.estimators:RankRLS",
     "RankRLSCV": "kernelrank.estimators:RankRLSCV",
     "RankSVM": "kernelrank.estimators:RankSVM",
+    "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
 }
 
 KERNELS = frozenset(

@@ -7,5 +7,6 @@ from kernelrank.estimators.rank_rls_cv import RankRLSCV
 from kernelrank.estimators.rank_svm import RankSVM
 from kernelrank.estimators.rls import RLS
 from kernelrank.estimators.rls_cv import RLSCV
+from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
 
-__all__ = ["RLS", "RLSCV", "AllPathsVectorizer", "NystromMap", "RankRLS", "RankRLSCV", "RankSVM"]
+__all__ = ["RLS", "RLSCV", "AllPathsVectorizer", "NystromMap", "RankRLS", "RankRLSCV", "RankSVM", "TransductiveRankRLS"]

@@ -1,0 +1,288 @@
+"""TransductiveRankRLS: scores for unscored queries, chosen so that all queries predict each other best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.comparisons import ScoredQueries, compare_scores
+from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
+from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.query_folds import read_folds
+from kernelrank.estimators.ranker import Ranker
+from kernelrank.features import ExplicitFeatures, Features, ReducedSet
+from kernelrank.holdout import Problem
+from kernelrank.holdout.transduction import transduce
+from kernelrank.kernels import KernelLike
+from kernelrank.queries import Queries
+from kernelrank.validation import check_scores, check_weight
+
+__all__ = ["TransductiveRankRLS"]
+
+
+class TransductiveRankRLS(Ranker):
+    """RankRLS that learns from queries without scores too, and scores them.
+
+    The scores of the unscored queries are those that minimise the cross-validated ranking error over all queries,
+    scored and unscored, plus `anchor` times the squared distance from the prediction of `RankRLS` trained on the scored
+    queries alone (the inductive prediction) [PSBS07]_:
+
+    ``Σ_U Σ (y_i - y_j - (f_i - f_j))² + anchor Σ (y_i - inductive_i)²``,
+
+    where U goes through the folds, the inner sum through all pairs inside a query of U, and f is trained on everything
+    but U, the chosen scores included.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The weight of the norm in every training, as in `RankRLS`.
+    anchor : float, default=1.0
+        How much the chosen scores are held to the inductive prediction, the paper's γ. As it grows they become that
+        prediction, and the model becomes `RankRLS` on the scored queries.
+    folds : int or list of lists of query labels, optional
+        How the cross-validation divides the queries: into a number of folds of about as many items each, or into unions
+        of queries, each query in exactly one. Each query is a fold unless given.
+    kernel, gamma, degree, coef0, kernel_params
+        As in `RankRLS`.
+    query_weight : {"pairs", "items", "queries"}, default="pairs"
+        What counts the same, in training and in the cross-validated error: every pair, every item or every query. The
+        paper has "queries".
+    basis : int or list of int, optional
+        A number of basis items drawn at random from all items, scored or not, or the items themselves: predictions are
+        then combinations of their kernels only. The basis is a feature map that stays as it is in every fold. All
+        items, unless given.
+    random_state : int, RandomState or None, default=None
+        Draws the basis.
+
+    Attributes
+    ----------
+    transduction_ : ndarray, shape (v,) or (v, n_outputs)
+        The scores chosen for the unscored items, in the order in which they were given. Only differences inside a query
+        are determined by the cross-validated error; the mean of each query is that of the inductive prediction.
+    unscored_ : ndarray of int64, shape (v,)
+        Their row numbers in X: ``y[model.unscored_] = model.transduction_`` fills y.
+    inductive_ : ndarray, shape (v,) or (v, n_outputs)
+        The prediction of the model trained on the scored queries.
+    n_folds_ : int
+    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
+        As in `RankRLS`, of the model that predicts new items.
+
+    Notes
+    -----
+    The paper has scores for the given items only. For new ones `predict` uses RankRLS trained on all queries, with the
+    scores given and the scores chosen. This model agrees with the method at its end: trained on the scored queries and
+    on its own predictions, RankRLS is the same model again, so with a large anchor `predict` is inductive as well.
+
+    The costs that leave ties out, "unit" and "relative", and ``ties="exclude"`` are not offered: what they compare
+    depends on the scores that are to be found, and the objective would no longer be quadratic.
+
+    With m items, v of them unscored, and s the smaller of m and the number of columns: a factorisation of size s,
+    O(m s²) time in all, O(u² s + u³) for a fold of u items, and another decomposition of size v, which serves every
+    anchor of `fit_path`; memory two m × s arrays and v². Where v is more than twice the number of columns nothing v × v
+    is formed: each anchor takes O(v s² + s³) then. At last one training. Accuracy is that of training and of a
+    least-squares problem: see `kernelrank.holdout.transduction`, where the method is derived.
+
+    References
+    ----------
+    .. [PSBS07] Pahikkala, Suominen, Boberg and Salakoski (2007). Transductive ranking via pairwise regularized
+       least-squares. MLG 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import TransductiveRankRLS, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=8, n_items=5, n_features=3, random_state=0)
+    >>> y[qid >= 4] = np.nan
+    >>> model = TransductiveRankRLS(alpha=0.1).fit(X, y, qid=qid)
+    >>> model.transduction_.shape, model.unscored_[:3]
+    ((20,), array([20, 21, 22]))
+    >>> y[model.unscored_] = model.transduction_
+    >>> bool(np.isfinite(y).all()), model.predict(X[:2]).shape
+    (True, (2,))
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelLearner._parameter_constraints,
+        "anchor": [Interval(Real, 0, None, closed="neither")],
+        "folds": [Interval(Integral, 2, None, closed="left"), "array-like", None],
+        "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
+    }
+
+    solver = "auto"
+    tol = 1e-10
+    max_iter = None
+    warm_start = False
+    # What `score` makes of a NaN: queries without scores take no part in it.
+    missing = "ignore"
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        anchor: float = 1.0,
+        *,
+        folds: int | Sequence[Any] | None = None,
+        kernel: KernelLike = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        query_weight: QueryWeight = "pairs",
+        basis: int | Sequence[int] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.anchor = anchor
+        self.folds = folds
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.query_weight: QueryWeight = query_weight
+        self.basis = basis
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Score the unscored queries, and fit to all of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items of all queries.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores, NaN for every item of an unscored query and for no other. Several outputs must miss the same
+            queries.
+        qid : sequence, shape (m,)
+            The query of each item: any hashable labels in any order. One query, which is an error here, unless given.
+        sample_weight : array-like, shape (m,), optional
+            Item weights; the pair (i, j) weighs ``w_i w_j``.
+
+        Returns
+        -------
+        self
+        """
+        progress = FitProgress(self, X, y)
+        self._fit_anchors(X, y, qid, sample_weight, np.array([float(self.anchor)]), [self])
+        progress.done()
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(self, X: Any, y: Any, anchors: Any, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+        """Fit for many anchors, which share all decompositions.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in `fit`.
+        anchors : array-like of float
+            The values of anchor.
+
+        Returns
+        -------
+        list of TransductiveRankRLS
+            One fitted model for each anchor, in their order. This estimator itself stays as it was.
+
+        Notes
+        -----
+        As `fit`, with eigenvectors of size v instead of a Cholesky factorisation, and O(v²) for each anchor.
+        """
+        values = _check_anchors(anchors)
+        models: list[Self] = [clone(self).set_params(anchor=float(anchor)) for anchor in values]
+        clone(self)._fit_anchors(X, y, qid, sample_weight, values, models)
+        return models
+
+    def _fit_anchors(self, X: Any, y: Any, qid: Any, sample_weight: Any, anchors: Float, models: list[Self]) -> None:
+        """Transduce for all anchors at once, train on what comes out, and give each model its own."""
+        X = self._check_items(X, reset=True)
+        scores = check_scores(y, X.shape[0], allow_missing=True)
+        one_output = scores.ndim == 1
+        known = scores[:, None] if one_output else scores
+        queries = Queries.from_labels(qid, X.shape[0])
+        weight = check_weight(sample_weight, X.shape[0])
+        unscored = _unscored_items(known, queries)
+        compare_scores(known, queries, weight, query_weight=self.query_weight)
+        folds = read_folds(self.folds, queries)
+        features = self._features(X)
+        if isinstance(features, ReducedSet):
+            features.kept()
+        known = np.where(np.isnan(known), 0.0, known)
+        graph = ScoredQueries(known, queries, weight, query_weight=self.query_weight)
+        problem = Problem(features, graph, partial(self._split, X, features))
+        found, inductive = transduce(problem, unscored, folds, float(self.alpha), anchors)
+        filled = np.repeat(known[:, :, None], len(anchors), axis=2)
+        filled[unscored] = found
+        graph = ScoredQueries(filled.reshape(len(filled), -1), queries, weight, query_weight=self.query_weight)
+        self._train(features, graph, models, one_output=one_output)
+        for number, model in enumerate(models):
+            model.transduction_ = found[:, 0, number].copy() if one_output else found[:, :, number].copy()
+            model.inductive_ = inductive[:, 0] if one_output else inductive
+            model.unscored_, model.n_folds_ = unscored, len(folds)
+
+    def _train(self, features: Features, graph: ScoredQueries, models: list[Self], *, one_output: bool) -> None:
+        """Train on the scores of every model, which lie side by side, in one solution."""
+        solver = self._solver(features, graph)
+        solution = solver.solve(solver.prepare(features, graph), float(self.alpha), last=True)
+        coefficients = solution.coefficients.reshape(len(solution.coefficients), -1, len(models))
+        columns = np.arange(coefficients.shape[1], dtype=np.int64)
+        for number, model in enumerate(models):
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self, name):
+                    setattr(model, name, getattr(self, name))
+            own = replace(solution, coefficients=coefficients[:, :, number])
+            model._keep(features, [(columns, graph)], [own], solver.name, one_output=one_output)
+
+    def _split(self, X: Matrix, features: Features, kept: Index, held: Index) -> tuple[Features, Matrix]:
+        """Return the features of the kept items and the rows that predict the others; a basis stays as it is."""
+        if isinstance(features, ReducedSet):
+            return ExplicitFeatures(features.rows(kept)), features.rows(held)
+        return self._features_without(X, kept, held)
+
+
+def _unscored_items(scores: Float, queries: Queries) -> Index:
+    """Return the items of queries without scores; a query, and every output of it, is scored whole or not at all."""
+    missing = np.isnan(scores)
+    if np.any(missing != missing[:, :1]):
+        item = int(np.argmax(np.any(missing != missing[:, :1], axis=1)))
+        raise InvalidInputError(
+            f"y is NaN in some outputs of item {item} and not in others: all outputs must miss the same queries"
+        )
+    counts = np.bincount(queries.codes, weights=missing[:, 0], minlength=len(queries)).astype(np.int64)
+    partly = (counts > 0) & (counts < queries.sizes)
+    if partly.any():
+        number = int(np.argmax(partly))
+        raise InvalidInputError(
+            f"{_name(queries, number)} has a score for {queries.sizes[number] - counts[number]} of its "
+            f"{queries.sizes[number]} items: a query must be scored whole, or be NaN whole"
+        )
+    if not counts.any():
+        raise InvalidInputError("there is no unscored query: y must be NaN for every item of at least one")
+    if counts.all():
+        raise InvalidInputError("there is no scored query: y is NaN everywhere")
+    return np.flatnonzero(missing[:, 0]).astype(np.int64)
+
+
+def _name(queries: Queries, number: int) -> str:
+    label = queries.labels.tolist()[number]
+    return "the only query (qid is not given)" if label is None else f"query {label!r}"
+
+
+def _check_anchors(anchors: Any) -> Float:
+    values: Float = np.atleast_1d(np.asarray(anchors, dtype=np.float64))
+    if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values > 0)):
+        raise InvalidInputError(f"anchors must be positive numbers, got {anchors!r}")
+    return values
