@@ -9,9 +9,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.errors import InvalidInputError
 
-__all__ = ["check_chunk_rows", "cut", "refuse_scattered"]
+__all__ = ["check_chunk_rows", "cut", "scattered_message", "scattered_row"]
 
 
 class Rows(Protocol):
@@ -78,11 +78,16 @@ def _find_stops(rows: Rows, chunk_rows: int, whole_queries: bool, *, last: bool)
     return stops
 
 
-def refuse_scattered(qids: NDArray[Any], lines: NDArray[np.int64], seen: set[Any], path: str) -> None:
-    """Add the queries of a chunk to those seen; one that was seen before is an error."""
+def scattered_row(qids: NDArray[Any], seen: set[Any]) -> int | None:
+    """Add the queries of a chunk to those seen; return the first row of one that was seen before, if there is one."""
     starts = np.concatenate([[0], np.flatnonzero(qids[1:] != qids[:-1]) + 1])
     for start, label in zip(starts.tolist(), qids[starts].tolist(), strict=True):
         if label in seen:
-            message = f"query {label!r} comes back: whole_queries=True needs the rows of each query together"
-            raise FileFormatError(message, path, int(lines[start]))
+            return int(start)
         seen.add(label)
+    return None
+
+
+def scattered_message(label: object) -> str:
+    """Say what is wrong with a query that comes back."""
+    return f"query {label!r} comes back: whole_queries=True needs the rows of each query together"

@@ -40,7 +40,7 @@ def compression_suffix(path: str | os.PathLike[str]) -> str:
     return suffix if suffix in DECOMPRESSORS else ""
 
 
-def file_format(source: Source, format: str | None = None) -> FileFormat:
+def file_format(source: Source, format: str | None = None, *, sniff: bool = True) -> FileFormat:
     """Return the format of a file: the one that is asked for, that of its suffix, or what its first line looks like.
 
     Parameters
@@ -48,6 +48,8 @@ def file_format(source: Source, format: str | None = None) -> FileFormat:
     source : path or file object
     format : str, optional
         ``"svmlight"`` (or ``"letor"``), ``"csv"``, ``"tsv"`` or ``"parquet"``.
+    sniff : bool, default=True
+        Whether to look into the file where its suffix says nothing; else that is an error.
 
     Examples
     --------
@@ -64,8 +66,10 @@ def file_format(source: Source, format: str | None = None) -> FileFormat:
         suffix = name.with_suffix("").suffix if compression_suffix(source) else name.suffix
         if suffix.lower() in SUFFIXES:
             return SUFFIXES[suffix.lower()]
-        if name.is_dir():
+        if sniff and name.is_dir():
             return "parquet"
+    if not sniff:
+        raise InvalidInputError(f"{source}: the suffix says no format; name one of {', '.join(get_args(FileFormat))}")
     return _looks_like(first_bytes(source))
 
 

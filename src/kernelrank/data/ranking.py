@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.data.chunks import check_chunk_rows, cut, refuse_scattered
+from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.growing import GrowingArray
 from kernelrank.data.layout import Layout
 from kernelrank.data.rows import read_rows
@@ -214,8 +214,9 @@ def _again_with_lines(
         qids = rows.qids
         if qids is not None and not layout.integer_qids:
             qids = qids.astype(str)
-        if once and qids is not None:
-            refuse_scattered(qids, rows.lines, seen, layout.path)
+        row = scattered_row(qids, seen) if once and qids is not None else None
+        if row is not None:
+            raise FileFormatError(scattered_message(qids[row].item()), layout.path, int(rows.lines[row]))
         X = layout.matrix(layout.converted(rows), rows.indices, rows.counts)
         yield Ranking(X, rows.targets, qids, rows.docids), rows.lines
 

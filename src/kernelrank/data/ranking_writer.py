@@ -6,7 +6,6 @@ import itertools
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -14,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from kernelrank.data.atomic import atomic_write
-from kernelrank.data.source import opened_for_writing
+from kernelrank.data.sink import opened_sink
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 
@@ -43,7 +41,7 @@ def save_ranking(
     Parameters
     ----------
     path : str or path-like
-        Compressed if its suffix is ``.gz``, ``.xz``, ``.lzma`` or ``.bz2``.
+        ``-`` is standard output; compressed if its suffix is ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` or ``.zst``.
     X : array-like, data frame or sparse, shape (m, n_features)
     y : array-like, shape (m,)
     qid : sequence, optional
@@ -57,6 +55,7 @@ def save_ranking(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "train.txt"
     ...     save_ranking(path, [[0.5, 0.1]], [2], qid=["q7"], docid=["GX08"])
@@ -75,7 +74,7 @@ def save_ranking(
         _refuse_nonfinite(targets, "y")
     labels = _label_words(qid, m)
     names = _name_words(docid, m)
-    with atomic_write(path) as file, opened_for_writing(file, Path(path).suffix) as stream:
+    with opened_sink(path) as stream:
         for target, label, cells, name in zip(targets.tolist(), labels, _cells(rows), names, strict=True):
             words = [_shown(target), label, *(f"{i}:{_shown(v)}" for i, v in cells), name]
             stream.write((" ".join(filter(None, words)) + "\n").encode())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kernelrank.data.table import Table, TableBlock
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["NAMES", "Roles", "Wishes"]
+__all__ = ["NAMES", "Roles", "Wishes", "plain_name"]
 
 # As the names are compared: small letters and digits alone, so that "Query ID", "query_id" and "queryId" are one.
 NAMES = {
@@ -76,6 +76,17 @@ SPOKEN = {
     "weight": "the weights of the items are",
     "groups": "the groups are",
 }
+
+
+def plain_name(name: str) -> str:
+    """Return a name as `NAMES` has it.
+
+    Examples
+    --------
+    >>> plain_name("Query ID")
+    'queryid'
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,7 @@ class _Cast:
         self.table = table
         self.first = first
         self.wishes = wishes
-        self.plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in table.names]
+        self.plain = [plain_name(name) for name in table.names]
         self.taken: dict[str, int | None] = {}
         self.notes: list[str] = []
 
