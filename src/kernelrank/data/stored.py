@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,15 +48,16 @@ class StoredRanking(ABC):
     n_features: int
     names: list[str] | None = None
     has_queries: bool
+    most_rows: ClassVar[int] = 100_000
 
     @abstractmethod
     def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:
-        """Read the items in their order, in chunks of some 32 MiB; those of a query that stand together in one."""
+        """Read the items in their order, in chunks of some 32 MiB; rows of a query that stand together in one."""
 
     @property
     def chunk_rows(self) -> int:
         """How many rows make a chunk."""
-        return min(100_000, max(1_000, CHUNK_BYTES // (8 * max(1, self.n_features))))
+        return min(self.most_rows, max(1_000, CHUNK_BYTES // (8 * max(1, self.n_features))))
 
 
 class StoredParquet(StoredRanking):
@@ -94,6 +95,9 @@ class StoredText(StoredRanking):
     ----------
     path : str
     """
+
+    # Rows of text are joined and cut, and joined again; small chunks stay in the cache.
+    most_rows = 10_000
 
     def __init__(self, path: str) -> None:
         self.path = path
