@@ -36,6 +36,7 @@ NAMES = [
     "make_ranking",
     "metrics",
     "permutation_test",
+    "relations",
     "save",
     "tournament_roc",
 ]
@@ -172,12 +173,19 @@ def test_public_methods_explain_themselves(kind):
 
 
 def test_error_tree():
-    assert set(errors.__all__) == {*ERRORS, "EdgeOfGridWarning", "NotConverged", "PooledAUCWarning"}
+    assert set(errors.__all__) == {
+        *ERRORS,
+        "EdgeOfGridWarning",
+        "NotConverged",
+        "PooledAUCWarning",
+        "SplitDocumentWarning",
+    }
     for name, bases in ERRORS.items():
         assert getattr(errors, name).__bases__ == bases
     assert issubclass(errors.NotConverged, Warning)
     assert errors.PooledAUCWarning.__bases__ == (UserWarning,)
     assert errors.EdgeOfGridWarning.__bases__ == (UserWarning,)
+    assert errors.SplitDocumentWarning.__bases__ == (UserWarning,)
     for name in errors.__all__:
         assert name in (errors.__doc__ or "")
         assert inspect.getdoc(getattr(errors, name))

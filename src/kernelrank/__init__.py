@@ -11,18 +11,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelrank import dask, metrics
+    from kernelrank import dask, metrics, relations
     from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
     from kernelrank.estimators import (
         RLS,
         RLSCV,
         AllPathsVectorizer,
+        CoRankRLS,
+        CoRankRLSCV,
         NystromMap,
         RankRLS,
         RankRLSCV,
         RankSVM,
         TransductiveRankRLS,
     )
+    from kernelrank.features import View
     from kernelrank.model_selection import (
         QueryKFold,
         estimate_auc,
@@ -41,12 +44,15 @@ __all__ = [
     "RLS",
     "RLSCV",
     "AllPathsVectorizer",
+    "CoRankRLS",
+    "CoRankRLSCV",
     "NystromMap",
     "QueryKFold",
     "RankRLS",
     "RankRLSCV",
     "RankSVM",
     "TransductiveRankRLS",
+    "View",
     "dask",
     "estimate_auc",
     "holdout",
@@ -60,6 +66,7 @@ __all__ = [
     "make_ranking",
     "metrics",
     "permutation_test",
+    "relations",
     "save",
     "tournament_roc",
 ]
@@ -68,11 +75,14 @@ _HOMES = {
     "RLS": "estimators",
     "RLSCV": "estimators",
     "AllPathsVectorizer": "estimators",
+    "CoRankRLS": "estimators",
+    "CoRankRLSCV": "estimators",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
     "RankRLSCV": "estimators",
     "RankSVM": "estimators",
     "TransductiveRankRLS": "estimators",
+    "View": "features",
     "QueryKFold": "model_selection",
     "estimate_auc": "model_selection",
     "permutation_test": "model_selection",
@@ -94,7 +104,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name from the room that it lives in."""
     if name in _HOMES:
         return getattr(importlib.import_module(f"kernelrank.{_HOMES[name]}"), name)
-    if name in ("dask", "metrics"):
+    if name in ("dask", "metrics", "relations"):
         return importlib.import_module(f"kernelrank.{name}")
     raise AttributeError(f"module 'kernelrank' has no attribute {name!r}")
 

@@ -15,7 +15,8 @@ Warnings stand apart, below scikit-learn's and Python's own::
     └── NotConverged                          an iteration stopped at `max_iter`; the message has what is left
     UserWarning
     ├── EdgeOfGridWarning                     the best alpha is the smallest or the largest that was tried
-    └── PooledAUCWarning                      scores of different models were compared; the message has the reason
+    ├── PooledAUCWarning                      scores of different models were compared; the message has the reason
+    └── SplitDocumentWarning                  what belongs together is trained on and tested on
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ __all__ = [
     "NotConverged",
     "NothingToCompareError",
     "PooledAUCWarning",
+    "SplitDocumentWarning",
 ]
 
 
@@ -108,3 +110,7 @@ class PooledAUCWarning(UserWarning):
 
 class EdgeOfGridWarning(UserWarning):
     """A search whose best alpha lies at the edge of its grid."""
+
+
+class SplitDocumentWarning(UserWarning):
+    """Items of one document, or the same sentence, on both sides of a split: measures will be too good."""

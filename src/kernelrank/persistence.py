@@ -30,14 +30,22 @@ __all__ = ["load", "register", "save"]
 
 REGISTRY: dict[str, str] = {
     "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
+    "CoRankRLS": "kernelrank.estimators:CoRankRLS",
+    "CoRankRLSCV": "kernelrank.estimators:CoRankRLSCV",
     "NystromMap": "kernelrank.estimators:NystromMap",
+    "Pipeline": "sklearn.pipeline:Pipeline",
     "RLS": "kernelrank.estimators:RLS",
     "RLSCV": "kernelrank.estimators:RLSCV",
     "RankRLS": "kernelrank.estimators:RankRLS",
     "RankRLSCV": "kernelrank.estimators:RankRLSCV",
     "RankSVM": "kernelrank.estimators:RankSVM",
+    "RelationExtractor": "kernelrank.relations:RelationExtractor",
+    "StandardScaler": "sklearn.preprocessing:StandardScaler",
     "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
 }
+
+VALUES: dict[str, str] = {"View": "kernelrank.features:View"}
+"""Small values that parameters are made of: dataclasses, kept by their fields."""
 
 KERNELS = frozenset(
     {
@@ -152,9 +160,9 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFileError(f"{os.fspath(path)}: cannot be read: {type(error).__name__}: {error}") from error
 
 
-def _resolve(name: str) -> type | None:
-    """Import a class of the registry; None for any other name."""
-    place = REGISTRY.get(name)
+def _resolve(name: str, places: dict[str, str] | None = None) -> type | None:
+    """Import a class of the registry, or of other places; None for any other name."""
+    place = (REGISTRY if places is None else places).get(name)
     if place is None:
         return None
     module, _, attribute = place.partition(":")
@@ -175,9 +183,12 @@ class _Encoder:
         if registered is not type(estimator):
             raise InvalidInputError(f"cannot save {where}: the class is not registered (see register)")
         fitted = {key: v for key, v in vars(estimator).items() if _is_fitted_name(key)}
-        if not fitted:
+        # A pipeline has nothing of its own; a step that is not fitted is refused in its turn.
+        if not fitted and name != "Pipeline":
             raise InvalidInputError(f"cannot save {where}: it is not fitted")
         params = estimator.get_params(deep=False)
+        if params.get("memory") is not None:
+            raise InvalidInputError(f"cannot save {where}: it has a cache, which is code and files elsewhere")
         return {
             "class": name,
             "params": {k: self.value(v, f"the parameter {k} of {where}", depth + 1) for k, v in params.items()},
@@ -211,6 +222,8 @@ class _Encoder:
                 "class": kind.__name__,
                 "params": self._items(value.get_params(deep=False), where, depth),
             }
+        if kind.__name__ in VALUES and _resolve(kind.__name__, VALUES) is kind:
+            return {"is": "value", "class": kind.__name__, "params": self._items(vars(value), where, depth)}
         if kind.__name__ in REGISTRY:
             return {"is": "estimator", "content": self.estimator(value, where, depth + 1)}
         raise InvalidInputError(f"cannot save {where}: {_why_not(value)}")
@@ -269,6 +282,8 @@ class _Decoder:
         for parameter in content["params"]:
             if parameter not in known:
                 raise ModelFileError(f"{name} has no parameter {parameter!r} in this version of kernelrank")
+        if content["params"].get("memory") is not None:
+            raise ModelFileError(f"{name} has a cache, which no model file may have")
         estimator = kind(**self._items(content["params"]))
         for attribute, value in self._items(content["fitted"]).items():
             if not _is_fitted_name(attribute):
@@ -302,6 +317,8 @@ class _Decoder:
             case "kernel" if node["class"] in KERNELS:
                 kind = getattr(importlib.import_module(KERNEL_MODULE), node["class"])
                 return kind(**self._items(node["params"]))
+            case "value" if (value_kind := _resolve(node["class"], VALUES)) is not None:
+                return value_kind(**self._items(node["params"]))
             case "estimator":
                 return self.estimator(node["content"])
             case name if name in SPARSE_TYPES:

@@ -4,7 +4,10 @@ from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.candidate_graph import candidate_graph, candidate_graphs
 from kernelrank.relations.conllu import read_conllu
 from kernelrank.relations.corpus import Corpus
+from kernelrank.relations.cross_corpus import CrossCorpus, evaluate_on
+from kernelrank.relations.cross_validation import CrossValidation, cross_validate, document_folds
 from kernelrank.relations.dependency import Dependency
+from kernelrank.relations.extractor import RelationExtractor
 from kernelrank.relations.generator import make_corpus
 from kernelrank.relations.graph_scheme import GraphScheme
 from kernelrank.relations.interaction_xml import read_interaction_xml
@@ -16,13 +19,19 @@ from kernelrank.relations.token import Token
 __all__ = [
     "Candidate",
     "Corpus",
+    "CrossCorpus",
+    "CrossValidation",
     "Dependency",
     "GraphScheme",
     "Mention",
+    "RelationExtractor",
     "Sentence",
     "Token",
     "candidate_graph",
     "candidate_graphs",
+    "cross_validate",
+    "document_folds",
+    "evaluate_on",
     "from_spacy",
     "make_corpus",
     "read_conllu",

@@ -61,7 +61,7 @@ def candidate_graph(candidate: Candidate, scheme: GraphScheme | None = None) -> 
     >>> graph.labels[0], graph.labels[1], graph.labels[8]
     (('PROT1_IP', 'NN_IP'), ('rarely', 'RB'), ('nsubj_IP',))
     >>> graph.labels[12:15]
-    (('PROT1_M', 'NN_M'), ('rarely_M', 'RB_M'), ('outweighs_M', 'VBZ_M'))
+    (('PROT1', 'NN'), ('rarely_M', 'RB_M'), ('outweighs_M', 'VBZ_M'))
     """
     return next(candidate_graphs([candidate], scheme))
 
@@ -99,7 +99,7 @@ class _Words:
 
     def __init__(self, scheme: GraphScheme) -> None:
         self._scheme = scheme
-        self.tags = ("", scheme.path_tag, scheme.before_tag, scheme.middle_tag, scheme.after_tag)
+        self.tags = ("", scheme.path_tag, scheme.before_tag, scheme.middle_tag, scheme.after_tag, scheme.pair_tag)
         self._of_token: dict[tuple[str, str, str], tuple[Labels, ...]] = {}
         self._of_blind: dict[tuple[Labels, str], tuple[Labels, ...]] = {}
         self._of_type: dict[str, tuple[Labels, ...]] = {}
@@ -136,7 +136,7 @@ class _Words:
         return tuple(tuple(label + tag for label in known) for tag in self.tags)
 
 
-PLAIN, PATH, BEFORE, MIDDLE, AFTER = range(5)
+PLAIN, PATH, BEFORE, MIDDLE, AFTER, PAIR = range(6)
 
 
 class _SentencePlan:
@@ -192,7 +192,7 @@ class _SentencePlan:
         for place, names in self._pair_names(one, other):
             labels = self._words.blind(names, sentence.tokens[place])
             tokens[place] = labels[PATH if place in path else PLAIN]
-            order[place] = labels[MIDDLE]
+            order[place] = labels[PAIR]
         return LabelledGraph(
             tuple(tokens + dependencies + order), self._sources, self._targets, weights, _name(candidate)
         )

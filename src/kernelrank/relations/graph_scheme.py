@@ -26,8 +26,9 @@ class GraphScheme:
     path_tag : str, default="_IP"
         What is appended to the labels on the shortest paths.
     before_tag, middle_tag, after_tag : str, default="_B", "_M" and "_A"
-        What is appended to the labels of the order graph: before, between and after the pair. The pair itself counts as
-        between.
+        What is appended to the labels of the order graph: before, between and after the pair.
+    pair_tag : str, default=""
+        What is appended to the labels of the pair itself in the order graph.
     pair_names : tuple of two str, default=("PROT1", "PROT2")
         What stands for the texts of the pair, in the order of the sentence.
     other_name : str, default="PROT"
@@ -57,6 +58,7 @@ class GraphScheme:
     before_tag: str = "_B"
     middle_tag: str = "_M"
     after_tag: str = "_A"
+    pair_tag: str = ""
     pair_names: tuple[str, str] = ("PROT1", "PROT2")
     other_name: str = "PROT"
     labels: tuple[str, ...] = ("text", "pos")

@@ -1,0 +1,178 @@
+"""Scores of candidates by models that have not seen their documents, for every alpha, inside folds and outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS
+from kernelrank.estimators.base import check_alphas
+from kernelrank.model_selection import leave_one_out
+from kernelrank.progress import track
+from kernelrank.relations.document_holdout import DocumentHoldout
+from kernelrank.relations.extraction_scores import measure
+from kernelrank.relations.threshold import best_threshold
+
+__all__ = ["HeldOutDocuments", "Learning", "choose_alpha", "hold_out_documents"]
+
+LEARNERS = ("rls", "rankrls")
+SELECTIONS = ("auc", "f")
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What is learnt, and how alpha is chosen; see `RelationExtractor`."""
+
+    learner: str
+    alphas: tuple[float, ...]
+    select: str
+    basis: int | None
+    random_state: int | None
+
+    def __post_init__(self) -> None:
+        if self.learner not in LEARNERS:
+            raise InvalidInputError(f"learner must be one of {', '.join(LEARNERS)}, got {self.learner!r}")
+        if self.select not in SELECTIONS:
+            raise InvalidInputError(f"select must be one of {', '.join(SELECTIONS)}, got {self.select!r}")
+        if self.basis is not None and (not isinstance(self.basis, int) or self.basis < 1):
+            raise InvalidInputError(f"basis must be a whole number of at least 1, or None, got {self.basis!r}")
+        object.__setattr__(self, "alphas", tuple(float(alpha) for alpha in check_alphas(self.alphas)))
+
+    @property
+    def ranks(self) -> bool:
+        """Whether differences are learnt rather than labels."""
+        return self.learner == "rankrls"
+
+
+@dataclass(frozen=True)
+class HeldOutDocuments:
+    """Held-out scores and the models themselves, for each alpha.
+
+    Parameters
+    ----------
+    inner : ndarray, shape (alphas, folds, m)
+        The score of each item by the model without its document and without the fold; NaN in the fold itself.
+    outer : ndarray, shape (alphas, m)
+        The score of each item by the model without its fold; NaN for items of no fold.
+    dual_coef : ndarray, shape (alphas, m)
+        The models of all items; empty where only folds were asked for.
+    intercept : ndarray, shape (alphas,)
+    """
+
+    inner: Float
+    outer: Float
+    dual_coef: Float
+    intercept: Float
+
+
+def hold_out_documents(
+    learning: Learning,
+    K: Float,
+    labels: NDArray[np.bool_],
+    documents: Sequence[str],
+    folds: Sequence[Index] | None = None,
+) -> HeldOutDocuments:
+    """Leave documents out, inside each fold's training items.
+
+    Parameters
+    ----------
+    learning : Learning
+    K : ndarray, shape (m, m)
+    labels : ndarray of bool, shape (m,)
+    documents : sequence, shape (m,)
+    folds : list of ndarray of int, optional
+        The items that each fold tests on. Unless given there is one fold, which tests on nothing.
+
+    Returns
+    -------
+    HeldOutDocuments
+
+    Notes
+    -----
+    Time O(m³) for each alpha, whatever the number of folds; with a basis, that of `leave_one_out` for each fold.
+    """
+    y = np.where(labels, 1.0, -1.0)
+    given = [np.empty(0, dtype=np.intp)] if folds is None else list(folds)
+    hold_out = _from_inverses if learning.basis is None else _from_reduced_sets
+    return hold_out(learning, K, y, documents, given)
+
+
+def _from_inverses(
+    learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index]
+) -> HeldOutDocuments:
+    n_alphas, m = len(learning.alphas), len(y)
+    inner, outer = np.full((n_alphas, len(folds), m), np.nan), np.full((n_alphas, m), np.nan)
+    dual, intercept = np.zeros((n_alphas, m)), np.zeros(n_alphas)
+
+    def steps() -> object:
+        for place, alpha in enumerate(learning.alphas):
+            held_out = DocumentHoldout(K, y, documents, alpha, intercept=learning.ranks)
+            dual[place], intercept[place] = held_out.dual_coef, held_out.intercept
+            for number, fold in enumerate(folds):
+                inner[place, number] = held_out.leave_document_out(fold)
+                if len(fold):
+                    outer[place, fold] = held_out.leave_fold_out(fold)
+                yield None
+
+    for _ in track(steps(), n_alphas * len(folds), "leaving documents out"):  # type: ignore[arg-type]
+        pass
+    return HeldOutDocuments(inner, outer, dual, intercept)
+
+
+def _from_reduced_sets(
+    learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index]
+) -> HeldOutDocuments:
+    alphas, m = learning.alphas, len(y)
+    inner, outer = np.full((len(alphas), len(folds), m), np.nan), np.full((len(alphas), m), np.nan)
+    dual, intercept = np.zeros((len(alphas), m)), np.zeros(len(alphas))
+    names = np.asarray(documents, dtype=object)
+    for number, fold in track(enumerate(folds), len(folds), "leaving documents out"):
+        rest = np.setdiff1d(np.arange(m), fold)
+        kernel = K if len(rest) == m else K[np.ix_(rest, rest)]
+        estimator = _reduced(learning, len(rest))
+        scores = leave_one_out(estimator, kernel, y[rest], alphas=alphas, groups=names[rest].tolist())
+        for place, model in enumerate(estimator.fit_path(kernel, y[rest], alphas)):
+            coefficients = np.zeros(m)
+            coefficients[rest[model.basis_]] = model.dual_coef_
+            fitted = K[rest] @ coefficients
+            # The constant that makes the mean error zero, as RankRLS itself knows none.
+            constant = float(np.mean(y[rest] - fitted)) if learning.ranks else 0.0
+            inner[place, number, rest] = scores[:, place] + constant
+            outer[place, fold] = K[fold] @ coefficients + constant
+            if not len(fold):
+                dual[place], intercept[place] = coefficients, constant
+    return HeldOutDocuments(inner, outer, dual, intercept)
+
+
+def _reduced(learning: Learning, n_items: int) -> RLS | RankRLS:
+    basis = min(learning.basis or n_items, n_items)
+    if learning.ranks:
+        return RankRLS(kernel="precomputed", basis=basis, query_weight="items", random_state=learning.random_state)
+    return RLS(kernel="precomputed", basis=basis, random_state=learning.random_state)
+
+
+def choose_alpha(learning: Learning, labels: NDArray[np.bool_], held_out: Float) -> tuple[int, dict[str, list[float]]]:
+    """Choose the alpha whose held-out scores are best.
+
+    Parameters
+    ----------
+    learning : Learning
+    labels : ndarray of bool, shape (m,)
+    held_out : ndarray, shape (alphas, m)
+        Without NaN.
+
+    Returns
+    -------
+    int
+        The place of the alpha.
+    dict
+        The AUC and the largest F-score of each alpha, by the names "auc" and "f".
+    """
+    measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
+    results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
+    return int(np.argmax(results[learning.select])), results
