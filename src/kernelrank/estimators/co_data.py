@@ -173,9 +173,9 @@ def _unscored_queries(scores: Float, queries: Queries) -> NDArray[np.bool_]:
         raise NothingToCompareError("no scored query: y is NaN for every item")
     if broken.any():
         item = int(np.argmax(broken))
-        label = queries.labels[queries.codes[item]]
+        label = queries.labels.tolist()[queries.codes[item]]
         where = "" if label is None else f" of query {label!r}"
         raise InvalidInputError(
-            f"y is NaN for item {item}{where}, which has scores for others: a query is scored as a whole, or not at all"
+            f"y is NaN for item {item}{where}, while others have scores: a query is scored as a whole, or not at all"
         )
     return missing

@@ -325,7 +325,7 @@ class CoRankRLS(Ranker):
         )
 
     def _graphs(self, data: CoData, items: Index | None = None) -> list[OutputGraph]:
-        """Compare the scored items, or some of them."""
+        """Compare the scored items; or some of them, among which there may be nothing to compare."""
         queries = data.queries
         if queries is None:
             queries = Queries.from_labels(None, len(data.scores))
@@ -333,7 +333,15 @@ class CoRankRLS(Ranker):
         if items is not None:
             scores, queries = scores[items], queries.subset(items)
             weight = None if weight is None else weight[items]
-        return compare_scores(scores, queries, weight, cost=self.cost, ties=self.ties, query_weight=self.query_weight)
+        return compare_scores(
+            scores,
+            queries,
+            weight,
+            cost=self.cost,
+            ties=self.ties,
+            query_weight=self.query_weight,
+            allow_idle=items is not None,
+        )
 
     def _require_unscored(self, data: CoData, nu: float) -> None:
         if data.unscored is None and nu > 0:

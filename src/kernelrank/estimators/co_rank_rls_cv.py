@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
-from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.alpha_search import ALPHAS
 from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
@@ -55,7 +55,8 @@ class CoRankRLSCV(CoRankRLS):
     nus : array-like of float, default=0, 10⁻⁴, 10⁻³, ..., 10²
         The values of nu to try. Zero is the answer where the unscored items do not help.
     cv : {"leave_query_out"}, int, splitter or iterable, default=5
-        What is held out of the scored items: every query, or as many folds of queries. Without qid, folds of items.
+        What is held out of the scored items: every query, or as many folds of queries. Without qid, folds of items. A
+        fold that leaves nothing to compare predicts zero.
     scoring : str, measure or callable, default="pairwise_accuracy"
         As in `RankRLSCV`.
     views, n_basis, kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, random_state
@@ -199,10 +200,7 @@ class CoRankRLSCV(CoRankRLS):
             places = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
             held = sets.items[places]
             kept = np.setdiff1d(np.arange(m), held)
-            try:
-                graphs = self._graphs(data, kept)
-            except NothingToCompareError as error:
-                raise NothingToCompareError(f"fold {number} of cv: {error}") from error
+            graphs = self._graphs(data, kept)
             turns = [_turn(view, basis, data.places[held]) for view, basis in zip(views, bases, strict=True)]
             W = _fold_weights(data, kept, graphs, views, agreement, turns, alphas, nus)
             for rows in blocks(len(held), 8 * len(agreement.gram), 2**24):

@@ -128,7 +128,9 @@ def _cut_blocks(blocks: Iterable[Piece], step: int) -> Iterator[Piece]:
 def _is_empty(X: Any) -> bool:
     """Whether there is not one item."""
     shape = getattr(X, "shape", None)
-    return len(X) == 0 if shape is None else len(shape) > 0 and shape[0] == 0
+    if shape is None:
+        return isinstance(X, Sequence) and len(X) == 0
+    return len(shape) > 0 and shape[0] == 0
 
 
 def _is_stream(X: Any) -> bool:

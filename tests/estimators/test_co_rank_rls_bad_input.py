@@ -1,0 +1,109 @@
+"""What CoRankRLS refuses, and how it says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelrank import CoRankRLS, CoRankRLSCV, View, make_ranking
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+
+X, y, qid = make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
+known = qid < 4
+HALF = np.where(known, y, np.nan)
+
+
+def refuse(pattern, *arguments, kind=InvalidInputError, learner=CoRankRLS, **options):
+    model = learner(**options)
+    with pytest.raises(kind, match=pattern):
+        model.fit(*arguments)
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_no_scored_query():
+    refuse("no scored query: y is NaN for every item", X, np.full(len(y), np.nan), qid, kind=NothingToCompareError)
+    nothing = np.where(known, 1.0, np.nan)
+    refuse("nothing to compare: no query has two items with different scores", X, nothing, qid)
+
+
+@pytest.mark.parametrize("learner", [CoRankRLS, CoRankRLSCV])
+def test_no_unscored_query(learner):
+    refuse("no unscored query, and nu=.*: pass X_unscored, set y to NaN", X, y, qid, learner=learner)
+
+
+def test_unscored_queries_of_one_item():
+    single = np.where(known, qid, np.arange(100, 100 + len(y)))
+    refuse(r"no unscored query has two items to compare \(10 items", X, HALF, single, kind=NothingToCompareError)
+
+
+def test_nan_inside_a_scored_query():
+    broken = HALF.copy()
+    broken[7] = np.nan
+    refuse("y is NaN for item 7 of query 1, while others have scores: a query is scored as a whole", X, broken, qid)
+    refuse("y is NaN for item 20, while others have scores", X, HALF)
+    two = np.column_stack([HALF, HALF])
+    two[3, 1] = np.nan
+    refuse("y is NaN for item 3 of query 0", X, two, qid)
+
+
+def test_unscored_in_two_ways():
+    refuse("y is NaN for 10 items, and there is X_unscored too", X, HALF, qid, X, qid)
+    refuse("qid_unscored is given without X_unscored", X, y, qid, None, qid)
+
+
+def test_basis_larger_than_the_data():
+    refuse("view 0: a basis of 31 items cannot be drawn from 30 items", X, HALF, qid, n_basis=31)
+    views = [View(), View(basis=99)]
+    refuse("view 1: a basis of 99 items cannot be drawn from 30 items", X, HALF, qid, views=views)
+    refuse("view 0: basis has the item 30", X, HALF, qid, views=[View(basis=[0, 30]), View()])
+    refuse("view 0: basis names an item twice", X, HALF, qid, views=[View(basis=[0, 0]), View()])
+
+
+def test_views_without_common_items():
+    """The second view sees one value in each unscored query: there is nothing that it could agree on."""
+    constant = np.column_stack([X, np.where(known, X[:, 0], qid)])
+    views = [View(columns=[0, 1, 2]), View(columns=[3])]
+    refuse("view 1 has no unscored items in common with the other views", constant, HALF, qid, views=views)
+    views = [View("linear", columns=[3]), View(columns=[0])]
+    constant[~known, 3] = 0.0
+    refuse("view 0 has no unscored items in common", constant, HALF, qid, views=views)
+
+
+BAD_VIEWS = {
+    "at least two to agree, got 1": ["rbf"],
+    "kernel 'gauss' is unknown": ["rbf", "gauss"],
+    "view 1: a view cannot have a precomputed kernel": ["rbf", View("precomputed")],
+    "a view has no parameter 'colums'": [{"colums": [0]}, {}],
+    "a view is a View, a dict of its parameters or a kernel, got float": ["rbf", 0.5],
+    "view 1: a view has the column 3, but the columns go from 0 to 2": ["rbf", View(columns=[3])],
+    "view 0: a view has the column -1": [View(columns=[-1]), "rbf"],
+    "a view names a column twice": [View(columns=[1, 1]), "rbf"],
+    "must be numbers or names of columns": [View(columns=[]), "rbf"],
+    "names of columns, but X has none": [View(columns=["a"]), "rbf"],
+    "a basis is a number, 'all', or items, got 'every'": [View(basis="every"), "rbf"],
+    "a basis is a number, 'all', or items, got 1.5": [View(basis=1.5), "rbf"],
+    "view 1: X has 2 features, but CoRankRLS is expecting 3": ["rbf", View(basis=np.ones((4, 2)))],
+}
+
+
+@pytest.mark.parametrize("message", BAD_VIEWS)
+def test_views_that_cannot_be_read(message):
+    refuse(message, X, HALF, qid, views=BAD_VIEWS[message])
+
+
+@pytest.mark.parametrize("options", [{"nu": -1.0}, {"alpha": 0.0}, {"views": 1}, {"n_basis": 0}, {"n_basis": "some"}])
+def test_parameters(options):
+    refuse(f"The '{next(iter(options))}' parameter of CoRankRLS must be", X, HALF, qid, kind=ValueError, **options)
+
+
+def test_unscored_items_of_another_shape():
+    refuse("X_unscored: X has 2 features, but CoRankRLS is expecting 3", X, y, qid, X[:, :2], qid)
+    refuse("qid_unscored has 3 entries, but there are 30 items", X, y, qid, X, [1, 2, 3])
+
+
+def test_grids():
+    refuse("nus must be numbers that are at least zero", X, HALF, qid, learner=CoRankRLSCV, nus=[-1.0])
+    refuse("alphas must be positive", X, HALF, qid, learner=CoRankRLSCV, alphas=[0.0])
+    refuse(r"cv=5 folds need at least two and at most as many as queries \(4\)", X, HALF, qid, learner=CoRankRLSCV)
+    one = np.where(qid == 0, y, np.nan)
+    refuse("at least two queries", X, one, qid, learner=CoRankRLSCV, cv="leave_query_out")
