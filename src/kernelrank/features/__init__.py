@@ -6,15 +6,20 @@ from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.full_kernel import FullKernel, kernel_scores
 from kernelrank.features.kernel_map import KernelMap, KernelRows
 from kernelrank.features.reduced_set import ReducedSet
+from kernelrank.features.view import View
+from kernelrank.features.view_map import JointRows, ViewMap
 
 __all__ = [
     "ColumnFeatures",
     "ExplicitFeatures",
     "Features",
     "FullKernel",
+    "JointRows",
     "KernelMap",
     "KernelRows",
     "ReducedSet",
+    "View",
+    "ViewMap",
     "choose_basis",
     "kernel_scores",
 ]
