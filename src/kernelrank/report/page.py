@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,12 @@ def render(template: str, content: dict[str, Any]) -> Page:
     MissingExtraError
         If jinja2 is not installed.
     """
+    return Page(_environment().get_template(template).render(content))
+
+
+@cache
+def _environment() -> Any:
+    """Return what reads templates; they are compiled once."""
     try:
         import jinja2
     except ImportError:
@@ -78,4 +85,4 @@ def render(template: str, content: dict[str, Any]) -> Page:
         lstrip_blocks=True,
     )
     environment.filters.update(FILTERS)
-    return Page(environment.get_template(template).render(content))
+    return environment

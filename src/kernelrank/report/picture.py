@@ -122,7 +122,7 @@ def _settings(mpl: Any) -> dict[Any, Any]:
         "axes.prop_cycle": mpl.cycler(color=[FIRST, SECOND]),
         "axes.spines.top": False,
         "axes.spines.right": False,
-        "font.size": 10.5,
+        "font.size": 11.5,
         "legend.facecolor": PAPER,
         "legend.edgecolor": PAPER,
         "legend.framealpha": 0.85,

@@ -12,7 +12,7 @@ from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.picture import Picture, drawing
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.report.wording import counted, with_decimals, with_digits
+from kernelrank.report.wording import counted, plural, with_decimals, with_digits
 
 __all__ = ["alpha_picture", "null_picture", "query_picture", "roc_picture"]
 
@@ -49,6 +49,7 @@ def query_picture(result: MeasureResult, *, noun: str = "query", random_state: A
         display.plot(ax=canvas.ax, **({"marker": "", "linestyle": "-", "linewidth": 2.0} if many else {}))
         canvas.ax.set_title("", loc="left")  # the conventions stand in the table of measures
         canvas.ax.legend(loc="lower right", fontsize="small")
+        canvas.ax.set_xlabel(f"percent of {plural(noun)} with at most this value")
         low, middle, high = np.quantile(result.values, [0.0, 0.5, 1.0])
         name = result.label.partition(" (")[0]
         alt = (

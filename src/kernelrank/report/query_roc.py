@@ -80,9 +80,8 @@ def query_roc(positive: Any, scores: Float, qid: Any, *, confidence: float = 0.9
 
 def _curve(positive: Any, scores: Float) -> Float:
     fpr, tpr, _ = roc_curve(positive, scores)
-    # Where the curve rises straight up, the upper end is the rate that is reached.
-    last = np.append(np.diff(fpr) > 0, True)
-    rates: Float = np.interp(POINTS, fpr[last], tpr[last])
+    # Where the curve rises straight up, np.interp takes the last of equal points: the rate that is reached there.
+    rates: Float = np.interp(POINTS, fpr, tpr)
     return rates
 
 

@@ -184,8 +184,7 @@ def _model_words(model: Any) -> dict[str, Any]:
 
 def _largest_part(pair: ExplainedPair) -> float:
     """Return what the longest bar stands for."""
-    told = pair.explanation
-    return float(max(np.abs(told.contributions).max(initial=0.0), abs(told.rest)))
+    return float(np.abs(pair.explanation.contributions).max(initial=0.0))
 
 
 def _curve(model: Any) -> AlphaCurveDisplay | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["FILTERS", "counted", "signed", "with_commas", "with_digits"]
+__all__ = ["FILTERS", "counted", "plural", "signed", "with_commas", "with_digits"]
 
 PLURALS = {"query": "queries"}
 
@@ -29,7 +29,18 @@ def counted(number: float, noun: str) -> str:
     >>> counted(1, "query"), counted(2000, "query"), counted(0, "item")
     ('1 query', '2,000 queries', '0 items')
     """
-    return f"{with_commas(number)} {noun if number == 1 else PLURALS.get(noun, noun + 's')}"
+    return f"{with_commas(number)} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Write the plural of a noun.
+
+    Examples
+    --------
+    >>> plural("query"), plural("fold")
+    ('queries', 'folds')
+    """
+    return PLURALS.get(noun, noun + "s")
 
 
 def with_digits(number: float, digits: int = 4) -> str:
