@@ -7,46 +7,41 @@ import numpy as np
 from kernelrank.kernels import LabelledGraph
 
 
-def dense_walks(graph: LabelledGraph) -> np.ndarray:
-    """``W = (I - A)⁻¹ - I``."""
+def adjacency(graph: LabelledGraph) -> np.ndarray:
     A = np.zeros((graph.n_vertices, graph.n_vertices))
     for source, target, weight in zip(graph.sources, graph.targets, graph.weights, strict=True):
         A[source, target] += weight
-    return np.linalg.inv(np.eye(len(A)) - A) - np.eye(len(A))
+    return A
 
 
-def is_reachable(graph: LabelledGraph) -> np.ndarray:
-    """Whether a walk leads from one vertex to another, in whole numbers, so that nothing is rounded."""
-    edges = {(int(s), int(t)) for s, t, w in zip(graph.sources, graph.targets, graph.weights, strict=True) if w != 0}
-    reached = set(edges)
-    while True:
-        longer = {(s, t) for s, middle in reached for start, t in edges if middle == start} - reached
-        if not longer:
-            break
-        reached |= longer
-    answer = np.zeros((graph.n_vertices, graph.n_vertices), dtype=bool)
-    for s, t in reached:
-        answer[s, t] = True
-    return answer
+def spectral_radius(A: np.ndarray) -> float:
+    return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))
+
+
+def reachable(A: np.ndarray) -> np.ndarray:
+    """Whether a walk of one step or more leads from one vertex to another, by Warshall's rule: nothing is rounded."""
+    reached = A != 0
+    for middle in range(len(A)):
+        reached |= reached[:, [middle]] & reached[[middle], :]
+    return reached
+
+
+def walk_weights(A: np.ndarray) -> np.ndarray:
+    """``W = (I - A)⁻¹ - I``, where rounding may not put what no walk brings."""
+    W = np.linalg.inv(np.eye(len(A)) - A) - np.eye(len(A))
+    return np.where(reachable(A), W, 0.0)
 
 
 def connections(graph: LabelledGraph, combine: str) -> dict[tuple[str, str], float]:
     """``G_ab = Σ_{k,l} L_ak W_kl L_bl``, or the maximum over k and l, where it is not zero."""
-    W = np.where(is_reachable(graph), dense_walks(graph), 0.0)
+    W = walk_weights(adjacency(graph))
     labels = sorted({label for of_vertex in graph.labels for label in of_vertex})
+    L = {a: np.array([float(a in of_vertex) for of_vertex in graph.labels]) for a in labels}
     G = {}
     for a in labels:
         for b in labels:
-            of_a = np.array([a in of_vertex for of_vertex in graph.labels], dtype=float)
-            of_b = np.array([b in of_vertex for of_vertex in graph.labels], dtype=float)
-            terms = of_a[:, None] * W * of_b[None, :]
+            terms = L[a][:, None] * W * L[b][None, :]
             value = terms.sum() if combine == "sum" else max(0.0, terms.max())
             if value != 0:
-                G[a, b] = value
+                G[a, b] = float(value)
     return G
-
-
-def vector(graph: LabelledGraph, combine: str, pairs: list[tuple[str, str]]) -> np.ndarray:
-    """The entries of G for some pairs of labels."""
-    G = connections(graph, combine)
-    return np.array([G.get(pair, 0.0) for pair in pairs])
