@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, Matrix, block_rows
 from kernelrank.comparisons.gram_sum import GramSum
@@ -54,24 +56,32 @@ def query_scatter(
 
     Notes
     -----
-    O(m n²) time; one block and n² numbers of memory.
+    O(m n²) time; two blocks and n² numbers of memory. The blocks are allocated once: an allocator that gives memory
+    back at every turn, as that of a Dask worker does, makes new ones cost more than the arithmetic.
     """
     n = Phi.shape[1]
+    step = block_rows(n, block_bytes)
+    size = min(step, Phi.shape[0])
+    copies = np.empty((size, n)) if isinstance(Phi, np.ndarray) else None
+    spare = np.empty((size, n))
     total, right = GramSum(n), np.zeros((n, target.shape[1]))
     order = _sorted_items(queries, levels)
     root = np.sqrt(degree)
     level_sums, large = _LevelSums(total, n), _LargeQuery(total, n)
-    for start, stop, bounds in _pieces(queries.bounds, block_rows(n, block_bytes)):
+    for start, stop, bounds in _pieces(queries.bounds, step):
         items = slice(start, stop) if order is None else order[start:stop]
-        block = _copy_rows(Phi, items)
+        work = spare[: stop - start]
+        block = np.asarray(Phi[items], dtype=np.float64) if copies is None else copies[: stop - start]
+        if copies is not None:
+            _copy_rows(Phi, items, block)
         query = queries.codes[items]
         if len(bounds) > 0:
-            _subtract_query_means(block, bounds - start, weight[items])
+            _subtract_query_means(block, bounds - start, weight[items], work)
         else:
             large.move(block, weight[items], int(query[0]), float(c[query[0]]))
         right += block.T @ target[items]
         if levels is not None:
-            level_sums.add(block * weight[items][:, None], levels[items], c[query])
+            level_sums.add(np.multiply(block, weight[items][:, None], out=work), levels[items], c[query])
         block *= root[items][:, None]
         total.add(block)
     level_sums.close()
@@ -123,14 +133,14 @@ class _LevelSums:
         self.total.add(self.carried)
 
 
-def _copy_rows(Phi: Matrix, items: slice | Index) -> Float:
-    """Return some rows as a float64 array of their own."""
-    if not isinstance(Phi, np.ndarray):
-        return np.asarray(Phi[items], dtype=np.float64)
+def _copy_rows(Phi: NDArray[Any], items: slice | Index, out: Float) -> None:
+    """Copy some rows into a float64 array."""
     if isinstance(items, slice):
-        return np.array(Phi[items], dtype=np.float64)
-    rows: Float = np.take(Phi, items, axis=0, mode="clip").astype(np.float64, copy=False)
-    return rows
+        out[:] = Phi[items]
+    elif Phi.dtype == np.float64:
+        np.take(Phi, items, axis=0, mode="clip", out=out)
+    else:
+        out[:] = np.take(Phi, items, axis=0, mode="clip")
 
 
 def _sorted_items(queries: Queries, levels: Index | None) -> Index | None:
@@ -157,11 +167,11 @@ def _pieces(bounds: Index, step: int) -> Iterator[tuple[int, int, Index]]:
         first += 1
 
 
-def _subtract_query_means(block: Float, bounds: Index, weight: Float) -> None:
-    """Take the weighted mean of each query away, in place; `bounds` cut the block into queries."""
+def _subtract_query_means(block: Float, bounds: Index, weight: Float, work: Float) -> None:
+    """Take the weighted mean of each query away, in place; `bounds` cut the block into queries, `work` is lost."""
     starts, sizes = bounds[:-1], np.diff(bounds)
     uniform = bool(np.all(weight == 1.0))
-    sums = np.add.reduceat(block if uniform else block * weight[:, None], starts, axis=0)
+    sums = np.add.reduceat(block if uniform else np.multiply(block, weight[:, None], out=work), starts, axis=0)
     totals = sizes.astype(np.float64) if uniform else np.add.reduceat(weight, starts)
     sums /= np.where(totals > 0, totals, 1.0)[:, None]
-    block -= np.repeat(sums, sizes, axis=0)
+    block -= np.take(sums, np.repeat(np.arange(len(sizes)), sizes), axis=0, mode="clip", out=work)
