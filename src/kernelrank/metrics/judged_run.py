@@ -14,12 +14,12 @@ the measure of these items is that of the run. A measure of pairs sees what was 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.items import FloatArray
@@ -72,7 +72,9 @@ class JudgedRun:
 
     @classmethod
     def of(
-        cls, run: tuple[Sequence[Any], Sequence[Any], Any], qrels: tuple[Sequence[Any], Sequence[Any], Any]
+        cls,
+        run: tuple[Iterable[Any], Iterable[Any], ArrayLike],
+        qrels: tuple[Iterable[Any], Iterable[Any], Iterable[Any]],
     ) -> JudgedRun:
         """Match a run with its judgements by name. Time and memory O(items).
 
@@ -87,9 +89,7 @@ class JudgedRun:
         -------
         JudgedRun
         """
-        grade_of = {
-            (str(query), str(name)): max(float(grade), 0.0) for query, name, grade in zip(*qrels, strict=True)
-        }
+        grade_of = {(str(query), str(name)): max(float(grade), 0.0) for query, name, grade in zip(*qrels, strict=True)}
         judged = dict.fromkeys(query for query, _ in grade_of)
         answered = [(str(query), str(name)) for query, name in zip(*run[:2], strict=True)]
         returned = set(answered)
@@ -138,7 +138,8 @@ class JudgedRun:
                 [score, np.full(len(filled), _below(floor)), np.full(len(self.missing_y), _below(_below(floor)))]
             )
             qid = np.concatenate([qid, filled, self.missing_qid])
-            found = replace(measure, k=k)(y, score, qid)
+            cut: Any = measure
+            found = replace(cut, k=k)(y, score, qid)
         else:
             y = np.concatenate([y, self.missing_y])
             score = np.concatenate([score, np.full(len(self.missing_y), _below(floor))])

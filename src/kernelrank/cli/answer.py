@@ -1,0 +1,160 @@
+"""An answer: the same facts as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from kernelrank.cli.console import console, remark
+
+__all__ = ["Answer", "plain"]
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON knows; what is not a finite number becomes null.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"mean": np.float64(0.5), "worst": float("nan"), "queries": np.array(["a"])})
+    {'mean': 0.5, 'worst': None, 'queries': ['a']}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+class Answer:
+    """What a command found.
+
+    Parameters
+    ----------
+    command : str
+        Its name.
+    as_json : bool
+        Whether to speak JSON, and nothing else, on standard output.
+    quiet : bool, default=False
+        Whether standard output is the data itself, so that the answer goes to standard error.
+
+    Examples
+    --------
+    >>> answer = Answer("count", as_json=True)
+    >>> answer.fact("items", 3)
+    >>> answer.show()
+    {
+      "command": "count",
+      "items": 3,
+      "notes": []
+    }
+    """
+
+    def __init__(self, command: str, *, as_json: bool, quiet: bool = False) -> None:
+        self.facts: dict[str, Any] = {"command": command}
+        self.as_json = as_json
+        self.quiet = quiet
+        self.notes: list[str] = []
+        self._parts: list[Any] = []
+
+    def fact(self, name: str, value: Any) -> None:
+        """Add a fact for programs."""
+        self.facts[name] = value
+
+    def line(self, text: str, style: str = "") -> None:
+        """Add a sentence for people."""
+        if not self.as_json:
+            from rich.text import Text
+
+            self._parts.append(Text(text, style=style))
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Add a table for people: the first column is text, the others numbers unless they begin with a letter.
+
+        Columns without names make a sheet of facts.
+        """
+        if self.as_json:
+            return
+        if title:
+            # A line of its own, which a narrow table does not fold.
+            self.line(title, style="bold")
+        self._parts.append(_table(columns, rows) if any(columns) else _sheet(rows))
+
+    def note(self, text: str) -> None:
+        """Add what is worth knowing beside the result; said at once to people, listed for programs."""
+        if text in self.notes:
+            return
+        self.notes.append(text)
+        if not self.as_json:
+            remark(text)
+
+    @contextmanager
+    def noting_warnings(self) -> Iterator[None]:
+        """Turn the warnings of the library into notes."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for warning in caught:
+            if not issubclass(warning.category, (DeprecationWarning, FutureWarning, ResourceWarning)):
+                self.note(str(warning.message))
+
+    def show(self) -> None:
+        """Write the answer."""
+        if self.as_json:
+            text = json.dumps(plain({**self.facts, "notes": self.notes}), indent=2, ensure_ascii=False, allow_nan=False)
+            stream = sys.stderr if self.quiet else sys.stdout
+            stream.write(text + "\n")
+            stream.flush()
+            return
+        place = console(error=self.quiet)
+        for part in self._parts:
+            place.print(part)
+            if not isinstance(part, str) and hasattr(part, "columns"):
+                place.print()
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """Draw a table with a line under its header."""
+    from rich import box
+    from rich.table import Table
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for number, column in enumerate(columns):
+        right = number > 0 and all(_is_number(row[number]) for row in rows)
+        drawn.add_column(column, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(_cell, row))
+    return drawn
+
+
+def _sheet(rows: Sequence[Sequence[str]]) -> Any:
+    """Draw names with their values, without a header."""
+    from rich.table import Table
+
+    drawn = Table.grid(padding=(0, 3))
+    drawn.add_column(style="dim", no_wrap=True)
+    drawn.add_column(overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(_cell, row))
+    return drawn
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _is_number(text: str) -> bool:
+    return not text[:1].isalpha()

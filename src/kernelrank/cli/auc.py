@@ -1,0 +1,295 @@
+"""``kernelrank auc``: an AUC for two classes that a reviewer believes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.console import working
+from kernelrank.cli.learner import LearnerOptions, scaled
+from kernelrank.cli.model_file import command_line
+from kernelrank.cli.model_rows import counted
+from kernelrank.cli.number_grid import read_grid
+from kernelrank.cli.output_file import check_output
+from kernelrank.cli.source_files import SourceFile
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+    from kernelrank.model_selection import AUCEstimate, PermutationTest, TournamentROC
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+NESTED_PAIRS = 5_000
+"""Up to so many pairs a model that chooses its alpha is refitted without each: minutes at most."""
+
+
+@app.command()
+def auc(
+    data: Annotated[Path, typer.Argument(help="Items of two classes; - is standard input.")],
+    target: options.Target = None,
+    groups: Annotated[
+        str | None,
+        typer.Option("--groups", metavar="COLUMN", help="Items that must not be split, such as those of one patient."),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option("--positive", metavar="CLASS", help="The class that is to be ranked high.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
+    ] = None,
+    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from.")] = "2^-15:2^15",
+    kernel: options.KernelName = "linear",
+    gamma: options.Gamma = None,
+    degree: options.Degree = None,
+    coef0: options.Coef0 = None,
+    scale: options.Scale = False,
+    hold_out: Annotated[
+        Literal["auto", "leave_pair_out", "averaged", "balanced_leave_pair_out"],
+        typer.Option("--hold-out", help="auto: every pair while there are few, else the mean of ten folds."),
+    ] = "auto",
+    permutations: Annotated[int, typer.Option("--permutations", min=0, help="For the p-value; 0 for none.")] = 1000,
+    roc: Annotated[
+        bool, typer.Option("--roc/--no-roc", help="Whether to draw the ROC curve of the tournament.")
+    ] = True,
+    report: options.Report = None,
+    confidence: options.Confidence = 0.95,
+    jobs: Annotated[int, typer.Option("--jobs", help="How many processes refit at a time.")] = 1,
+    seed: options.Seed = 0,
+    input_format: options.InputFormat = None,
+    id: options.Id = None,
+    features: options.Features = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Estimate an AUC from two classes, with an interval and a p-value.
+
+    What is estimated is the AUC, on new items, of the model trained on all of these. Pairs (or folds) that are held out
+    take no part in the choice of alpha. Examples:
+
+    kernelrank auc patients.csv --target outcome --groups patient --scale
+
+    kernelrank auc patients.csv --target outcome --alpha 10 --report auc.html
+    """
+    answer = Answer("auc", as_json=as_json)
+    check_output(report, [data])
+    learner = LearnerOptions("rankrls", kernel, gamma, degree, coef0, scale=scale, seed=seed)
+    grid = read_grid(alphas, "--alphas")
+    source = SourceFile(data, input_format, target, "", id, groups=groups, features=features, positive=positive)
+    items = source.read(answer)
+    cohort = Cohort.of(items, learner, use_groups=groups is not None)
+    if scale:
+        answer.note("columns were scaled once, by all items; their classes take no part in that")
+    method = _method(answer, hold_out, cohort, nested=alpha is None)
+    estimator = learner.search(grid) if alpha is None else learner.estimator(alpha)
+    common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
+    with answer.noting_warnings():
+        estimate, curve, test = _found(
+            answer, estimator, cohort, method, common, grid, permutations, seed, with_roc=roc
+        )
+    model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
+    if report is not None:
+        _page(answer, estimate, curve, test, model, cohort, items).save(report)
+    _answer(answer, estimate, curve, test, items, nested=alpha is None, report=report)
+    answer.show()
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """Two classes of items.
+
+    Parameters
+    ----------
+    X : array or sparse matrix, shape (m, n_features)
+    y : ndarray, shape (m,)
+        The classes by name, if they have names.
+    y01 : ndarray, shape (m,)
+        The same as numbers.
+    groups : ndarray, shape (m,), or None
+    positive : label
+    """
+
+    X: Any
+    y: Any
+    y01: Any
+    groups: Any
+    positive: Any
+
+    @classmethod
+    def of(cls, items: Items, learner: LearnerOptions, *, use_groups: bool) -> Cohort:
+        """Scale the columns if asked for, and give the classes their names."""
+        import numpy as np
+
+        from kernelrank.errors import InvalidInputError
+
+        y: Any = items.y
+        levels = np.unique(y)
+        if len(levels) != 2:
+            some = ", ".join(f"{level:g}" for level in levels[:5])
+            raise InvalidInputError(
+                f"{items.path}: an AUC needs two classes, and the target has {counted(len(levels), 'value')} ({some}"
+                f"{', ...' if len(levels) > 5 else ''})"
+            )
+        y01 = (y == levels[1]).astype(float)
+        if items.classes is not None:
+            y = np.array(items.classes)[y.astype(int)]
+        positive = levels[1] if items.classes is None else items.classes[1]
+        X = scaled(learner.scaler(items.X), items.X)
+        return cls(X, y, y01, items.groups if use_groups else None, positive)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs of a positive and a negative item."""
+        positives = int(self.y01.sum())
+        return positives * (len(self.y01) - positives)
+
+
+def _method(answer: Answer, hold_out: str, cohort: Cohort, *, nested: bool) -> str:
+    if hold_out != "auto":
+        return hold_out
+    if nested and cohort.n_pairs > NESTED_PAIRS:
+        answer.note(
+            f"{cohort.n_pairs:,} pairs are too many to choose alpha without each: ten folds are averaged; "
+            "--alpha holds out every pair with one alpha, --hold-out leave_pair_out waits"
+        )
+        return "averaged"
+    return "leave_pair_out"
+
+
+def _found(
+    answer: Answer,
+    estimator: Any,
+    cohort: Cohort,
+    method: str,
+    common: dict[str, Any],
+    grid: list[float],
+    permutations: int,
+    seed: int,
+    *,
+    with_roc: bool,
+) -> tuple[AUCEstimate, TournamentROC | None, PermutationTest | None]:
+    """Run the estimate, the tournament and the test."""
+    from kernelrank import RankRLS, estimate_auc, permutation_test, tournament_roc
+
+    nested = not isinstance(estimator, RankRLS) or hasattr(estimator, "alphas")
+    with working(f"holding out {counted(cohort.n_pairs, 'pair')}" if "pair" in method else "holding out folds"):
+        estimate = estimate_auc(estimator, cohort.X, cohort.y, method=method, random_state=seed, **common)
+    curve = test = None
+    m = len(cohort.y01)
+    if with_roc and nested and m * (m - 1) // 2 > 2 * NESTED_PAIRS:
+        answer.note("no ROC curve: the tournament would choose alpha without every pair of items; --alpha allows it")
+    elif with_roc:
+        with working("playing the tournament of all pairs"):
+            curve = tournament_roc(estimator, cohort.X, cohort.y, **common)
+    if permutations:
+        with working(f"permuting {permutations:,} times"):
+            plain = RankRLS(**{**_plain_parameters(estimator), "alpha": getattr(estimator, "alpha", 1.0)})
+            test = permutation_test(
+                plain,
+                cohort.X,
+                cohort.y01,
+                groups=cohort.groups,
+                n_permutations=permutations,
+                random_state=seed,
+                alphas=grid if nested else None,
+            )
+    return estimate, curve, test
+
+
+def _plain_parameters(estimator: Any) -> dict[str, Any]:
+    from kernelrank import RankRLS
+
+    known = RankRLS().get_params()
+    return {name: value for name, value in estimator.get_params().items() if name in known}
+
+
+def _page(
+    answer: Answer,
+    estimate: AUCEstimate,
+    curve: TournamentROC | None,
+    test: PermutationTest | None,
+    model: Any,
+    cohort: Cohort,
+    items: Items,
+) -> Any:
+    from kernelrank.report import auc_report
+
+    return auc_report(
+        estimate,
+        curve,
+        test,
+        model=model,
+        X=cohort.X,
+        ids=items.ids,
+        feature_names=items.feature_names,
+        title=f"AUC of {items.path}",
+        command=command_line(),
+        notes=answer.notes,
+    )
+
+
+def _answer(
+    answer: Answer,
+    estimate: AUCEstimate,
+    curve: TournamentROC | None,
+    test: PermutationTest | None,
+    items: Items,
+    *,
+    nested: bool,
+    report: Path | None,
+) -> None:
+    low, high = estimate.interval
+    answer.fact("data", str(items.path))
+    answer.fact("auc", estimate.auc)
+    answer.fact("low", low)
+    answer.fact("high", high)
+    answer.fact("confidence", estimate.confidence)
+    answer.fact("method", estimate.method)
+    answer.fact("alpha_chosen_inside", nested)
+    answer.fact("what_varies", estimate.what_varies)
+    answer.fact("positive_class", estimate.classes[1])
+    answer.fact("positive", estimate.n_positive)
+    answer.fact("negative", estimate.n_negative)
+    answer.fact("pairs", estimate.n_pairs)
+    rows = [
+        ("AUC", f"{estimate.auc:.3f}"),
+        (f"{100 * estimate.confidence:.4g}% interval", f"{low:.3f} to {high:.3f}"),
+    ]
+    if test is not None:
+        answer.fact("pvalue", test.pvalue)
+        answer.fact("permutations", len(test.null))
+        answer.fact("null_mean", float(test.null.mean()))
+        best = "best of the alphas, " if nested else ""
+        rows.append(
+            ("p-value", f"{test.pvalue:.3g} ({best}{counted(len(test.null), 'permutation')} of {test.permuted})")
+        )
+    if curve is not None:
+        answer.fact("tournament_auc", curve.auc)
+        answer.fact("roc", {"fpr": curve.fpr, "tpr": curve.tpr})
+        for rate in (0.05, 0.1, 0.2):
+            rows.append((f"found at {100 * rate:.0f}% false alarms", f"{100 * _true_rate(curve, rate):.0f}%"))
+    rows += [
+        (
+            "positive class",
+            f"{estimate.classes[1]}: {estimate.n_positive} of {estimate.n_positive + estimate.n_negative}",
+        ),
+        ("held out", f"{estimate.method}, {counted(estimate.n_pairs, 'pair')}"),
+        ("alpha", "chosen anew in every training set" if nested else "as given"),
+        ("interval over", estimate.what_varies),
+    ]
+    answer.table(f"AUC of {items.path}", ("", ""), rows)
+    for warning in estimate.warnings:
+        answer.note(warning)
+    answer.fact("report", None if report is None else str(report))
+    if report is not None:
+        answer.line(f"The report is in {report}.")
+
+
+def _true_rate(curve: TournamentROC, rate: float) -> float:
+    """Return the largest share of positive items found at a share of false alarms that is allowed."""
+    return float(curve.tpr[curve.fpr <= rate].max())

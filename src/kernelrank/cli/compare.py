@@ -1,0 +1,107 @@
+"""``kernelrank compare``: whether one of two models, or of two runs, ranks better."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.judgement import Judgement, judge
+from kernelrank.cli.measuring import MeasureRules
+from kernelrank.cli.source_files import SourceFile, fold_part
+
+if TYPE_CHECKING:
+    from kernelrank.metrics import Measure
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="FIRST", help="A model file, or a TREC run.")],
+    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another one.")],
+    truth: Annotated[Path, typer.Argument(metavar="DATA|QRELS", help="Items with scores, or qrels for runs.")],
+    measure: options.Measures = None,
+    gain: options.Gain = None,
+    tied: options.TiesOfList = None,
+    empty: options.Empty = None,
+    relevant_from: options.RelevantFrom = None,
+    max_grade: options.MaxGrade = None,
+    trec: options.TrecRules = False,
+    confidence: options.Confidence = 0.95,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="How many sign flips and resamples are drawn.")
+    ] = 10_000,
+    seed: options.Seed = 0,
+    input_format: options.InputFormat = None,
+    target: options.Target = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Test whether one of two models, or of two runs, ranks better: a paired test over queries.
+
+    The p-value is the share of sign flips of the queries' differences with a mean as far from zero; the interval of the
+    difference comes from resampling queries. Examples:
+
+    kernelrank compare linear.kr rbf.kr test.txt --measure ndcg@10
+
+    kernelrank compare old.run new.run qrels.txt --trec
+    """
+    answer = Answer("compare", as_json=as_json)
+    rules = MeasureRules(gain, tied, empty, relevant_from, max_grade, trec)
+    measures = rules.measures(measure)
+    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id)
+    pair = judge(answer, first, source), judge(answer, second, source)
+    found = [_compared(one, pair, rules, confidence, resamples, seed) for one in measures]
+    answer.fact("first", str(first))
+    answer.fact("second", str(second))
+    answer.fact("data", str(source.path))
+    answer.fact("measures", found)
+    answer.table(
+        f"{first} (first) and {second} (second) on {source.path}",
+        ("measure", "first", "second", "difference", f"{100 * confidence:.4g}% interval", "p", "better in"),
+        [_row(facts) for facts in found],
+    )
+    for one in measures:
+        answer.line(one.label, style="dim")
+    how = "all sign flips" if all(facts["exact"] for facts in found) else f"{resamples:,} sign flips drawn"
+    answer.line(f"p: {how}, two-sided; difference: first - second, with queries resampled.", style="dim")
+    if len(found) > 1:
+        answer.line("Several measures are several tests: a small p among many is less than it seems.", style="dim")
+    answer.show()
+
+
+def _compared(
+    measure: Measure,
+    pair: tuple[Judgement, Judgement],
+    rules: MeasureRules,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> dict[str, Any]:
+    from kernelrank.metrics import paired_test
+
+    results = [judgement.measure(measure, rules) for judgement in pair]
+    test = paired_test(results[0], results[1], confidence=confidence, n_resamples=resamples, random_state=seed)
+    facts = {name: value for name, value in asdict(test).items() if name != "label"}
+    means = {"first": results[0].mean, "second": results[1].mean}
+    return {"measure": measure.name, "rules": list(measure.rules), **means, **facts}
+
+
+def _row(facts: dict[str, Any]) -> list[str]:
+    return [
+        facts["measure"],
+        f"{facts['first']:.4f}",
+        f"{facts['second']:.4f}",
+        f"{facts['difference']:+.4f}",
+        f"{facts['low']:+.4f} to {facts['high']:+.4f}",
+        f"{facts['pvalue']:.3g}",
+        f"{facts['n_first_better']} and {facts['n_second_better']} of {facts['n_queries']}",
+    ]

@@ -1,0 +1,50 @@
+"""Where people read: results on standard output, remarks on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["console", "remark", "tell", "working"]
+
+PIPE_WIDTH = 120
+"""Columns of what is not written to a terminal, unless COLUMNS says otherwise."""
+
+
+def console(*, error: bool = False) -> Any:
+    """Return the console of standard output or standard error, made anew: tests and pipes exchange the streams."""
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(stderr=error, width=width, highlight=False, soft_wrap=False)
+
+
+def tell(message: str) -> None:
+    """Say what is wrong."""
+    _line("kernelrank: ", "bold red", message)
+
+
+def remark(message: str) -> None:
+    """Say what is worth knowing beside the result."""
+    _line("note: ", "yellow", message)
+
+
+def _line(prefix: str, style: str, message: str) -> None:
+    from rich.text import Text
+
+    # One line, wrapped by the terminal alone: what a message names can be copied and searched for.
+    console(error=True).print(Text.assemble((prefix, style), message), soft_wrap=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show what takes time, while standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(error=True).status(f"{what} ..."):
+        yield

@@ -1,0 +1,80 @@
+"""``kernelrank convert``: a file of items in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.model_rows import counted
+from kernelrank.cli.output_file import STANDARD_STREAM, check_output
+from kernelrank.cli.source_files import SourceFile
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="Items in any format; - is standard input.")],
+    output: Annotated[Path, typer.Argument(help="Where to write; its suffix says how; - is standard output.")],
+    to: Annotated[
+        Literal["svmlight", "csv", "tsv", "parquet", "qrels"] | None,
+        typer.Option("--to", help="The format to write, where the suffix does not say; qrels keeps the scores only."),
+    ] = None,
+    input_format: options.InputFormat = None,
+    target: options.Target = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    weight: options.Weight = None,
+    features: options.Features = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Turn a file of items into another format, compressed if its name says so.
+
+    Examples
+    --------
+    kernelrank convert train.txt train.parquet
+
+    kernelrank convert test.txt test.qrels --to qrels
+    """
+    to_stdout = str(output) == STANDARD_STREAM
+    answer = Answer("convert", as_json=as_json, quiet=to_stdout)
+    check_output(output, [source])
+    reader = SourceFile(source, input_format, target, query, id, weight, features=features)
+    items = reader.read(answer, needs_target=to == "qrels")
+    if to == "qrels":
+        _write_judgements(items, output)
+    else:
+        from kernelrank.data import write_items
+
+        write_items(items, str(output), format=to)
+    answer.fact("output", str(output))
+    answer.fact("items", len(items))
+    answer.fact("columns", items.n_features)
+    answer.line(f"{counted(len(items), 'item')} with {counted(items.n_features, 'column')} are in {output}.")
+    answer.show()
+
+
+def _write_judgements(items: Items, output: Path) -> None:
+    """Write the scores of the items as qrels; they must be whole numbers, and the items have names."""
+    import numpy as np
+
+    from kernelrank.data import Qrels, write_qrels
+    from kernelrank.errors import InvalidInputError
+
+    if items.ids is None or items.qid is None or items.y is None:
+        raise InvalidInputError(f"{items.path}: qrels need queries and the names of the items (--query, --id)")
+    if np.any(items.y != np.rint(items.y)):
+        row = int(np.flatnonzero(items.y != np.rint(items.y))[0])
+        raise InvalidInputError(
+            f"{items.path}: qrels need whole numbers, and item {row} has the score {items.y[row]:g}"
+        )
+    write_qrels(Qrels(items.qid.astype(str), items.ids, items.y.astype(np.int64)), str(output))

@@ -1,0 +1,162 @@
+"""``kernelrank demo``: the main job on generated data, and a page to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.console import working
+from kernelrank.cli.measuring import facts_of
+from kernelrank.cli.output_file import check_output
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+PAGE, MODEL = "kernelrank-report.html", "kernelrank-demo.kr"
+TRAIN, TEST = "kernelrank-demo-train.txt", "kernelrank-demo-test.txt"
+MEASURES = ("ndcg@10", "map", "pairwise_accuracy")
+RELEVANT_FROM = 3
+"""Where a measure knows only yes or no, the two best of the five grades are relevant."""
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--folder", help="Where the files go.")] = Path("."),
+    seed: options.Seed = 0,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Rank generated data, measure, and write a page to look at.
+
+    The documents of 120 queries with grades from 0 to 4. Alpha is chosen by holding out every query of the first 80
+    exactly; the other 40 are the test.
+    """
+    from kernelrank import RankRLSCV, save
+    from kernelrank.cli.model_file import command_line
+    from kernelrank.data import save_ranking
+    from kernelrank.report import ranking_report
+
+    answer = Answer("demo", as_json=as_json)
+    for name in (PAGE, MODEL, TRAIN, TEST):
+        check_output(folder / name)
+    train, test = documents(seed)
+    with working("holding out 80 queries for 31 alphas"), answer.noting_warnings():
+        model = RankRLSCV().fit(train.X, train.y, qid=train.qid)
+    measures = [_measure(name) for name in MEASURES]
+    found = [
+        facts_of(measure(test.y, model.predict(test.X), test.qid), measure, confidence=0.95, seed=seed, by_query=False)
+        for measure in measures
+    ]
+    for facts, measure in zip(found, measures, strict=True):
+        facts["held_out"] = measure(train.y, model.holdout_scores_, train.qid).mean
+        facts["random"] = measure(test.y, 0.0 * test.y, test.qid).mean
+    with working("drawing the report"), answer.noting_warnings():
+        page = ranking_report(
+            model,
+            train.X,
+            train.y,
+            train.qid,
+            ids=train.ids,
+            feature_names=train.names,
+            test=(test.X, test.y, test.qid, test.ids),
+            measures=measures,
+            title="Documents of 120 queries",
+            command=command_line(),
+            notes=["The data is generated; see kernelrank.make_ranking."],
+        )
+    model.provenance_ = {"file": "generated", "items": len(train.y), "command": command_line(), "version": _version()}
+    save(model, folder / MODEL)
+    for name, part in ((TRAIN, train), (TEST, test)):
+        save_ranking(folder / name, part.X, part.y, part.qid, part.ids)
+    page.save(folder / PAGE)
+    answer.fact("alpha", model.alpha_)
+    answer.fact("measures", found)
+    files = {"report": PAGE, "model": MODEL, "train": TRAIN, "test": TEST}
+    answer.fact("files", {what: str(folder / name) for what, name in files.items()})
+    answer.line(
+        f"{len(train.y):,} documents of 80 queries for training, {len(test.y):,} of 40 for the test. "
+        f"Of 31 alphas, {model.alpha_:g} ranks queries best that were held out."
+    )
+    answer.table(
+        "",
+        ("measure", "held out", "test", "95% interval", "random order"),
+        [
+            [
+                facts["measure"],
+                f"{facts['held_out']:.3f}",
+                f"{facts['mean']:.3f}",
+                f"{facts['low']:.3f} to {facts['high']:.3f}",
+                f"{facts['random']:.3f}",
+            ]
+            for facts in found
+        ],
+    )
+    _what_next(answer, folder)
+    answer.show()
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Generated documents: columns, grades, queries, names."""
+
+    X: Any
+    y: Any
+    qid: Any
+    ids: Any
+    names: list[str]
+
+
+def documents(seed: int) -> tuple[Documents, Documents]:
+    """Generate the documents of 80 queries for training, and of 40 for the test."""
+    import numpy as np
+
+    from kernelrank import make_ranking
+
+    X, y, qid = make_ranking(
+        n_queries=120,
+        n_items=(8, 20),
+        n_features=60,
+        n_informative=12,
+        n_levels=5,
+        noise=0.7,
+        query_shift=1.0,
+        random_state=seed,
+    )
+    codes = np.unique(qid, return_inverse=True)[1]
+    ids = np.array([f"doc{number}" for number in range(len(y))])
+    names = [f"f{number + 1}" for number in range(X.shape[1])]
+    X = np.round(X, 4)  # numbers that fit into files that people look at
+    parts = [np.flatnonzero(codes < 80), np.flatnonzero(codes >= 80)]
+    first, second = (Documents(X[part], y[part], qid[part], ids[part], names) for part in parts)
+    return first, second
+
+
+def _measure(name: str) -> Any:
+    from kernelrank.metrics import get_measure
+
+    return get_measure(name, relevant_from=RELEVANT_FROM) if name == "map" else get_measure(name)
+
+
+def _version() -> str:
+    from kernelrank import __version__
+
+    return __version__
+
+
+def _what_next(answer: Answer, folder: Path) -> None:
+    page, model, train, test = (folder / name for name in (PAGE, MODEL, TRAIN, TEST))
+    answer.line(f"The report is in {page}: open it in a browser. The model is in {model}, its data in {train}.\n")
+    answer.line("What to try next", style="bold")
+    for line in (
+        f"kernelrank inspect {model}",
+        f"kernelrank evaluate {model} {test} --measure ndcg@10 --by-query",
+        f"kernelrank tune {train} --kernels rbf --gammas 0.001:0.1:3 -o mine.kr",
+        f"kernelrank compare mine.kr {model} {test}",
+        "kernelrank fit --help",
+    ):
+        answer.line(f"  {line}", style="cyan")

@@ -1,0 +1,88 @@
+"""``kernelrank evaluate``: measure a model on a file, or a run against qrels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.judgement import judge
+from kernelrank.cli.measuring import MeasureRules, facts_of, row_of
+from kernelrank.cli.model_rows import counted
+from kernelrank.cli.source_files import SourceFile, fold_part
+
+if TYPE_CHECKING:
+    from kernelrank.metrics import MeasureResult
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.command()
+def evaluate(
+    judged: Annotated[Path, typer.Argument(metavar="MODEL|RUN", help="A model file, or a TREC run.")],
+    truth: Annotated[
+        Path,
+        typer.Argument(metavar="DATA|QRELS", help="Items with scores for a model, qrels for a run."),
+    ],
+    measure: options.Measures = None,
+    by_query: Annotated[bool, typer.Option("--by-query", help="Also list the value of every query.")] = False,
+    gain: options.Gain = None,
+    tied: options.TiesOfList = None,
+    empty: options.Empty = None,
+    relevant_from: options.RelevantFrom = None,
+    max_grade: options.MaxGrade = None,
+    trec: options.TrecRules = False,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    input_format: options.InputFormat = None,
+    target: options.Target = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Measure a model on a file with scores, or a TREC run against qrels.
+
+    Intervals come from resampling the queries. Every number has rules, which stand below the table; --trec takes those
+    of trec_eval and ir_measures. Examples:
+
+    kernelrank evaluate model.kr test.txt --measure ndcg@10 --measure map
+
+    kernelrank evaluate run.txt qrels.txt --trec
+    """
+    answer = Answer("evaluate", as_json=as_json)
+    rules = MeasureRules(gain, tied, empty, relevant_from, max_grade, trec)
+    measures = rules.measures(measure)
+    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id)
+    judgement = judge(answer, judged, source)
+    results = [judgement.measure(one, rules) for one in measures]
+    found = [
+        facts_of(result, one, confidence=confidence, seed=seed, by_query=by_query)
+        for result, one in zip(results, measures, strict=True)
+    ]
+    answer.fact("judged", str(judged))
+    answer.fact("data", str(source.path))
+    answer.fact("measures", found)
+    interval = f"{100 * confidence:.4g}% interval"
+    answer.table("", ("measure", "mean", interval, "queries", "left out"), [row_of(facts) for facts in found])
+    for one in measures:
+        answer.line(one.label, style="dim")
+    if any(len(result) > 1 for result in results):
+        answer.line("Intervals: queries resampled; the predictions do not vary.", style="dim")
+    if by_query:
+        answer.table("Each query", ("query", *map(str, measures)), _rows_by_query(results))
+        answer.line(counted(len(results[0]) + results[0].n_left_out, "query", "queries"), style="dim")
+    answer.show()
+
+
+def _rows_by_query(results: list[MeasureResult]) -> list[list[str]]:
+    """Return a row for each query, a dash where it cannot be measured."""
+    values = [dict(zip(result.queries.tolist(), result.values.tolist(), strict=True)) for result in results]
+    queries: dict[Any, None] = {}
+    for result in results:
+        queries |= dict.fromkeys([*result.queries.tolist(), *result.left_out.tolist()])
+    return [[str(query), *("-" if query not in of else f"{of[query]:.4f}" for of in values)] for query in queries]

@@ -1,0 +1,114 @@
+"""``kernelrank fit``: learn a ranking from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.learner import LearnerOptions, joined, scaled
+from kernelrank.cli.model_file import save_model
+from kernelrank.cli.model_rows import setting_rows
+from kernelrank.cli.output_file import check_output
+from kernelrank.cli.source_files import SourceFile, fold_part
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.command()
+def fit(
+    train: Annotated[Path, typer.Argument(help="Items with scores; - is standard input; a fold gives its train.txt.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("model.kr"),
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", help="Preferences to learn from in place of scores: lines of winner and loser."),
+    ] = None,
+    method: options.Method = "rankrls",
+    alpha: options.Alpha = None,
+    kernel: options.KernelName = "linear",
+    gamma: options.Gamma = None,
+    degree: options.Degree = None,
+    coef0: options.Coef0 = None,
+    cost: options.Cost = None,
+    loss: options.Loss = None,
+    ties: options.Ties = None,
+    query_weight: options.QueryWeight = None,
+    basis: options.Basis = None,
+    scale: options.Scale = False,
+    input_format: options.InputFormat = None,
+    target: options.Target = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    weight: options.Weight = None,
+    features: options.Features = None,
+    seed: options.Seed = 0,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Learn a ranking from a file and save the model.
+
+    Items of one query are compared with each other; without queries all are. Examples:
+
+    kernelrank fit train.txt -o model.kr --alpha 10
+
+    kernelrank fit patients.csv --target outcome --kernel rbf --gamma 0.01 --scale
+
+    kernelrank fit items.csv --pairs preferences.txt
+    """
+    answer = Answer("fit", as_json=as_json)
+    train = fold_part(train, "train")
+    check_output(output, [train, *([] if pairs is None else [pairs])])
+    learner = LearnerOptions(
+        method, kernel, gamma, degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
+    )
+    ranker = learner.estimator(alpha)
+    source = SourceFile(train, input_format, target, query, id, weight, features=features)
+    items = source.read(answer, needs_target=pairs is None)
+    scaler = learner.scaler(items.X)
+    X = scaled(scaler, items.X)
+    with answer.noting_warnings():
+        if pairs is None:
+            ranker.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
+        else:
+            _fit_pairs(ranker, X, items, pairs)
+    model = joined(scaler, ranker)
+    save_model(model, output, items, preferences=None if pairs is None else str(pairs))
+    answer.fact("model", str(output))
+    answer.fact("class", type(ranker).__name__)
+    answer.fact("items", len(items))
+    answer.fact("columns", items.n_features)
+    answer.fact("queries", getattr(ranker, "n_queries_", None))
+    answer.fact("idle_queries", getattr(ranker, "n_idle_queries_", None))
+    answer.fact("pairs", getattr(ranker, "n_pairs_", None))
+    answer.fact("solver", ranker.solver_)
+    answer.fact("iterations", ranker.n_iter_)
+    answer.table("", ("", ""), setting_rows(model, items))
+    answer.line(f"The model is in {output}.")
+    answer.show()
+
+
+def _fit_pairs(ranker: Any, X: Any, items: Items, path: Path) -> None:
+    """Fit to preferences between items: by name where they have names, by number, from 0, elsewhere."""
+    from kernelrank.data import load_pairs
+    from kernelrank.errors import InvalidInputError
+
+    if not hasattr(ranker, "fit_pairs"):
+        raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
+    found = load_pairs(str(path), items=None if items.ids is None else items.ids.tolist())
+    if found.names is not None and items.ids is None:
+        raise InvalidInputError(
+            f"{path}: has names such as {found.names[0]!r}, but the items of {items.path} have none"
+        )
+    given: dict[str, Any] = {"weight": found.weight}
+    if type(ranker).__name__ == "RankRLS":
+        given["magnitude"] = found.magnitude
+    elif found.magnitude is not None:
+        raise InvalidInputError(f"{path}: has magnitudes, which --method ranksvm does not know")
+    ranker.fit_pairs(X, found.pairs, **given)

@@ -1,0 +1,147 @@
+"""``kernelrank inspect``: what is in a model file, and why one item stands above another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.learner import final_step
+from kernelrank.cli.model_file import for_model, load_model, provenance
+from kernelrank.cli.model_rows import changed_parameters, setting_rows
+from kernelrank.cli.source_files import SourceFile, fold_part
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+@app.command()
+def inspect(
+    model: options.Model,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many weights, items or terms are listed.")] = 10,
+    explain: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--explain", metavar="ITEM ITEM", help="Why the first stands above the second: names, or rows from 0."
+        ),
+    ] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="The file with these items.")] = None,
+    input_format: options.InputFormat = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Show what is in a model file, and why one item stands above another.
+
+    Examples
+    --------
+    kernelrank inspect model.kr
+
+    kernelrank inspect model.kr --explain 40626 43770 --data test.txt
+    """
+    from kernelrank.errors import InvalidInputError
+
+    if (explain is None) != (data is None):
+        raise InvalidInputError("--explain and --data go together: two items, and the file that holds them")
+    answer = Answer("inspect", as_json=as_json)
+    loaded = load_model(model)
+    known = provenance(loaded)
+    answer.fact("model", str(model))
+    answer.fact("class", type(final_step(loaded)).__name__)
+    answer.fact("scaled", final_step(loaded) is not loaded)
+    answer.fact("options", changed_parameters(loaded))
+    answer.fact("columns", loaded.n_features_in_)
+    answer.fact("provenance", known)
+    rows = setting_rows(loaded)
+    if "command" in known:
+        rows += [("command", known["command"]), ("version", f"kernelrank {known['version']}")]
+    answer.table(str(model), ("", ""), rows)
+    if explain is None or data is None:
+        _largest(answer, loaded, top)
+    else:
+        source = SourceFile(fold_part(data, "test"), input_format, None, query, id)
+        _explain(answer, loaded, for_model(source, loaded), explain, top)
+    answer.show()
+
+
+def _largest(answer: Answer, model: Any, top: int) -> None:
+    """List the largest weights, or the basis items with the largest coefficients."""
+    import numpy as np
+
+    ranker, known = final_step(model), provenance(model)
+    linear = hasattr(ranker, "coef_")
+    weights = np.asarray(ranker.coef_ if linear else ranker.dual_coef_)
+    if weights.ndim > 1:
+        answer.note(f"the model has {weights.shape[0 if linear else 1]} outputs; their weights are not listed")
+        return
+    names = known.get("feature_names" if linear else "training_ids")
+    basis = getattr(ranker, "basis_", None)
+    order = np.argsort(-np.abs(weights), kind="stable")[:top]
+    found: list[dict[str, Any]] = []
+    for place in order.tolist():
+        number = place if linear or basis is None else int(basis[place])
+        name = str(names[number]) if names is not None else f"{'x' if linear else 'item '}{number}"
+        found.append({"name": name, "weight": float(weights[place])})
+    answer.fact("weights" if linear else "coefficients", found)
+    noun = "weights of columns" if linear else "coefficients of training items"
+    if linear and ranker is not model:
+        noun += ", divided by their standard deviations"
+    answer.table(
+        f"The largest of {len(weights):,} {noun}",
+        ("name", "weight" if linear else "coefficient"),
+        [[one["name"], f"{one['weight']:+.6g}"] for one in found],
+    )
+
+
+def _explain(answer: Answer, model: Any, source: SourceFile, pair: tuple[str, str], top: int) -> None:
+    from scipy import sparse
+
+    from kernelrank.report import explain
+
+    items = source.read(answer, needs_target=False)
+    places = [_place(items, word) for word in pair]
+    X = items.X[places]
+    if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
+        X = X.toarray()
+    known = provenance(model)
+    found = explain(model, X, feature_names=known.get("feature_names"), training_ids=known.get("training_ids"), k=top)
+    answer.fact("explanation", {"items": list(pair), **found.to_dict()})
+    higher, lower = found.scores
+    relation = "above" if higher > lower else "below" if higher < lower else "beside"
+    title = f"{pair[0]} ({higher:.4g}) stands {relation} {pair[1]} ({lower:.4g}): difference {found.difference:+.4g}"
+    noun, values = ("feature", "value") if found.kind == "features" else ("training item", "kernel")
+    weight = "weight" if found.kind == "features" else "coefficient"
+    rows = [
+        [str(name), f"{part:+.4g}", f"{coefficient:+.4g}", f"{first:.4g}", f"{second:.4g}"]
+        for name, part, coefficient, (first, second) in zip(
+            found.names, found.contributions, found.coefficients, found.values, strict=True
+        )
+    ]
+    if found.n_rest:
+        rows.append([f"{found.n_rest} others", f"{found.rest:+.4g}", "", "", ""])
+    columns = (noun, "adds", weight, f"{values} of {pair[0]}", f"{values} of {pair[1]}")
+    answer.table(title, columns, rows)
+
+
+def _place(items: Any, word: str) -> int:
+    """Find an item by its name, or by its row."""
+    import numpy as np
+
+    from kernelrank.errors import InvalidInputError
+
+    if items.ids is not None:
+        found = np.flatnonzero(items.ids == word)
+        if len(found) > 1:
+            raise InvalidInputError(
+                f"{items.path}: {len(found)} items are called {word!r}, in several queries; give a row"
+            )
+        if len(found) == 1:
+            return int(found[0])
+    if word.isdecimal() and int(word) < len(items):
+        return int(word)
+    what = "no item of that name, and no row" if items.ids is not None else "no row"
+    raise InvalidInputError(f"{items.path}: there is {what} {word!r} among {len(items):,} items, counted from 0")

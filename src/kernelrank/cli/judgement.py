@@ -1,0 +1,75 @@
+"""What is measured: the scores of a model on a file, or a run against qrels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelrank.cli.measuring import MeasureRules
+from kernelrank.cli.model_file import for_model, is_model_file, load_model
+from kernelrank.cli.scoring import scores_of
+from kernelrank.cli.source_files import SourceFile
+
+if TYPE_CHECKING:
+    from kernelrank.cli.answer import Answer
+    from kernelrank.metrics import JudgedRun, Measure, MeasureResult
+
+__all__ = ["Judgement", "judge"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Scores with what is true, ready to be measured.
+
+    Parameters
+    ----------
+    name : str
+        What was judged.
+    y, scores, qid, ids : arrays or None
+        Of a model on a file; None for a run.
+    run : JudgedRun or None
+    """
+
+    name: str
+    y: Any = None
+    scores: Any = None
+    qid: Any = None
+    ids: Any = None
+    run: JudgedRun | None = None
+
+    def measure(self, measure: Measure, rules: MeasureRules) -> MeasureResult:
+        """Measure, with tied items placed as the rules say."""
+        if self.run is not None:
+            return self.run.measure(measure, order=rules.order(self.run.ids))
+        order = rules.order(self.ids)
+        if order is None:
+            return measure(self.y, self.scores, self.qid)
+        return measure(self.y[order], self.scores[order], None if self.qid is None else self.qid[order])
+
+
+def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
+    """Judge a model by a file with scores, or a run by qrels; the first bytes tell which it is."""
+    if str(judged) != "-" and is_model_file(judged):
+        model = load_model(judged)
+        items = for_model(truth, model).read(answer)
+        return Judgement(str(judged), items.y, scores_of(model, items.X), items.qid, items.ids)
+    return _judge_run(answer, judged, truth.path)
+
+
+def _judge_run(answer: Answer, path: Path, qrels_path: Path) -> Judgement:
+    from kernelrank.cli.model_rows import counted
+    from kernelrank.data import read_qrels, read_run
+    from kernelrank.metrics import JudgedRun
+
+    run, qrels = read_run(str(path)), read_qrels(str(qrels_path))
+    judged = JudgedRun.of((run.qid, run.ids, run.scores), (qrels.qid, qrels.ids, qrels.grades))
+    if judged.unjudged_queries:
+        number = len(judged.unjudged_queries)
+        answer.note(f"{path}: {counted(number, 'query', 'queries')} without a judgement left out")
+    if judged.unanswered_queries:
+        number = len(judged.unanswered_queries)
+        answer.note(f"{path}: {counted(number, 'judged query', 'judged queries')} not answered, which finds nothing")
+    if judged.n_unjudged:
+        answer.note(f"{path}: {counted(judged.n_unjudged, 'item')} without a judgement count as not relevant")
+    return Judgement(str(path), run=judged)

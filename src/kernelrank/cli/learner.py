@@ -1,0 +1,102 @@
+"""The learner that the options describe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["KERNEL_OPTIONS", "LearnerOptions", "final_step", "joined", "scaled"]
+
+KERNEL_OPTIONS = ("gamma", "degree", "coef0")
+
+TAKES = {
+    "rankrls": {"cost", "ties", "query_weight"},
+    "ranksvm": {"loss", "query_weight"},
+    "rls": set(),
+}
+"""Which options belong to which method, beyond those of the kernel."""
+
+
+@dataclass(frozen=True)
+class LearnerOptions:
+    """What the options say of the learner; None where they are silent.
+
+    Parameters
+    ----------
+    method : {"rankrls", "ranksvm", "rls"}
+    kernel : str
+    gamma, degree, coef0, cost, loss, ties, query_weight, basis
+        Parameters of the estimator.
+    scale : bool
+        Whether columns are divided by their standard deviations first.
+    seed : int
+    """
+
+    method: str = "rankrls"
+    kernel: str = "linear"
+    gamma: float | None = None
+    degree: float | None = None
+    coef0: float | None = None
+    cost: str | None = None
+    loss: str | None = None
+    ties: str | None = None
+    query_weight: str | None = None
+    basis: int | None = None
+    scale: bool = False
+    seed: int = 0
+
+    def estimator(self, alpha: float | None) -> Any:
+        """Return the estimator for one alpha."""
+        from kernelrank.estimators import RLS, RankRLS, RankSVM
+
+        kind: Any = {"rankrls": RankRLS, "ranksvm": RankSVM, "rls": RLS}[self.method]
+        return kind(1.0 if alpha is None else alpha, **self.parameters())
+
+    def search(self, alphas: Any, **options: Any) -> Any:
+        """Return the estimator that chooses among alphas by exact hold-out; there is none for RankSVM."""
+        from kernelrank.estimators import RLSCV, RankRLSCV
+
+        kind: Any = {"rankrls": RankRLSCV, "rls": RLSCV}[self.method]
+        return kind(alphas, **self.parameters(), **options)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that were given, and refuse those of another method."""
+        from kernelrank.errors import InvalidInputError
+
+        special = {name: getattr(self, name) for name in ("cost", "loss", "ties", "query_weight")}
+        for name, value in special.items():
+            if value is not None and name not in TAKES[self.method]:
+                owners = [method for method, names in TAKES.items() if name in names]
+                flag = name.replace("_", "-")
+                raise InvalidInputError(f"--{flag} belongs to --method {' or '.join(owners)}, not to {self.method}")
+        given = {**special, **{name: getattr(self, name) for name in (*KERNEL_OPTIONS, "basis")}}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return {"kernel": self.kernel, **chosen, "random_state": self.seed}
+
+    def scaler(self, X: Any) -> Any:
+        """Return the scaling of these columns, fitted, or None if it is not asked for."""
+        if not self.scale:
+            return None
+        from scipy import sparse
+        from sklearn.preprocessing import StandardScaler
+
+        return StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
+
+
+def scaled(scaler: Any, X: Any) -> Any:
+    """Return the items as a ranker behind this scaling sees them."""
+    return X if scaler is None else scaler.transform(X)
+
+
+def joined(scaler: Any, ranker: Any) -> Any:
+    """Put a scaling before a ranker, both fitted."""
+    if scaler is None:
+        return ranker
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("scale", scaler), ("rank", ranker)])
+
+
+def final_step(model: Any) -> Any:
+    """Return the ranker of a model that may scale its columns first."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model

@@ -1,0 +1,109 @@
+"""Measures as the options describe them, and their results in rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelrank.metrics import Measure, MeasureResult
+
+__all__ = ["DEFAULT_MEASURES", "MeasureRules", "facts_of", "row_of"]
+
+DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
+
+
+@dataclass(frozen=True)
+class MeasureRules:
+    """The rules that the options ask for; None where they are silent.
+
+    Parameters
+    ----------
+    gain, ties, empty, relevant_from, max_grade
+        Options of the measures.
+    trec : bool
+        Whether to follow trec_eval where nothing else is said.
+    """
+
+    gain: str | None = None
+    ties: str | None = None
+    empty: str | None = None
+    relevant_from: float | None = None
+    max_grade: float | None = None
+    trec: bool = False
+
+    def measures(self, names: Sequence[str] | None) -> list[Measure]:
+        """Return the measures of these names, each with the rules that it has."""
+        from kernelrank.errors import InvalidInputError
+        from kernelrank.metrics import get_measure
+
+        wanted = [get_measure(name) for name in names or DEFAULT_MEASURES]
+        found = []
+        used: set[str] = set()
+        for measure in wanted:
+            known = {field.name for field in fields(measure)}
+            rules = {name: value for name, value in self._rules().items() if name in known}
+            used |= rules.keys()
+            found.append(get_measure(measure, **rules))
+        for name in self._given().keys() - used:
+            flag = {"ties": "tied"}.get(name, name.replace("_", "-"))
+            raise InvalidInputError(f"--{flag} changes none of the measures {', '.join(map(str, wanted))}")
+        return found
+
+    def _given(self) -> dict[str, Any]:
+        names = ("gain", "ties", "empty", "relevant_from", "max_grade")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def _rules(self) -> dict[str, Any]:
+        trec = {"gain": "linear", "ties": "order", "empty": "zero"} if self.trec else {}
+        return {**trec, **self._given()}
+
+    def order(self, ids: Any) -> Any:
+        """Return the order in which items are given to the measures: by falling name for trec_eval, else None."""
+        if not self.trec or self.ties is not None:
+            return None
+        import numpy as np
+
+        from kernelrank.errors import InvalidInputError
+
+        if ids is None or any(str(name) == "" for name in ids):
+            raise InvalidInputError("--trec places ties by the names of the items, and some items have none")
+        return np.argsort(np.asarray(ids, dtype=str), kind="stable")[::-1]
+
+
+def measure_all(measures: Sequence[Measure], y: Any, scores: Any, qid: Any, order: Any = None) -> list[MeasureResult]:
+    """Measure scores; `order` says how tied items stand."""
+    if order is not None:
+        y, scores = y[order], scores[order]
+        qid = None if qid is None else qid[order]
+    return [measure(y, scores, qid) for measure in measures]
+
+
+def facts_of(
+    result: MeasureResult, measure: Measure, *, confidence: float, seed: int, by_query: bool
+) -> dict[str, Any]:
+    """Return a result for programs."""
+    interval = result.interval(confidence, random_state=seed) if len(result) > 1 else None
+    facts: dict[str, Any] = {
+        "measure": measure.name,
+        "rules": list(measure.rules),
+        "mean": result.mean,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "confidence": confidence,
+        "queries": len(result),
+        "left_out": result.n_left_out,
+    }
+    if by_query:
+        facts["by_query"] = {
+            **dict(zip(map(str, result.queries.tolist()), result.values.tolist(), strict=True)),
+            **{str(query): None for query in result.left_out.tolist()},
+        }
+    return facts
+
+
+def row_of(facts: dict[str, Any]) -> list[str]:
+    """Return a result for people."""
+    interval = "one query" if facts["low"] is None else f"{facts['low']:.4f} to {facts['high']:.4f}"
+    return [facts["measure"], f"{facts['mean']:.4f}", interval, str(facts["queries"]), str(facts["left_out"])]

@@ -1,0 +1,84 @@
+"""Model files as the command writes and reads them: an estimator, and where it comes from.
+
+What a command needs besides the estimator, the names of the columns above all, stands in its fitted attribute
+`provenance_`, which `kernelrank.save` keeps like any other.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelrank.cli.learner import final_step
+from kernelrank.cli.source_files import SourceFile
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+
+__all__ = ["command_line", "for_model", "is_model_file", "load_model", "provenance", "save_model"]
+
+MAGIC = b"PK\x03\x04"
+
+
+def command_line() -> str:
+    """Return what was typed."""
+    import shlex
+
+    return shlex.join(["kernelrank", *sys.argv[1:]])
+
+
+def is_model_file(path: Path) -> bool:
+    """Whether a file begins as model files do."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == MAGIC
+
+
+def save_model(model: Any, path: Path, items: Items, **facts: Any) -> None:
+    """Write a model with what is known of its data, whole or not at all."""
+    from kernelrank import __version__, save
+
+    n_queries = None if items.qid is None else len(set(items.qid.tolist()))
+    model.provenance_ = {
+        "file": str(items.path),
+        "items": int(items.X.shape[0]),
+        "queries": n_queries,
+        "feature_names": None if items.feature_names is None else [str(name) for name in items.feature_names],
+        "training_ids": items.ids if _keeps_items(model) else None,
+        "command": command_line(),
+        "version": __version__,
+        **facts,
+    }
+    save(model, path)
+
+
+def _keeps_items(model: Any) -> bool:
+    """Whether a model is made of training items, whose names then say why it ranks as it does."""
+    return hasattr(final_step(model), "dual_coef_")
+
+
+def load_model(path: Path) -> Any:
+    """Read a model, and refuse what is none."""
+    from kernelrank import load
+    from kernelrank.errors import InvalidInputError
+
+    model = load(path)
+    if not hasattr(model, "predict"):
+        raise InvalidInputError(f"{path}: holds a {type(model).__name__}, which does not rank")
+    return model
+
+
+def provenance(model: Any) -> dict[str, Any]:
+    """Return what is known of the data of a model; nothing, if it was not saved by the command."""
+    found = getattr(model, "provenance_", None)
+    return found if isinstance(found, dict) else {}
+
+
+def for_model(source: SourceFile, model: Any) -> SourceFile:
+    """Read a file as a model expects it: its columns by name where it knows them, by number elsewhere."""
+    names = provenance(model).get("feature_names")
+    expected = getattr(model, "n_features_in_", None)
+    return replace(source, names=None if names is None else tuple(names), n_features=expected)

@@ -1,0 +1,64 @@
+"""A grid of numbers as people type it: 0.1,1,10 or 2^-15:2^15."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["read_grid"]
+
+LONGEST = 1000
+
+
+def read_grid(text: str, flag: str) -> list[float]:
+    """Read numbers with commas between; ``low:high`` doubles from low to high, ``low:high:n`` takes n steps.
+
+    Parameters
+    ----------
+    text : str
+    flag : str
+        The option, which errors name.
+
+    Returns
+    -------
+    list of float
+        In ascending order, none of them twice.
+
+    Examples
+    --------
+    >>> read_grid("1:8", "--alphas"), read_grid("10^-2:1:3,5", "--alphas")
+    ([1.0, 2.0, 4.0, 8.0], [0.01, 0.1, 1.0, 5.0])
+    """
+    from kernelrank.errors import InvalidInputError
+
+    try:
+        values = sorted({value for part in text.split(",") for value in _read_part(part.strip())})
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise InvalidInputError(
+            f"{flag}: {text!r} is no grid ({error}); write 0.1,1,10 or 2^-15:2^15 or 0.01:100:5"
+        ) from None
+    return values
+
+
+def _read_part(part: str) -> list[float]:
+    numbers = part.split(":")
+    if len(numbers) == 1:
+        return [_read_number(part)]
+    if len(numbers) > 3:
+        raise ValueError(f"{part!r} has more than two colons")
+    low, high = map(_read_number, numbers[:2])
+    if not 0 < low < high:
+        raise ValueError(f"{part!r} does not go up from a number above 0")
+    steps = int(numbers[2]) if len(numbers) == 3 else round(math.log2(high / low)) + 1
+    if not 2 <= steps <= LONGEST:
+        raise ValueError(f"{part!r} has {steps} numbers, not 2 to {LONGEST}")
+    ratio = (high / low) ** (1 / (steps - 1))
+    # Numbers of a grid are read by people: 0.1, not 0.10000000000000002.
+    return [low, *(float(f"{low * ratio**step:.12g}") for step in range(1, steps - 1)), high]
+
+
+def _read_number(text: str) -> float:
+    base, power, exponent = text.partition("^")
+    value = float(base) ** float(exponent) if power else float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text!r} is not finite")
+    return value

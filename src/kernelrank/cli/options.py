@@ -1,0 +1,180 @@
+"""Options that commands share, each with its words in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from kernelrank.cli.failures import DEBUG
+
+__all__ = [
+    "Alpha",
+    "AsJSON",
+    "Basis",
+    "Coef0",
+    "Confidence",
+    "Cost",
+    "Debug",
+    "Degree",
+    "Empty",
+    "Features",
+    "Gain",
+    "Gamma",
+    "Id",
+    "InputFormat",
+    "KernelName",
+    "Loss",
+    "MaxGrade",
+    "Measures",
+    "Method",
+    "Model",
+    "Query",
+    "QueryWeight",
+    "RelevantFrom",
+    "Report",
+    "Scale",
+    "Seed",
+    "Target",
+    "Ties",
+    "TiesOfList",
+    "TrecRules",
+    "Weight",
+]
+
+FILE = "The file"
+DATA = "How the file is read"
+LEARNER = "What is learnt"
+RULES = "Rules of the measures"
+
+
+def _remember_debug(ctx: typer.Context, wanted: bool) -> bool:
+    if wanted:
+        ctx.meta[DEBUG] = True
+    return wanted
+
+
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show where an error comes from.", callback=_remember_debug, is_eager=True),
+]
+AsJSON = Annotated[bool, typer.Option("--json", help="Write JSON to standard output, and nothing else.")]
+Model = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write a page with plots to this HTML file.", show_default=False)
+]
+Seed = Annotated[int, typer.Option("--seed", help="Where random numbers begin.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="How much an interval is to hold, between 0 and 1.")]
+
+# How the file is read ------------------------------------------------------------------------------------------------
+
+InputFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--input-format",
+        help="svmlight, csv, tsv or parquet; the name and the first line decide unless told.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+
+
+def _column(flag: str, what: str) -> Any:
+    return typer.Option(flag, metavar="COLUMN", help=what, rich_help_panel=DATA, show_default=False)
+
+
+Target = Annotated[str | None, _column("--target", "The column of the scores to learn; guessed when obvious.")]
+Query = Annotated[str | None, _column("--query", "The column of the queries; guessed when obvious.")]
+Id = Annotated[str | None, _column("--id", "The column of the items' names; guessed when obvious.")]
+Weight = Annotated[str | None, _column("--weight", "The column of item weights; guessed when obvious.")]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        "--features",
+        metavar="COLUMNS",
+        help="The columns to learn from, with commas between; all that are left unless given.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+
+# What is learnt ------------------------------------------------------------------------------------------------------
+
+
+def _choice(flag: str, what: str, **options: Any) -> Any:
+    return typer.Option(flag, help=what, rich_help_panel=LEARNER, show_default=False, **options)
+
+
+Method = Annotated[
+    Literal["rankrls", "ranksvm", "rls"],
+    typer.Option(
+        "--method",
+        help="rankrls: squared errors of pairs; ranksvm: hinges of pairs; rls: squared errors of scores.",
+        rich_help_panel=LEARNER,
+    ),
+]
+Alpha = Annotated[float | None, _choice("--alpha", "The weight of the norm beside the sum over pairs.  [default: 1]")]
+KernelName = Annotated[
+    str, typer.Option("--kernel", help="linear, rbf, poly, laplacian, cosine, ...", rich_help_panel=LEARNER)
+]
+Gamma = Annotated[float | None, _choice("--gamma", "The width of the kernel.  [default: 1 / number of columns]")]
+Degree = Annotated[float | None, _choice("--degree", "The degree of the poly kernel.  [default: 3]")]
+Coef0 = Annotated[float | None, _choice("--coef0", "The constant of poly and sigmoid kernels.  [default: 1]")]
+Cost = Annotated[
+    Literal["magnitude", "unit", "relative"] | None,
+    _choice("--cost", "What a pair costs (rankrls): by how far its scores are apart, one, or relative.  [magnitude]"),
+]
+Loss = Annotated[
+    Literal["hinge", "squared_hinge"] | None, _choice("--loss", "What a pair costs (ranksvm).  [default: hinge]")
+]
+Ties = Annotated[
+    Literal["include", "exclude"] | None,
+    _choice("--ties", "Whether equal scores are a pair whose difference should be zero (rankrls).  [default: include]"),
+]
+QueryWeight = Annotated[
+    Literal["pairs", "items", "queries"] | None,
+    _choice("--query-weight", "What counts the same: every pair, every item or every query.  [default: pairs]"),
+]
+Basis = Annotated[
+    int | None, _choice("--basis", "How many items, drawn at random, carry the model; all of them unless given.")
+]
+Scale = Annotated[
+    bool,
+    _choice(
+        "--scale", "Divide each column by its standard deviation, and centre it if it is dense; kept in the model."
+    ),
+]
+
+# Rules of the measures -----------------------------------------------------------------------------------------------
+
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        "-m",
+        help="ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy, kendall_tau, ...; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+def _rule(flag: str, what: str) -> Any:
+    return typer.Option(flag, help=what, rich_help_panel=RULES, show_default=False)
+
+
+Gain = Annotated[Literal["exponential", "linear"] | None, _rule("--gain", "NDCG: 2^y - 1, or y.  [exponential]")]
+TiesOfList = Annotated[
+    Literal["average", "pessimistic", "optimistic", "order"] | None,
+    _rule("--tied", "How items with the same prediction are placed.  [average]"),
+]
+Empty = Annotated[
+    Literal["skip", "zero", "one"] | None,
+    _rule("--empty", "What a query without a relevant item counts: nothing, 0 or 1.  [skip]"),
+]
+RelevantFrom = Annotated[float | None, _rule("--relevant-from", "MAP, P, MRR: the lowest relevant score.  [above 0]")]
+MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: the highest grade there is.  [4]")]
+TrecRules = Annotated[
+    bool,
+    _rule("--trec", "The rules of trec_eval: linear gain, ties by falling item name, empty queries count 0."),
+]

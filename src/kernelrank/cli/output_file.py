@@ -1,0 +1,30 @@
+"""Where a command writes: looked at before the work begins, so that no long run ends in a missing folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["STANDARD_STREAM", "check_output"]
+
+STANDARD_STREAM = "-"
+"""What stands for standard input or output."""
+
+
+def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a place that cannot be written to, or that is one of the inputs."""
+    if path is None or str(path) == STANDARD_STREAM:
+        return
+    from kernelrank.errors import InvalidInputError
+
+    if path.is_dir():
+        raise InvalidInputError(f"{path}: is a folder; give the name of a file to write")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise InvalidInputError(f"{path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{path}: the folder {folder} cannot be written to")
+    for given in inputs:
+        if str(given) != STANDARD_STREAM and given.exists() and path.exists() and path.samefile(given):
+            raise InvalidInputError(f"{path}: is also read from; write to another file")

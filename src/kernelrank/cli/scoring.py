@@ -1,0 +1,39 @@
+"""The scores of items by a model, with a sentence where the two do not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelrank.arrays import Float
+
+__all__ = ["scores_of"]
+
+
+def scores_of(model: Any, X: Any) -> Float:
+    """Score items; a classifier by its decision function.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : array or sparse matrix, shape (m, n_features)
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    import numpy as np
+    from scipy import sparse
+
+    from kernelrank.errors import InvalidInputError
+
+    expected = model.n_features_in_
+    if X.shape[1] != expected:
+        raise InvalidInputError(f"the model was fitted to {expected} columns, and the file has {X.shape[1]}")
+    if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
+        X = X.toarray()
+    scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    if np.ndim(scores) != 1:
+        raise InvalidInputError(f"the model has {np.shape(scores)[1]} outputs; the command measures one")
+    return np.asarray(scores, dtype=np.float64)

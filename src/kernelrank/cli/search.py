@@ -1,0 +1,177 @@
+"""The search for alpha and kernel parameters: by exact hold-out, by refitting folds, or on a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kernelrank.cli.learner import LearnerOptions
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+    from kernelrank.metrics import Measure
+
+__all__ = ["Search", "kernel_settings", "search_exactly", "search_folds", "search_on_file"]
+
+WIDE = ("rbf", "gaussian", "poly", "polynomial", "sigmoid", "laplacian", "chi2")
+"""Kernels with a gamma."""
+
+
+@dataclass
+class Search:
+    """Candidates with their scores, the best of them, and the model that it makes of all training items.
+
+    Parameters
+    ----------
+    how : str
+        What was held out, in words.
+    measure : str
+        What the scores are.
+    candidates : list of dict
+        Parameters and "score" of each.
+    model : estimator
+        Fitted with the best.
+    """
+
+    how: str
+    measure: str
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    model: Any = None
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The candidate with the highest score; the smoothest of equals."""
+        return max(self.candidates, key=lambda candidate: (candidate["score"], candidate["alpha"]))
+
+
+def kernel_settings(kernels: Sequence[str], gammas: Sequence[float], degrees: Sequence[float]) -> list[dict[str, Any]]:
+    """List the kernels to try, each with the parameters that it has.
+
+    Examples
+    --------
+    >>> kernel_settings(["linear", "rbf"], [0.1, 1.0], [])
+    [{'kernel': 'linear'}, {'kernel': 'rbf', 'gamma': 0.1}, {'kernel': 'rbf', 'gamma': 1.0}]
+    """
+    settings = []
+    for kernel in kernels:
+        own_gammas = [{"gamma": gamma} for gamma in gammas] if kernel in WIDE else []
+        own_degrees = [{"degree": degree} for degree in degrees] if kernel.startswith("poly") else []
+        settings += [
+            {"kernel": kernel, **gamma, **degree} for gamma in own_gammas or [{}] for degree in own_degrees or [{}]
+        ]
+    return settings
+
+
+def search_exactly(
+    learner: LearnerOptions,
+    X: Any,
+    items: Items,
+    alphas: Sequence[float],
+    settings: list[dict[str, Any]],
+    *,
+    hold_out: str | int,
+    scoring: str | None,
+) -> Search:
+    """Choose by an exact hold-out: RankRLSCV and RLSCV."""
+    import numpy as np
+
+    grid = [{name: [value] for name, value in setting.items()} for setting in settings]
+    given: dict[str, Any] = {} if scoring is None else {"scoring": scoring}
+    model = learner.search(alphas, cv=hold_out, kernel_grid=grid if len(grid) > 1 else None, **given)
+    if len(grid) == 1:
+        model.set_params(**settings[0])
+    model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
+    results = model.cv_results_
+    found = Search(_words(hold_out, items, learner.method), scoring or "squared error, negative", model=model)
+    for parameters, score in zip(results["params"], np.asarray(results["mean_test_score"]).tolist(), strict=True):
+        found.candidates.append({**(settings[0] if len(grid) == 1 else {}), **parameters, "score": score})
+    return found
+
+
+def _words(hold_out: str | int, items: Items, method: str) -> str:
+    if isinstance(hold_out, int):
+        return f"{hold_out} folds held out exactly"
+    if hold_out == "auto":
+        pairs = "leave_one_out" if method == "rls" else "leave_pair_out"
+        hold_out = pairs if items.qid is None else "leave_query_out"
+    return {
+        "leave_pair_out": "every pair held out exactly",
+        "leave_query_out": "every query held out exactly",
+        "leave_one_out": "every item held out exactly",
+    }[hold_out]
+
+
+def search_folds(
+    learner: LearnerOptions,
+    X: Any,
+    items: Items,
+    alphas: Sequence[float],
+    settings: list[dict[str, Any]],
+    *,
+    folds: int,
+    measure: Measure,
+) -> Search:
+    """Choose by refitting without each fold, for what has no shortcut; queries stay whole."""
+    import numpy as np
+    from sklearn.model_selection import KFold
+
+    from kernelrank import QueryKFold, holdout
+    from kernelrank.progress import track
+
+    if items.qid is not None:
+        splits = QueryKFold(min(folds, len(set(items.qid.tolist())))).split(X, groups=items.qid)
+    else:
+        splits = KFold(folds, shuffle=True, random_state=learner.seed).split(X)
+    sets = [held for _, held in splits]
+    truth: Any = items.y
+    noun = "queries" if items.qid is not None else "items"
+    found = Search(f"{len(sets)} folds of {noun}, refitted", measure.name)
+    for setting in track(settings, len(settings), "holding out"):
+        estimator = learner.estimator(1.0).set_params(**setting)
+        held = holdout(estimator, X, items.y, sets, items.qid, alphas=alphas, sample_weight=items.weight)
+        for place, alpha in enumerate(alphas):
+            if items.qid is not None:
+                order = np.concatenate(sets)
+                scores = np.concatenate([part[:, place] for part in held])
+                score = measure(truth[order], scores, items.qid[order]).mean
+            else:
+                parts = zip(sets, held, strict=True)
+                score = float(np.mean([measure(truth[s], part[:, place]).mean for s, part in parts]))
+            found.candidates.append({**setting, "alpha": alpha, "score": score})
+    _fit_best(found, learner, X, items)
+    return found
+
+
+def search_on_file(
+    learner: LearnerOptions,
+    X: Any,
+    items: Items,
+    alphas: Sequence[float],
+    settings: list[dict[str, Any]],
+    *,
+    name: str,
+    measure: Measure,
+    score: Callable[[Any], Any],
+) -> Search:
+    """Choose by a file of its own: LETOR's vali.txt.
+
+    `score` takes a fitted model and returns the measured value.
+    """
+    from kernelrank.progress import track
+
+    found = Search(f"on {name}", measure.name)
+    for setting in track(settings, len(settings), "fitting"):
+        estimator = learner.estimator(1.0).set_params(**setting)
+        path = estimator.fit_path(X, items.y, alphas, qid=items.qid, sample_weight=items.weight)
+        for alpha, model in zip(alphas, path, strict=True):
+            found.candidates.append({**setting, "alpha": alpha, "score": score(model)})
+            if found.candidates[-1] is found.best:
+                found.model = model
+    return found
+
+
+def _fit_best(found: Search, learner: LearnerOptions, X: Any, items: Items) -> None:
+    chosen = {name: value for name, value in found.best.items() if name != "score"}
+    found.model = learner.estimator(1.0).set_params(**chosen)
+    found.model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)

@@ -1,0 +1,94 @@
+"""Files of items as a command reads them: what was guessed is said, what is wrong is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelrank.cli.answer import Answer
+    from kernelrank.data import Items
+
+__all__ = ["SourceFile", "fold_part", "is_fold", "is_folder_of_folds"]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file and how it is to be read.
+
+    Parameters
+    ----------
+    path : Path
+        "-" is standard input.
+    format, target, query, id, weight, groups, features : str or None
+        As the options say; None lets the reader guess.
+    positive : str or None
+        The class that counts as 1.
+    names : tuple of str, or None
+        The columns that a model knows by name.
+    n_features : int or None
+        How many columns a model expects.
+    """
+
+    path: Path
+    format: str | None = None
+    target: str | None = None
+    query: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    groups: str | None = None
+    features: str | None = None
+    positive: str | None = None
+    names: tuple[str, ...] | None = None
+    n_features: int | None = None
+
+    def at(self, path: Path) -> SourceFile:
+        """Return the same way of reading another file."""
+        return replace(self, path=path)
+
+    def read(self, answer: Answer, *, needs_target: bool = True) -> Items:
+        """Read the file, and note what was guessed."""
+        from kernelrank.data import read_items
+
+        names: Any = self.names
+        if self.features is not None:
+            names = [name.strip() for name in self.features.split(",")]
+        items = read_items(
+            str(self.path),
+            format=self.format,
+            target=self.target,
+            query=self.query,
+            id=self.id,
+            weight=self.weight,
+            groups=self.groups,
+            features=None if names is None else list(names),
+            n_features=self.n_features,
+            positive=self.positive,
+            needs_target=needs_target,
+        )
+        for note in items.notes:
+            answer.note(note)
+        return items
+
+
+def is_fold(path: Path) -> bool:
+    """Whether this is a folder with a training file, as LETOR's folds are."""
+    return path.is_dir() and (path / "train.txt").is_file()
+
+
+def is_folder_of_folds(path: Path) -> bool:
+    """Whether this folder holds folders that are folds."""
+    return path.is_dir() and any(is_fold(child) for child in path.iterdir())
+
+
+def fold_part(path: Path, part: str) -> Path:
+    """Return the file of a fold, train, vali or test; a file is itself."""
+    if not path.is_dir():
+        return path
+    from kernelrank.errors import InvalidInputError
+
+    file = path / f"{part}.txt"
+    if not file.is_file():
+        raise InvalidInputError(f"{path}: a folder without {part}.txt; give a file, or a fold as LETOR has them")
+    return file

@@ -1,0 +1,302 @@
+"""``kernelrank tune``: choose alpha and kernel parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.learner import LearnerOptions, joined, scaled
+from kernelrank.cli.model_file import command_line, for_model, save_model
+from kernelrank.cli.model_rows import setting_rows
+from kernelrank.cli.number_grid import read_grid
+from kernelrank.cli.output_file import check_output
+from kernelrank.cli.scoring import scores_of
+from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
+from kernelrank.cli.source_files import SourceFile, fold_part, is_fold, is_folder_of_folds
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+    from kernelrank.metrics import Measure
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich")
+
+SHOWN = 12
+"""How many candidates people see; programs see all."""
+
+
+@app.command()
+def tune(
+    train: Annotated[
+        Path,
+        typer.Argument(help="Items with scores; a fold with vali.txt is chosen on it; a folder of folds gives all."),
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the model.")] = None,
+    alphas: Annotated[
+        str, typer.Option("--alphas", help="A grid: 0.1,1,10 or 2^-15:2^15 or 0.01:100:5.")
+    ] = "2^-15:2^15",
+    kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, with commas between.")] = "linear",
+    gammas: Annotated[str | None, typer.Option("--gammas", help="Widths of the kernels to try.")] = None,
+    degrees: Annotated[str | None, typer.Option("--degrees", help="Degrees of the poly kernel to try.")] = None,
+    measure: Annotated[str, typer.Option("--measure", "-m", help="What is to be high.")] = "pairwise_accuracy",
+    hold_out: Annotated[
+        str,
+        typer.Option("--hold-out", help="leave_query_out, leave_pair_out, leave_one_out, or a number of folds."),
+    ] = "auto",
+    report: options.Report = None,
+    method: options.Method = "rankrls",
+    coef0: options.Coef0 = None,
+    cost: options.Cost = None,
+    loss: options.Loss = None,
+    ties: options.Ties = None,
+    query_weight: options.QueryWeight = None,
+    basis: options.Basis = None,
+    scale: options.Scale = False,
+    input_format: options.InputFormat = None,
+    target: options.Target = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    weight: options.Weight = None,
+    features: options.Features = None,
+    seed: options.Seed = 0,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Choose alpha and kernel parameters by exact hold-out, and save the model.
+
+    rankrls and rls hold out every query (or every pair, where there are no queries) exactly, for all alphas at the
+    price of about one training; ranksvm refits folds. Of LETOR's folds the model is chosen on vali.txt and measured on
+    test.txt. Examples:
+
+    kernelrank tune train.txt -o model.kr --report report.html
+
+    kernelrank tune patients.csv --target outcome --kernels linear,rbf --gammas 0.001:1:4 --scale
+
+    kernelrank tune OHSUMED/ --measure ndcg@10
+    """
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.metrics import get_measure
+
+    answer = Answer("tune", as_json=as_json)
+    check_output(output, [train])
+    check_output(report, [train])
+    plan = Plan(
+        LearnerOptions(
+            method,
+            coef0=coef0,
+            cost=cost,
+            loss=loss,
+            ties=ties,
+            query_weight=query_weight,
+            basis=basis,
+            scale=scale,
+            seed=seed,
+        ),
+        read_grid(alphas, "--alphas"),
+        kernel_settings(
+            [name.strip() for name in kernels.split(",")],
+            [] if gammas is None else read_grid(gammas, "--gammas"),
+            [] if degrees is None else read_grid(degrees, "--degrees"),
+        ),
+        get_measure(measure),
+        measure,
+        int(hold_out) if hold_out.isdecimal() else hold_out,
+    )
+    plan.learner.parameters()
+    source = SourceFile(train, input_format, target, query, id, weight, features=features)
+    if is_folder_of_folds(train):
+        if output is not None or report is not None:
+            raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save or report it")
+        _tune_folds(answer, plan, source)
+    else:
+        _tune_one(answer, plan, source, output, report)
+    answer.show()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is tried, and how it is judged.
+
+    Parameters
+    ----------
+    learner : LearnerOptions
+    alphas : list of float
+    settings : list of dict
+        Kernels with their parameters.
+    measure : Measure
+    measure_name : str
+        As it was typed.
+    hold_out : str or int
+    """
+
+    learner: LearnerOptions
+    alphas: list[float]
+    settings: list[dict[str, Any]]
+    measure: Measure
+    measure_name: str
+    hold_out: str | int
+
+    def value(self, model: Any, items: Items, X: Any = None) -> float:
+        """Measure a model on scored items, or on their columns as they are given."""
+        truth: Any = items.y
+        return float(self.measure(truth, scores_of(model, items.X if X is None else X), items.qid).mean)
+
+    def search(self, X: Any, items: Items) -> Search:
+        """Hold out from one file."""
+        from kernelrank.errors import InvalidInputError
+
+        if self.learner.method != "ranksvm":
+            scoring = (
+                None if self.learner.method == "rls" and self.measure_name == "pairwise_accuracy" else self.measure_name
+            )
+            return search_exactly(
+                self.learner, X, items, self.alphas, self.settings, hold_out=self.hold_out, scoring=scoring
+            )
+        folds = 5 if self.hold_out == "auto" else self.hold_out
+        if not isinstance(folds, int):
+            raise InvalidInputError(
+                f"--hold-out {folds} is exact for rankrls and rls; for ranksvm give a number of folds"
+            )
+        return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
+
+
+def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | None, report: Path | None) -> None:
+    """Choose on one file or one fold."""
+    if is_fold(source.path):
+        found, items, model, test = _tune_fold(answer, plan, source)
+    else:
+        items, test = source.at(fold_part(source.path, "train")).read(answer), None
+        scaler = plan.learner.scaler(items.X)
+        with answer.noting_warnings():
+            found = plan.search(scaled(scaler, items.X), items)
+        model = joined(scaler, found.model)
+    best = found.best
+    page = None if report is None else _page(answer, model, items, test, plan)
+    if output is not None:
+        save_model(model, output, items, chosen=found.how, candidates=len(found.candidates))
+    if report is not None and page is not None:
+        page.save(report)
+    answer.fact("data", str(items.path))
+    answer.fact("held_out", found.how)
+    answer.fact("measure", found.measure)
+    answer.fact("best", best)
+    answer.fact("candidates", found.candidates)
+    answer.table("Chosen", ("", ""), setting_rows(model, items))
+    answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
+    if test is not None:
+        value = plan.value(model, test)
+        answer.fact("test", value)
+        answer.line(f"{plan.measure.name} on {test.path}: {value:.4f}")
+    answer.fact("model", None if output is None else str(output))
+    answer.fact("report", None if report is None else str(report))
+    answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
+    if report is not None:
+        answer.line(f"The report is in {report}.")
+
+
+def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
+    columns = [name for name in found.candidates[0] if name != "score"]
+    best = sorted(found.candidates, key=lambda candidate: -candidate["score"])[:SHOWN]
+    rows = [[*(_shown(one[name]) for name in columns), f"{one['score']:.4f}"] for one in best]
+    return [*columns, found.measure], rows
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, Items, Any, Items | None]:
+    """Choose on the vali.txt of a fold; without one, by holding out from its train.txt."""
+    fold = source.path
+    items = source.at(fold / "train.txt").read(answer)
+    scaler = plan.learner.scaler(items.X)
+    X = scaled(scaler, items.X)
+    with answer.noting_warnings():
+        if (fold / "vali.txt").is_file():
+            found = _search_on_vali(answer, plan, source, items, scaler)
+        else:
+            found = plan.search(X, items)
+    model = joined(scaler, found.model)
+    test = None
+    if (fold / "test.txt").is_file():
+        test = for_model(source.at(fold / "test.txt"), model).read(answer)
+    return found, items, model, test
+
+
+def _search_on_vali(answer: Answer, plan: Plan, source: SourceFile, items: Items, scaler: Any) -> Search:
+    from dataclasses import replace
+
+    vali = replace(source, path=source.path / "vali.txt", n_features=items.n_features).read(answer)
+    X_vali = scaled(scaler, vali.X)
+
+    def score(model: Any) -> float:
+        return plan.value(model, vali, X_vali)
+
+    return search_on_file(
+        plan.learner,
+        scaled(scaler, items.X),
+        items,
+        plan.alphas,
+        plan.settings,
+        name="vali.txt",
+        measure=plan.measure,
+        score=score,
+    )
+
+
+def _tune_folds(answer: Answer, plan: Plan, source: SourceFile) -> None:
+    """Choose in every fold of a folder, and average what the test sets say."""
+    import numpy as np
+
+    from kernelrank.progress import track
+
+    folds = sorted(child for child in source.path.iterdir() if is_fold(child))
+    found = []
+    for fold in track(folds, len(folds), "folds"):
+        search, _, model, test = _tune_fold(answer, plan, source.at(fold))
+        value = None
+        if test is not None:
+            value = plan.value(model, test)
+        found.append({"fold": fold.name, **search.best, "how": search.how, "test": value})
+    answer.fact("measure", plan.measure.name)
+    answer.fact("folds", found)
+    tested = [one["test"] for one in found if one["test"] is not None]
+    columns = [name for name in found[0] if name not in ("fold", "score", "how", "test")]
+    rows = [
+        [one["fold"], *(_shown(one[name]) for name in columns), f"{one['score']:.4f}", _shown_or_dash(one["test"])]
+        for one in found
+    ]
+    held = found[0]["how"]
+    answer.table(f"{plan.measure.label}", ("fold", *columns, held, "test.txt"), rows)
+    if tested:
+        answer.fact("mean", float(np.mean(tested)))
+        answer.line(f"Mean over the test sets of {len(tested)} folds: {np.mean(tested):.4f}")
+
+
+def _shown_or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _page(answer: Answer, model: Any, items: Items, test: Items | None, plan: Plan) -> Any:
+    from kernelrank.report import ranking_report
+
+    measures = dict.fromkeys([plan.measure.name, "ndcg@10", "map", "pairwise_accuracy"])
+    with answer.noting_warnings():
+        return ranking_report(
+            model,
+            items.X,
+            items.y,
+            items.qid,
+            ids=items.ids,
+            feature_names=items.feature_names,
+            test=None if test is None else (test.X, test.y, test.qid, test.ids),
+            measures=list(measures),
+            title=f"Ranking of {items.path}",
+            command=command_line(),
+            notes=answer.notes,
+        )
