@@ -384,15 +384,17 @@ def _cross_validate(
         mean, spread, baseline = result.mean(rule), result.deviation(rule), result.all_true()
         intervals = result.intervals(rule, confidence=confidence)
         rows += [
-            score_row(corpus.name, mean, intervals),
+            score_row(corpus.name, mean),
             score_row("  deviation over folds", spread),
+            score_row("  all folds together", result.pooled(rule), intervals),
             score_row("  all pairs interact", baseline),
         ]
         facts[corpus.name] = {
             "positive": corpus.n_positive,
             "negative": corpus.n_negative,
             "documents": corpus.n_documents,
-            "mean": score_facts(mean, intervals),
+            "mean": score_facts(mean),
+            "pooled": score_facts(result.pooled(rule), intervals),
             "deviation": score_facts(spread),
             "all_true": score_facts(baseline),
             "alphas": result.alphas,

@@ -91,8 +91,12 @@ class CrossValidation:
         parts = [measure_all_true(self.labels[self.folds == fold]) for fold in range(len(self.thresholds))]
         return ExtractionScores.mean(parts)
 
+    def pooled(self, rule: Rule = "training") -> ExtractionScores:
+        """Measure the decisions of all folds together; AUC compares candidates of one fold only."""
+        return measure(self.labels, self.scores, self.decisions(rule), self.folds)
+
     def intervals(self, rule: Rule = "training", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
-        """Resample documents within folds; see `document_intervals`."""
+        """Resample documents for intervals of the pooled measures; see `document_intervals`."""
         decided = self.decisions(rule)
         return document_intervals(self.labels, self.scores, decided, self.documents, self.folds, confidence=confidence)
 

@@ -16,6 +16,8 @@ from kernelrank.queries import Queries
 __all__ = ["ExtractionScores", "ScoreInterval", "document_intervals", "measure", "measure_all_true"]
 
 MEASURES = ("precision", "recall", "f", "auc")
+# Weights of resampled items held at once.
+AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,17 @@ class ScoreInterval:
         return f"[{100 * self.low:.1f}, {100 * self.high:.1f}]"
 
 
-def measure(labels: NDArray[np.bool_], scores: Float, decisions: NDArray[np.bool_]) -> ExtractionScores:
+def measure(
+    labels: NDArray[np.bool_], scores: Float, decisions: NDArray[np.bool_], folds: Index | None = None
+) -> ExtractionScores:
     """Measure decisions and scores against the truth. Time O(m log m).
 
     Parameters
     ----------
     labels, decisions : ndarray of bool, shape (m,)
     scores : ndarray, shape (m,)
+    folds : ndarray of int, shape (m,), optional
+        Where scores are of several models: AUC then compares candidates of one fold only.
 
     Returns
     -------
@@ -91,7 +97,7 @@ def measure(labels: NDArray[np.bool_], scores: Float, decisions: NDArray[np.bool
     >>> print(measure(labels, scores, scores > 1.5))
     P 50.0  R 50.0  F 50.0  AUC 50.0
     """
-    values = _weighted(labels, scores, decisions, np.ones((1, len(labels))))[0]
+    values = _weighted(labels, scores, decisions, _parts(folds, len(labels)), np.ones((1, len(labels))))[0]
     return ExtractionScores(*map(float, values))
 
 
@@ -117,16 +123,15 @@ def document_intervals(
     n_resamples: int = 1000,
     random_state: int | None = 0,
 ) -> dict[str, ScoreInterval]:
-    """Resample documents, within folds if there are any, and take percentiles of the mean over folds.
+    """Resample documents, and take percentiles of what `measure` returns.
 
     What varies is the documents that are tested on; the models stay as they are.
 
     Parameters
     ----------
-    labels, scores, decisions : ndarray, shape (m,)
+    labels, scores, decisions, folds
+        As in `measure`.
     documents : sequence, shape (m,)
-    folds : ndarray of int, shape (m,), optional
-        The fold of each candidate; one unless given.
     confidence : float, default=0.95
     n_resamples : int, default=1000
     random_state : int, optional
@@ -138,7 +143,7 @@ def document_intervals(
 
     Notes
     -----
-    Time O(m n_resamples), memory O(n_resamples × items of a fold).
+    Time O(m n_resamples), memory O(m) and 64 MB beside.
 
     Examples
     --------
@@ -149,50 +154,52 @@ def document_intervals(
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
     generator = np.random.default_rng(random_state)
-    codes = Queries.from_labels(documents, len(labels), name="documents").codes
-    parts = np.zeros(len(labels), dtype=np.int64) if folds is None else np.asarray(folds)
+    queries = Queries.from_labels(documents, len(labels), name="documents")
+    shares = np.full(len(queries), 1 / len(queries))
+    parts = _parts(folds, len(labels))
+    step = max(1, AT_ONCE // max(1, len(labels)))
     draws = []
-    for fold in np.unique(parts):
-        items = np.flatnonzero(parts == fold)
-        _, own = np.unique(codes[items], return_inverse=True)
-        n_documents = int(own.max()) + 1
-        times = generator.multinomial(n_documents, np.full(n_documents, 1 / n_documents), size=n_resamples)
-        draws.append(_weighted(labels[items], scores[items], decisions[items], times[:, own].astype(np.float64)))
-    means = _nan_mean(np.stack(draws))  # (resamples, measures)
+    for start in range(0, n_resamples, step):
+        times = generator.multinomial(len(queries), shares, size=min(step, n_resamples - start))
+        weights = times[:, queries.codes].astype(np.float64)
+        draws.append(_weighted(labels, scores, decisions, parts, weights))
     tail = (1 - confidence) / 2
     intervals = {}
-    for name, values in zip(MEASURES, means.T, strict=True):
+    for name, values in zip(MEASURES, np.concatenate(draws).T, strict=True):
         known = values[~np.isnan(values)]
         low, high = np.quantile(known, [tail, 1 - tail]) if len(known) else (np.nan, np.nan)
         intervals[name] = ScoreInterval(float(low), float(high), confidence)
     return intervals
 
 
-def _weighted(labels: NDArray[np.bool_], scores: Float, decisions: NDArray[np.bool_], weights: Float) -> Float:
+def _parts(folds: Index | None, m: int) -> list[Index]:
+    """Return the items of each fold."""
+    given = np.zeros(m, dtype=np.int64) if folds is None else np.asarray(folds)
+    return [np.flatnonzero(given == fold) for fold in np.unique(given)]
+
+
+def _weighted(
+    labels: NDArray[np.bool_], scores: Float, decisions: NDArray[np.bool_], parts: Sequence[Index], weights: Float
+) -> Float:
     """Measure with item weights, shape (draws, m); returns (draws, measures)."""
-    positive = weights * labels
-    n_positive = positive.sum(axis=1)
-    right = positive[:, decisions].sum(axis=1)
+    n_positive = weights[:, labels].sum(axis=1)
+    right = weights[:, labels & decisions].sum(axis=1)
     n_found = weights[:, decisions].sum(axis=1)
+    ordered = [_ordered_pairs(labels[items], scores[items], weights[:, items]) for items in parts]
+    rightly, pairs = np.sum(ordered, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        precision = right / n_found
-        recall = right / n_positive
-        f = 2 * right / (n_found + n_positive)
-        auc = _weighted_auc(labels, scores, weights)
-    return np.stack([precision, recall, f, auc], axis=1)
+        columns = [right / n_found, right / n_positive, 2 * right / (n_found + n_positive), rightly / pairs]
+    return np.stack(columns, axis=1)
 
 
-def _weighted_auc(labels: NDArray[np.bool_], scores: Float, weights: Float) -> Float:
-    """Return the AUC for each row of weights: the negative weight below each positive, a half of that beside it."""
-    values, level = np.unique(scores, return_inverse=True)
-    starts = np.flatnonzero(np.diff(np.sort(level), prepend=-1))
-    order = np.argsort(level, kind="stable")
+def _ordered_pairs(labels: NDArray[np.bool_], scores: Float, weights: Float) -> tuple[Float, Float]:
+    """Return the weights of the rightly ordered positive-negative pairs and of all, a tie as a half, for each draw."""
+    order = np.argsort(scores, kind="stable")
+    starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
     positive = np.add.reduceat((weights * labels)[:, order], starts, axis=1)
     negative = np.add.reduceat((weights * ~labels)[:, order], starts, axis=1)
     below = np.cumsum(negative, axis=1) - negative / 2
-    assert positive.shape[1] == len(values)
-    total: Float = (positive * below).sum(axis=1) / (positive.sum(axis=1) * negative.sum(axis=1))
-    return total
+    return (positive * below).sum(axis=1), positive.sum(axis=1) * negative.sum(axis=1)
 
 
 def _nan_mean(values: Float) -> Float:

@@ -18,12 +18,16 @@ understood and cannot be used is counted.
 
 from __future__ import annotations
 
+import lzma
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree
 
+from kernelrank.data.source import DECOMPRESSORS, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.corpus import (
@@ -55,6 +59,7 @@ def read_interaction_xml(
     Parameters
     ----------
     source : path or file
+        Paths that end with ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` or ``.zst`` are decompressed.
     parse : str, default="split_parse"
         The attribute `parser` of the parses to use.
     tokenization : str, optional
@@ -78,18 +83,27 @@ def read_interaction_xml(
     >>> import io
     >>> read_interaction_xml(io.StringIO("<corpus source='A'><document id='d0'>"))
     Traceback (most recent call last):
-    kernelrank.errors.FileFormatError: <file>, line 1: the XML is damaged: no element found: line 1, column 37
+    kernelrank.errors.FileFormatError: <stream>, line 1: the XML is damaged: no element found: line 1, column 37
     """
-    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else getattr(source, "name", "<file>")
+    path = source_name(source)
     try:
-        root = ElementTree.parse(source).getroot()
+        root = _parse(source)
     except ElementTree.ParseError as error:
-        raise FileFormatError(f"the XML is damaged: {error}", str(path), error.position[0]) from None
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"the XML is damaged: {error}", str(path)) from None
+        raise FileFormatError(f"the XML is damaged: {error}", path, error.position[0]) from None
+    except (UnicodeDecodeError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise FileFormatError(f"the XML is damaged: {error}", path) from None
     if root.tag != "corpus":
-        raise FileFormatError(f"the outermost element must be <corpus>, got <{root.tag}>", str(path))
-    return _Reader(str(path), parse, tokenization).corpus(root)
+        raise FileFormatError(f"the outermost element must be <corpus>, got <{root.tag}>", path)
+    return _Reader(path, parse, tokenization).corpus(root)
+
+
+def _parse(source: Any) -> Any:
+    """Return the outermost element."""
+    if not isinstance(source, (str, os.PathLike)):
+        return ElementTree.parse(source).getroot()
+    opener = DECOMPRESSORS.get(Path(source).suffix.lower(), open)
+    with opener(source, "rb") as file:
+        return ElementTree.parse(file).getroot()
 
 
 class _Reader:
