@@ -215,7 +215,7 @@ class TransductiveRankRLS(Ranker):
         queries = Queries.from_labels(qid, X.shape[0])
         weight = check_weight(sample_weight, X.shape[0])
         unscored = _unscored_items(known, queries)
-        compare_scores(known, queries, weight, query_weight=self.query_weight)
+        _require_pairs(known, queries, weight, self.query_weight)
         folds = read_folds(self.folds, queries)
         features = self._features(X)
         if isinstance(features, ReducedSet):
@@ -274,6 +274,13 @@ def _unscored_items(scores: Float, queries: Queries) -> Index:
     if counts.all():
         raise InvalidInputError("there is no scored query: y is NaN everywhere")
     return np.flatnonzero(missing[:, 0]).astype(np.int64)
+
+
+def _require_pairs(scores: Float, queries: Queries, weight: Float | None, query_weight: QueryWeight) -> None:
+    """Refuse scored queries that compare nothing."""
+    scored = np.flatnonzero(~np.isnan(scores[:, 0])).astype(np.int64)
+    own = None if weight is None else weight[scored]
+    compare_scores(scores[scored], queries.subset(scored), own, query_weight=query_weight)
 
 
 def _name(queries: Queries, number: int) -> str:

@@ -64,12 +64,13 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from kernelrank.arrays import Float, Index, block_rows
+from kernelrank.arrays import Float, Index, block_rows, blocks
 from kernelrank.comparisons import ScoredQueries
+from kernelrank.comparisons.query_weights import pair_weight
 from kernelrank.errors import InvalidInputError
 from kernelrank.holdout.factors import Factors, factorise
 from kernelrank.holdout.item_sets import ItemSets
-from kernelrank.holdout.leave_sets_out import PIVOT
+from kernelrank.holdout.leave_sets_out import PIVOT, SET_BYTES
 from kernelrank.holdout.problem import Problem
 from kernelrank.holdout.refit import refit_without
 from kernelrank.progress import track
@@ -177,24 +178,25 @@ class _FoldResiduals:
         assert isinstance(graph, ScoredQueries)
         ((factors, _),) = factorise(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
         first, second, sign = _products(factors, alpha)
-        column_of = np.full(graph.n_items, -1, dtype=np.int64)
-        column_of[unscored] = np.arange(len(unscored))
-        left, read = np.empty_like(first), []
-        for number, items in track(enumerate(folds), len(folds), "folds"):
-            system, floor = _system(problem, graph, items, first[items], second[items], sign)
-            solution, pivot = _solve(system, floor, first[items])
-            if pivot < PIVOT[factors.primal]:
+        left = np.empty_like(first)
+        roots: list[Float] = [np.empty(0)] * len(folds)
+        root_of = _Roots(graph)
+        batches = list(_batches(folds, first.shape[1]))
+        for numbers in track(batches, len(batches), "folds"):
+            items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
+            solutions, pivots = _solve_folds(problem, items, first, second, sign)
+            if pivots.min() < PIVOT[factors.primal]:
                 if factors.primal and graph.n_items <= DIRECT_LIMIT:
                     return cls.of(problem, folds, alpha, unscored, dual=True)
                 raise InvalidInputError(
-                    f"alpha={alpha:g} is too small for the residuals of fold {number} to be computed: beside the "
-                    "kernel it is lost in rounding. Take a larger alpha, or scale the items down"
+                    f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
+                    "computed: beside the kernel it is lost in rounding. Take a larger alpha, or scale the items down"
                 )
-            root = _root(graph, items)
-            left[items] = root @ solution
-            places = np.flatnonzero(column_of[items] >= 0).astype(np.int64)
-            read.append(_Fold(items, root, places, column_of[items][places]))
-        return cls(read, unscored, factors.primal, sign, left, second)
+            own = root_of(items)
+            left[items] = own @ solutions
+            for number, root in zip(numbers, own, strict=True):
+                roots[number] = root
+        return cls(_read_folds(folds, roots, unscored, graph.n_items), unscored, factors.primal, sign, left, second)
 
     def at(self, scores: Float) -> Float:
         """Return ``T y``, shape (m, k)."""
@@ -248,36 +250,69 @@ def _products(factors: Factors, alpha: float) -> tuple[Float, Float, float]:
     return scaled, scaled if second is first else second * root, sign
 
 
-def _system(
-    problem: Problem, graph: ScoredQueries, items: Index, first: Float, second: Float, sign: float
-) -> tuple[Float, Float]:
-    """Return ``M_UU``, filled up where it is known to be zero, and the diagonal that its pivots are judged by."""
-    base = graph.submatrix(items) if sign < 0 else np.zeros((len(items), len(items)))
-    system = base + sign * (first @ second.T)
-    codes = graph.queries.codes[items]
-    null = (codes[:, None] == codes) / len(items) + np.diag(problem.idle[items].astype(np.float64))
-    mean = float(np.diagonal(system).mean())
-    system += (mean if mean > 0 else 1.0) * null
-    floor = np.diagonal(base if sign < 0 else system).copy()
-    floor[floor == 0.0] = np.diagonal(system)[floor == 0.0]
-    return system, floor
+def _batches(folds: ItemSets, width: int) -> Iterator[Index]:
+    """Yield the numbers of folds of one size, as many as fit into a block."""
+    for size in np.unique(folds.sizes):
+        same = np.flatnonzero(folds.sizes == size).astype(np.int64)
+        for part in blocks(len(same), 8 * int(size) * max(width, int(size)), SET_BYTES):
+            yield same[part]
 
 
-def _solve(system: Float, floor: Float, right: Float) -> tuple[Float, float]:
-    """Solve by a Cholesky factorisation; also return the smallest pivot beside its floor, zero where it fails."""
-    factor, failed_at = lapack.dpotrf(system, lower=1, clean=0)
-    if failed_at > 0:
-        return right, 0.0
-    solution, _ = lapack.dpotrs(factor, right, lower=1)
-    return solution, float((np.diagonal(factor) ** 2 / floor).min())
+def _read_folds(folds: ItemSets, roots: list[Float], unscored: Index, n_items: int) -> list[_Fold]:
+    column_of = np.full(n_items, -1, dtype=np.int64)
+    column_of[unscored] = np.arange(len(unscored))
+    read = []
+    for items, root in zip(folds, roots, strict=True):
+        columns = column_of[items]
+        places = np.flatnonzero(columns >= 0).astype(np.int64)
+        read.append(_Fold(items, root, places, columns[places]))
+    return read
 
 
-def _root(graph: ScoredQueries, items: Index) -> Float:
-    """Return ``C_U`` for a union of whole queries, dense."""
-    own = ScoredQueries(
-        graph.scores[items], graph.queries.subset(items), graph.weight[items], query_weight=graph.query_weight
-    )
-    return own.centre(np.eye(len(items)))
+class _Roots:
+    """``C_U`` of folds of one size: ``√(c W w_i) (δ_ij - w_j / W)`` inside a query of the total weight W."""
+
+    def __init__(self, graph: ScoredQueries) -> None:
+        self.codes = graph.queries.codes
+        total: Float = np.bincount(self.codes, graph.weight, graph.n_queries).astype(np.float64)
+        scale = pair_weight(graph.query_weight, total) * total
+        self.scale = np.sqrt(scale[self.codes] * graph.weight)
+        self.share = graph.weight / np.where(total > 0, total, 1.0)[self.codes]
+
+    def __call__(self, items: Index) -> Float:
+        """Return the roots of folds with the items (folds, u), shape (folds, u, u)."""
+        codes = self.codes[items]
+        root = np.where(codes[:, :, None] == codes[:, None, :], -self.share[items][:, None, :], 0.0)
+        diagonal = np.arange(items.shape[1])
+        root[:, diagonal, diagonal] += 1.0
+        root *= self.scale[items][:, :, None]
+        return np.asarray(root)
+
+
+def _solve_folds(problem: Problem, items: Index, first: Float, second: Float, sign: float) -> tuple[Float, Float]:
+    """Return ``(M_UU)⁻¹ Q'_U`` for folds of one size (folds, u, s), and the smallest relative pivot of each.
+
+    M_UU is filled up where it is known to be zero: along the constants of its queries, and at idle items.
+    """
+    graph = problem.graph
+    assert isinstance(graph, ScoredQueries)
+    u, rows = items.shape[1], first[items]
+    base = graph.submatrix(items) if sign < 0 else np.zeros((len(items), u, u))
+    systems = base + sign * (rows @ second[items].transpose(0, 2, 1))
+    codes, diagonal = graph.queries.codes[items], np.arange(u)
+    null = (codes[:, :, None] == codes[:, None, :]) / u
+    null[:, diagonal, diagonal] += problem.idle[items]
+    mean = systems[:, diagonal, diagonal].mean(axis=1)
+    systems += np.where(mean > 0, mean, 1.0)[:, None, None] * null
+    floor = (base if sign < 0 else systems)[:, diagonal, diagonal]
+    floor = np.where(floor == 0.0, systems[:, diagonal, diagonal], floor)
+    pivots = np.zeros(len(items))
+    for number, system in enumerate(systems):
+        factor, failed_at = lapack.dpotrf(system, lower=1, clean=0)
+        if failed_at == 0:
+            rows[number], _ = lapack.dpotrs(factor, rows[number], lower=1)
+            pivots[number] = np.min(np.diagonal(factor) ** 2 / floor[number])
+    return rows, pivots
 
 
 @dataclass(frozen=True)
@@ -339,12 +374,13 @@ class _BlockMinimum:
         B, Q = residuals.left, residuals.right
         v, s = len(residuals.unscored), Q.shape[1]
         blocks, sigma, g = [], np.empty(v), np.empty((v, rho.shape[1]))
-        left, right, rest = np.empty((v, s)), np.empty((v, s)), np.zeros((s, s))
-        summed = B.T @ rho
+        left, right = np.empty((v, s)), np.empty((v, s))
+        scored = [fold.items for fold in residuals.folds if len(fold.columns) == 0]
+        beyond_reach = B[np.concatenate(scored)] if scored else np.zeros((0, s))
+        rest, summed = beyond_reach.T @ beyond_reach, B.T @ rho
         for fold in residuals.folds:
             B_U, rho_U, own = B[fold.items], rho[fold.items], fold.columns
             if len(own) == 0:
-                rest += B_U.T @ B_U
                 continue
             Q_U = Q[fold.items[fold.places]]
             X, sigma[own], Y_transposed = np.linalg.svd(fold.root[:, fold.places] + B_U @ Q_U.T, full_matrices=False)
