@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelrank.errors import NothingToCompareError
+from kernelrank.kernels import Kernel
+from tests.oracles.pairs import scored_edges, tolerance
 
 
 def retrained_scores(estimator, X, y, held, alpha, qid=None, weight=None):
@@ -22,6 +24,21 @@ def retrained_scores(estimator, X, y, held, alpha, qid=None, weight=None):
     except NothingToCompareError:
         return np.zeros((len(held), *y.shape[1:]))
     return model.predict(rows)
+
+
+def holdout_tolerance(estimator, X, y, held, alpha, expected, qid=None, weight=None):
+    """How far held-out scores may be from retraining: what the retrained problem itself may be off (one output)."""
+    kept = np.setdiff1d(np.arange(len(y)), held)
+    K = X[kept][:, kept] if estimator.kernel == "precomputed" else Kernel(estimator.kernel).matrix(X[kept])
+    w = np.ones(len(kept)) if weight is None else weight[kept]
+    if type(estimator).__name__ == "RLS":
+        L, target = np.diag(w), w * y[kept]
+    else:
+        names = ("cost", "ties", "query_weight")
+        options = {name: getattr(estimator, name) for name in names}
+        edges = scored_edges(y[kept], None if qid is None else qid[kept], weight=w, **options)
+        L, target = edges.laplacian(), edges.target()
+    return max(tolerance(K, L, target, alpha, expected), 0.0 if np.any(expected) else 1e-10 * np.abs(y).max())
 
 
 def retrained_difference(estimator, X, y, i, j, alpha, weight=None):

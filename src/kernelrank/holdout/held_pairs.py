@@ -24,16 +24,14 @@ import numpy as np
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.holdout.factors import Factors
+from kernelrank.holdout.gamma import Gamma
 from kernelrank.holdout.pair_loop import pairs_by_residuals, pairs_by_smoother
 from kernelrank.holdout.pairs import DifferingPairs
 
-__all__ = ["HeldPairs", "held_pairs"]
+__all__ = ["HeldPairs", "held_pairs", "pairs_of_gamma"]
 
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
-
-WHOLE_BYTES = 2**26
-"""The size up to which Γ is formed whole."""
 
 ROOM = 1000
 """How many pairs may be left to the caller."""
@@ -97,15 +95,9 @@ class _Residuals:
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         offset = pairs.offset
         e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
-        m = len(self.left)
-        whole: Float | None = None
-        if 8 * m * m <= WHOLE_BYTES and pairs.n_pairs > 0.4 * m * m:
-            # Nearly all entries are needed: a symmetric product forms them at half the cost.
-            root = self.left * np.sqrt(self.d)
-            whole = root @ root.T
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
-            part = (self.left[rows] * self.d) @ self.left[columns:].T if whole is None else whole[rows, columns:]
+            part = (self.left[rows] * self.d) @ self.left[columns:].T
             pairs_by_residuals(part, rows.start, columns, pairs.end, self.gamma, e, y, agreement, offset, difference)
         return np.zeros(0, dtype=np.int64)
 
@@ -118,6 +110,27 @@ class _Residuals:
             missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
             _store(self.y[i] - self.y[j], self.y[i] - self.y[j] - missed, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
+
+
+def pairs_of_gamma(gamma: Gamma, pairs: DifferingPairs, truth: Float, agreement: Float, difference: Float) -> None:
+    """Hold out all pairs in the form with residuals, from all of Γ.
+
+    Parameters
+    ----------
+    gamma : Gamma
+    pairs : DifferingPairs
+    truth : ndarray, shape (m, k)
+    agreement : ndarray, shape (k,)
+        To which the pairs are added.
+    difference : ndarray, shape (k, pairs) or (k, 0)
+    """
+    order, offset = pairs.order, pairs.offset
+    diagonal = np.diagonal(gamma.matrix)[order]
+    e, y = np.ascontiguousarray(gamma.coefficients[order].T), np.ascontiguousarray(truth[order].T)
+    for rows in _row_blocks(pairs):
+        columns = int(pairs.end[rows.start])
+        part = gamma.matrix[order[rows]].take(order[columns:], axis=1)
+        pairs_by_residuals(part, rows.start, columns, pairs.end, diagonal, e, y, agreement, offset, difference)
 
 
 class _Smoother:

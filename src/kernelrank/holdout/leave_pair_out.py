@@ -9,7 +9,9 @@ scores needs no intercept, and the 2 × 2 system ``Γ_UU r = e_U`` is solved by 
 With m items in one query, all pairs counting the same, the model trained without two of them is ridge regression with
 an intercept at ``λ' = λ / (m - 2)``: one Γ serves all pairs. Its entries cost a product of two rows each; Γ is formed
 in blocks of rows, of which only the columns with lower scores are needed: with two classes, the positive × negative
-block and the diagonal. For a linear kernel the rows are as short as there are features, if these are fewer than items.
+block and the diagonal. For one λ and most pairs, all of Γ is an inverse and costs less than that
+(`kernelrank.holdout.gamma`). For a linear kernel the rows are as short as there are features, if these are fewer than
+items.
 
 There ``λ' Γ`` is a difference, which loses digits for a pair that alone carries a direction of the features. Up to a
 thousand such pairs are refitted. If there are more, up to 5,000 items take the dual form; beyond that, the error of
@@ -26,15 +28,21 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.features import ColumnFeatures
 from kernelrank.holdout.factors import factorise
-from kernelrank.holdout.held_pairs import held_pairs
+from kernelrank.holdout.gamma import Gamma
+from kernelrank.holdout.held_pairs import held_pairs, pairs_of_gamma
 from kernelrank.holdout.item_sets import ItemSets
 from kernelrank.holdout.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
 from kernelrank.holdout.pairs import DifferingPairs
 from kernelrank.holdout.problem import Problem
 from kernelrank.holdout.refit import refit_without
+from kernelrank.solvers.normal_equations import primal_is_smaller
 
 __all__ = ["leave_pair_out"]
+
+MOST_PAIRS = 1 / 6
+"""The share of all ordered pairs from which all of Γ costs less than the block that they need, for one λ."""
 
 
 def leave_pair_out(
@@ -81,7 +89,9 @@ def _all_at_once(
     n_pairs = pairs.n_pairs if isinstance(pairs, DifferingPairs) else len(pairs)
     kept = n_pairs if differences or not isinstance(pairs, DifferingPairs) else 0
     difference = np.empty((len(alphas), problem.truth.shape[1], kept))
-    found = _attempt(problem, pairs, alphas / kappa, difference, threshold=PIVOT[True])
+    found = _by_gamma(problem, pairs, alphas / kappa, difference)
+    if found is None:
+        found = _attempt(problem, pairs, alphas / kappa, difference, threshold=PIVOT[True])
     if found is None:
         dual = problem.graph.n_items <= DUAL_LIMIT
         found = _attempt(problem, pairs, alphas / kappa, difference, threshold=-np.inf, dual=dual)
@@ -95,6 +105,23 @@ def _all_at_once(
             if kept:
                 difference[number, :, place] = scores[0] - scores[1]
     return difference.transpose(1, 0, 2), agreement.T
+
+
+def _by_gamma(
+    problem: Problem, pairs: DifferingPairs | Index, lams: Float, difference: Float
+) -> tuple[Float, list[tuple[int, Index]]] | None:
+    """Do what `_attempt` does by way of all of Γ; None unless that is the cheapest form and keeps the digits."""
+    m = problem.graph.n_items
+    columns = isinstance(problem.features, ColumnFeatures) and primal_is_smaller(problem.features)
+    if columns or not isinstance(pairs, DifferingPairs) or pairs.n_pairs < MOST_PAIRS * m * m or len(lams) > 1:
+        return None
+    assert isinstance(problem.base, (ItemScores, ScoredQueries))
+    gamma = Gamma.of(problem.features, problem.base, float(lams[0]))
+    if gamma is None:
+        return None
+    agreement = np.zeros(difference.shape[:2])
+    pairs_of_gamma(gamma, pairs, problem.truth, agreement[0], difference[0])
+    return agreement, []
 
 
 def _attempt(
