@@ -8,7 +8,8 @@ kernel, the inductive model, the cross-validation of every query, the transducti
 literal way trains once for every fold and unknown score; one such training is measured and multiplied.
 
 With fewer columns than items nothing of the size of the items squared is formed. There the reference is one training
-of RankRLS, beside a leave-query-out of the same items, and the peak memory is beside what one m × m array would take. All in CPU seconds on one thread.
+of RankRLS, beside a leave-query-out of the same items, and the peak memory is beside what one m × m array would take.
+All in CPU seconds on one thread.
 """
 
 from __future__ import annotations
