@@ -1,4 +1,4 @@
-"""A real browser without a window, spoken to over two pipes in the DevTools protocol: the standard library is enough."""
+"""A real browser without a window, spoken to over two pipes in the DevTools protocol, which takes no other package."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class Browser:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         os.close(self.writer)
         os.close(self.reader)
         os.killpg(self.process.pid, signal.SIGKILL)

@@ -155,9 +155,15 @@ def test_matplotlib_is_missing(monkeypatch):
         AlphaCurveDisplay.from_predictions([1, 2], [1, 2])
 
 
-def test_matplotlib_comes_late():
+def test_extras_come_late():
     import subprocess
 
-    code = "import sys, kernelrank.report; print('matplotlib' in sys.modules)"
+    code = "import sys, kernelrank.report; print([name for name in ('matplotlib', 'jinja2') if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "False"
+    assert result.stdout.strip() == "[]"
+
+
+def test_a_dollar_sign_in_a_label_is_no_formula():
+    display = QueryScoreDisplay.from_predictions([1, 2, 1, 2], [2, 1, 1, 2], ["$x^$", "$x^$", "b", "b"])
+    assert drawn(display)
+    assert "$x^$: 0.000" in texts(display)[-1]

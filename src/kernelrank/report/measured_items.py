@@ -103,7 +103,7 @@ class MeasuredItems:
         chose = plain is not model
         known = getattr(model, "holdout_scores_", None)
         if several and known is not None:
-            how = f"training items, scored by models that did not see them ({holdout_words(model)})"
+            how = f"training items, scored by models that did not see them ({holdout_words(model, queries=True)})"
             return cls(X, y, known, qid, ids, how, chose_alpha=True)
         exact = takes_shortcut(plain)
         if several and exact:

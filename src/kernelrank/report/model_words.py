@@ -18,13 +18,15 @@ HOLDOUTS = {
 }
 
 
-def holdout_words(model: Any) -> str:
+def holdout_words(model: Any, *, queries: bool) -> str:
     """Say what a search held out.
 
     Parameters
     ----------
     model : estimator
-        A fitted search, or any other, of which nothing is said.
+        A search.
+    queries : bool
+        Whether it was fitted to several queries.
 
     Returns
     -------
@@ -33,14 +35,13 @@ def holdout_words(model: Any) -> str:
     Examples
     --------
     >>> from kernelrank import RankRLSCV
-    >>> holdout_words(RankRLSCV(cv="leave_pair_out"))
+    >>> holdout_words(RankRLSCV(), queries=False)
     'leave-pair-out, exact'
     """
     cv = getattr(model, "cv", None)
     if isinstance(cv, int):
         return counted(cv, "fold")
     if cv == "auto":
-        queries = getattr(model, "n_queries_", 1) > 1 and getattr(model, "holdout_scores_", None) is not None
         cv = "leave_query_out" if queries else model._without_queries
     return HOLDOUTS.get(cv, "folds") if isinstance(cv, str) else "folds"
 

@@ -122,7 +122,7 @@ def ranking_report(
     pair = ExplainedPair.of(model, items, first, feature_names=feature_names, training_ids=ids)
     content = {
         "title": title or "Ranking report",
-        **_model_words(model),
+        **_model_words(model, queries=summaries[0].n_queries > 1),
         "curve": curve,
         "curve_rows": [] if curve is None else list(zip(curve.alphas.tolist(), curve.scores.tolist(), strict=True)),
         "curve_picture": None if curve is None else alpha_picture(curve),
@@ -167,7 +167,7 @@ def _test_items(model: Any, test: tuple[Any, Any, Any, Any]) -> MeasuredItems:
     return MeasuredItems.of_test(model, X, _truth(model, y, n_items), qid, ids)
 
 
-def _model_words(model: Any) -> dict[str, Any]:
+def _model_words(model: Any, *, queries: bool) -> dict[str, Any]:
     """Return what the first paragraph says of a model."""
     transform, learner = last_step(model)
     found = getattr(learner, "alpha_", getattr(learner, "alpha", None))
@@ -178,7 +178,7 @@ def _model_words(model: Any) -> dict[str, Any]:
         "kernel": kernel_words(learner),
         "alpha": float(found) if isinstance(found, Real) else None,
         "kernel_choice": [(name, value) for name, value in chosen.items() if not name.endswith("alpha")],
-        "holdout": holdout_words(model),
+        "holdout": holdout_words(model, queries=queries),
     }
 
 

@@ -1,0 +1,81 @@
+"""Pages that several tests look at; each is made once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kernelrank import RLS, RankRLS, RankRLSCV, RankSVM, estimate_auc, make_ranking, permutation_test, tournament_roc
+from kernelrank.report import Page, auc_report, ranking_report
+
+ATTACK = "<script>window.hit = 1</script>\"'><img src=x onerror='window.hit = 1'>{{ 7 * 7 }}$x^$&amp;"
+"""What comes from the user and must be shown as it is."""
+
+ALPHAS = 2.0 ** np.arange(-4, 14, 2)
+
+
+@cache
+def large_run():
+    """About 2,000 items: the model, X, y, qid."""
+    X, y, qid = make_ranking(
+        n_queries=133, n_items=(5, 25), n_features=20, n_levels=5, noise=0.7, qid_type="str", random_state=0
+    )
+    return RankRLSCV(ALPHAS).fit(X, y, qid=qid), X, y, qid
+
+
+def hostile_run():
+    """Names, queries, titles, notes and commands that would like to be more than text."""
+    X, y, qid = make_ranking(n_queries=8, n_items=6, n_features=4, n_levels=2, noise=1.0, random_state=1)
+    labels = [f"{q} {ATTACK}" for q in qid]
+    ids = [f"{number} {ATTACK}" for number in range(len(y))]
+    model = RankRLS(kernel="rbf", gamma=0.1).fit(X, y, qid=labels)
+    return ranking_report(
+        model, X, y, labels, ids=ids, title=f"A title {ATTACK}", command=f"kernelrank {ATTACK}", notes=[ATTACK]
+    )
+
+
+@cache
+def page(name: str) -> Page:
+    """Return a page by name."""
+    rng = np.random.default_rng(0)
+    if name == "large":
+        model, X, y, qid = large_run()
+        ids = [f"document {number}" for number in range(len(y))]
+        names = [f"feature number {number}" for number in range(X.shape[1])]
+        return ranking_report(model, X, y, qid, ids=ids, feature_names=names, command="kernelrank tune train.txt")
+    if name == "test set":
+        X, y, qid = make_ranking(n_queries=60, n_items=(1, 9), n_features=5, n_levels=2, noise=1.0, random_state=3)
+        train, test = qid < qid[200], qid >= qid[200]
+        model = RankRLS(kernel="rbf", gamma=0.1, basis=20, random_state=0).fit(X[train], y[train], qid=qid[train])
+        return ranking_report(model, X[train], y[train], qid[train], test=(X[test], y[test], qid[test], None))
+    if name == "one ranking":
+        X = rng.standard_normal((60, 4))
+        return ranking_report(RankRLSCV(ALPHAS).fit(X, X[:, 0] > 0), X, (X[:, 0] > 0).astype(int), measures=["auc"])
+    if name == "folds":
+        X = rng.standard_normal((50, 4))
+        model = make_pipeline(StandardScaler(), RLS()).fit(X, X[:, 1])
+        return ranking_report(model, X, X[:, 1], measures=["ndcg@10", "kendall_tau"])
+    if name == "svm":
+        X, y, qid = make_ranking(n_queries=12, n_items=6, n_features=4, n_levels=3, noise=1.0, random_state=1)
+        return ranking_report(RankSVM().fit(X, y, qid=qid), X, y, qid)
+    if name == "hostile":
+        return hostile_run()
+    y = np.repeat(["well", f"ill {ATTACK}"], 15)
+    X = rng.standard_normal((30, 3)) + (y != "well")[:, None]
+    model = RankRLS()
+    fitted = RankRLS().fit(X, np.where(y == "well", 1.0, 0.0))
+    test = permutation_test(model, X, y, n_permutations=50, random_state=0)
+    return auc_report(
+        estimate_auc(model, X, y),
+        tournament_roc(model, X, y),
+        test,
+        model=fitted,
+        X=X,
+        feature_names=["a", ATTACK, "c"],
+    )
+
+
+NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc")

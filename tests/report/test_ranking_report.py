@@ -1,0 +1,174 @@
+"""The report of a ranker: its numbers are those of the library, and it says what was done."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV
+
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, make_ranking
+from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NotConverged
+from kernelrank.metrics import NDCG, MeanAveragePrecision, PairwiseAccuracy
+from kernelrank.report import ranking_report
+from tests.report.html_page import HTMLPage
+from tests.report.pages import large_run, page
+
+X, y, QID = make_ranking(n_queries=12, n_items=6, n_features=4, n_levels=3, noise=0.5, random_state=0)
+
+
+def text_of(report):
+    return HTMLPage(report.html).all("body")[0].text
+
+
+def section(read, name):
+    """The text of a section, found by its heading."""
+    for found in read.all("section"):
+        if found.attributes["aria-labelledby"] == name:
+            return found.text
+    return None
+
+
+def test_numbers_are_those_of_the_library():
+    model, _, truth, qid = large_run()
+    read = HTMLPage(page("large").html)
+    shown = section(read, "measures")
+    for measure in (NDCG(k=10), MeanAveragePrecision(), PairwiseAccuracy()):
+        result = measure(truth, model.holdout_scores_, qid)
+        interval = result.interval(random_state=0)
+        assert f"{measure.name} {result.mean:.4f} {interval.low:.3f} to {interval.high:.3f} {len(result)}" in shown
+        assert ", ".join(measure.rules) in shown
+    result = NDCG(k=10)(truth, model.holdout_scores_, qid)
+    worst = section(read, "queries")
+    for place in np.argsort(result.values, kind="stable")[:10]:
+        assert f"{result.queries[place]} {result.values[place]:.3f}" in worst
+    curve = section(read, "curve")
+    for alpha, score in zip(model.cv_results_["param_alpha"], model.cv_results_["mean_test_score"], strict=True):
+        assert f"{alpha:.4g} {score:.4g}" in curve
+    assert f"{model.alpha_:.4g} {model.best_score_:.4g} (chosen)" in curve
+    weights = section(read, "influence")
+    largest = int(np.argmax(np.abs(model.coef_) * large_run()[1].std(axis=0)))
+    assert weights.index(f"feature number {largest} ") == weights.index("feature number")
+    assert "kernelrank tune train.txt" in section(read, "repeat")
+    assert f"numpy {np.__version__}" in section(read, "repeat")
+
+
+def test_every_section_is_there():
+    names = [found.attributes["aria-labelledby"] for found in HTMLPage(page("large").html).all("section")]
+    assert names == ["done", "data", "curve", "measures", "queries", "influence", "pair", "warnings", "repeat"]
+    names = [found.attributes["aria-labelledby"] for found in HTMLPage(page("test set").html).all("section")]
+    assert names == ["done", "data", "measures", "queries", "roc", "influence", "pair", "warnings", "repeat"]
+
+
+def test_what_was_left_out_is_said():
+    qid = np.append(QID, ["alone", "tied", "tied"])
+    model = RankRLS().fit(np.vstack([X, X[:3]]), np.append(y, [1, 2, 2]), qid=qid)
+    text = text_of(ranking_report(model, np.vstack([X, X[:3]]), np.append(y, [1, 2, 2]), qid))
+    assert "left out: queries of one item 1" in text
+    assert "left out: queries of one level 1" in text
+    assert "with nothing to compare: alone, tied." in text
+
+
+def test_a_test_set_is_what_is_measured():
+    train = np.isin(QID, np.unique(QID)[:8])
+    model = RankRLS(10.0).fit(X[train], y[train], qid=QID[train])
+    test = (X[~train], y[~train], QID[~train], [f"document {n}" for n in range((~train).sum())])
+    read = HTMLPage(ranking_report(model, X[train], y[train], QID[train], test=test, measures=["ndcg@3"]).html)
+    result = NDCG(k=3)(y[~train], model.predict(X[~train]), QID[~train])
+    assert f"nDCG@3 {result.mean:.4f}" in section(read, "measures")
+    assert "a test set that training has not seen" in section(read, "done")
+    assert "document" in section(read, "pair")
+    assert "trained on both items" not in section(read, "pair")
+    assert "Only 4 queries can be measured" in section(read, "warnings")
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (RankRLSCV([1.0, 10.0, 100.0], cv=4), "chosen among 3 values by 4 folds"),
+        (RLSCV([1.0, 10.0, 100.0]), "score (minus the mean squared error)"),
+        (RankRLSCV([1.0, 10.0], kernel="rbf", kernel_grid={"gamma": [0.1, 0.3]}), "Kernel parameters were chosen"),
+        (RankSVM(kernel="rbf", basis=10, random_state=0), "5 folds of queries"),
+        (RankRLS(kernel=lambda a, b: float(a @ b)), "with the <lambda> kernel"),
+        (RLS(), "leave-query-out, exact"),
+    ],
+    ids=["folds", "regression", "grid", "svm", "function", "rls"],
+)
+@pytest.mark.filterwarnings("ignore:the best alpha")
+def test_what_was_done(model, words):
+    assert words in text_of(ranking_report(model.fit(X, y, qid=QID), X, y, QID))
+
+
+def test_edge_of_the_grid_is_a_warning():
+    with pytest.warns(EdgeOfGridWarning):
+        model = RankRLSCV([1.0, 10.0, 100.0]).fit(X, y, qid=QID)
+    read = HTMLPage(ranking_report(model, X, y, QID).html)
+    assert "is the largest that was tried: try larger ones" in section(read, "warnings")
+    assert "chose alpha too" in section(read, "warnings")
+
+
+def test_a_solver_that_stopped_early_is_a_warning():
+    with pytest.warns(NotConverged):
+        model = RankSVM(1e-3, tol=1e-9, max_iter=1).fit(X, y, qid=QID)
+    held = np.zeros(len(y))
+    read = HTMLPage(ranking_report(model, X, y, QID, held_out=held, measures=["pairwise_accuracy"]).html)
+    assert "stopped before it reached its tolerance" in section(read, "warnings")
+    assert "the model orders nothing" in section(read, "warnings")
+
+
+def test_a_measure_that_does_not_fit_stops_nothing():
+    read = HTMLPage(ranking_report(RankRLS().fit(X, y - 5, qid=QID), X, y - 5, QID).html)
+    assert "nDCG@10 is missing: nDCG@10 needs grades of at least 0" in section(read, "warnings")
+    assert "pairwise accuracy 0." in section(read, "measures")
+
+
+def test_missing_scores():
+    holes = y.astype(float)
+    holes[::7] = np.nan
+    model = RankRLS(missing="ignore").fit(X, holes, qid=QID)
+    text = text_of(ranking_report(model, X, holes, QID))
+    assert f"left out: items without a score {len(holes[::7])}" in text
+    assert f"{len(holes[::7])} items in the training set have no score" in text
+
+
+def test_frames_sparse_matrices_and_searches():
+    frame = pd.DataFrame(X, columns=["length", "age", "links", "title"])
+    assert "links" in text_of(ranking_report(RankRLS().fit(frame, y, qid=QID), frame, y, pd.Series(QID)))
+    thin = sparse.csr_array(np.where(X > 0, X, 0.0))
+    assert "The largest weights" in text_of(ranking_report(RankRLS().fit(thin, y, qid=QID), thin, y, QID))
+    grid = GridSearchCV(RLS(), {"alpha": [0.1, 1.0, 10.0]}, cv=3).fit(X, y)
+    text = text_of(ranking_report(grid, X, y, measures=["pairwise_accuracy"]))
+    assert "Alpha, the weight of the norm, was chosen among 3 values by 3 folds" in text
+
+
+def test_two_classes_by_name():
+    labels = np.where(y > 0, "relevant", "irrelevant")
+    model = RLS(task="classification").fit(X, labels)
+    read = HTMLPage(ranking_report(model, X, labels, QID).html)
+    assert section(read, "roc")
+    assert "score levels 2, from 0 to 1" in section(read, "data")
+
+
+def test_many_queries_are_a_line():
+    items, scores, qid = make_ranking(n_queries=600, n_items=3, n_features=3, n_levels=3, random_state=0)
+    report = ranking_report(RankRLS().fit(items, scores, qid=qid), items, scores, qid)
+    assert len(report.html.encode()) < 100_000
+    assert "A line through each query" in report.html
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ids": ["a"]}, "ids has 1 entries, but there are 72 items"),
+        ({"test": (X, y)}, "test must be a tuple of four"),
+        ({"test": (X, y, QID, ["a"])}, "ids of test have 1 entries"),
+        ({"y": np.column_stack([y, y])}, "a report is of one output, and y has 2"),
+        ({"measures": ["ndgc"]}, "unknown measure 'ndgc'"),
+        ({"feature_names": ["a"]}, "feature_names has 1 entries"),
+    ],
+)
+def test_refused(change, message):
+    arguments = {"model": RankRLS().fit(X, y, qid=QID), "X": X, "y": y, "qid": QID, **change}
+    with pytest.raises(InvalidInputError, match=message):
+        ranking_report(**arguments)
