@@ -7,10 +7,10 @@ from scipy import sparse
 from kernelrank import RankRLS, make_ranking
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.errors import InvalidInputError, NotConverged
-from kernelrank.features import ExplicitFeatures, FullKernel
+from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
-from kernelrank.solvers import choose_solver
+from kernelrank.solvers import Cholesky, ConjugateGradient, NystromConjugateGradient, choose_solver
 
 
 def graph(m):
@@ -33,6 +33,12 @@ def kernel(m):
     return FullKernel(Kernel("rbf"), np.broadcast_to(np.zeros(1), (m, 3)))
 
 
+def reduced(m, r):
+    features = ReducedSet.__new__(ReducedSet)
+    features.n_items, features.n_columns = m, r
+    return features
+
+
 @pytest.mark.parametrize(
     ("features", "comparisons", "n_alphas", "expected"),
     [
@@ -47,6 +53,9 @@ def kernel(m):
         (dense(6_000, 10), pairs(6_000), 1, "cholesky"),
         (kernel(25_000), graph(25_000), 5, "nystrom_conjugate_gradient"),
         (kernel(25_000), pairs(25_000), 1, "conjugate_gradient"),
+        (reduced(30_000, 20_000), graph(30_000), 1, "cholesky"),
+        (reduced(30_000, 21_000), graph(30_000), 3, "nystrom_conjugate_gradient"),
+        (reduced(30_000, 21_000), pairs(30_000), 1, "conjugate_gradient"),
     ],
 )
 def test_the_decision_table(features, comparisons, n_alphas, expected):
@@ -105,5 +114,62 @@ def test_a_nystrom_preconditioner_changes_nothing_but_the_number_of_steps(option
 
 
 def test_a_nystrom_preconditioner_needs_a_kernel_that_can_be_recomputed():
-    with pytest.raises(InvalidInputError, match="takes no linear or precomputed kernel"):
-        RankRLS(solver="nystrom_conjugate_gradient").fit(np.eye(3), np.arange(3.0))
+    for kernel in ("linear", "precomputed"):
+        with pytest.raises(InvalidInputError, match="takes no linear or precomputed kernel without a basis"):
+            RankRLS(kernel=kernel, solver="nystrom_conjugate_gradient").fit(np.eye(3), np.arange(3.0))
+
+
+def ill_conditioned():
+    """A smooth Gaussian kernel on few columns, a small alpha, and queries of ten items."""
+    X, y, qid = make_ranking(n_queries=60, n_items=10, n_features=3, n_levels=5, random_state=0)
+    weight = np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float)
+    return np.asarray(X), y, {"qid": qid, "sample_weight": weight}
+
+
+@pytest.mark.parametrize("options", [{}, {"ties": "exclude"}, {"query_weight": "queries"}])
+def test_a_nystrom_preconditioner_for_reduced_sets(options):
+    X, y, extra = ill_conditioned()
+    arguments = {"alpha": 1e-2, "kernel": "rbf", "gamma": 0.1, "basis": 200, "random_state": 0, "tol": 1e-11, **options}
+    fits = {}
+    for solver in ("cholesky", "conjugate_gradient", "nystrom_conjugate_gradient"):
+        fits[solver] = RankRLS(solver=solver, **arguments).fit(X, y, **extra)
+    expected, found = (fits[name].predict(X) for name in ("cholesky", "nystrom_conjugate_gradient"))
+    np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-7 * np.ptp(expected))
+    assert fits["nystrom_conjugate_gradient"].n_iter_ < fits["conjugate_gradient"].n_iter_ / 5
+
+
+@pytest.mark.parametrize("kernel_bytes", [0, 2**32], ids=["nothing is kept", "kernels are kept"])
+def test_reduced_sets_too_large_for_their_features(kernel_bytes, monkeypatch):
+    X, y, extra = ill_conditioned()
+    arguments = {"alpha": 1.0, "kernel": "rbf", "gamma": 0.5, "basis": 100, "random_state": 0}
+    expected = RankRLS(solver="cholesky", **arguments).fit(X, y, **extra).predict(X)
+    monkeypatch.setattr("kernelrank.features.reduced_set.KEPT_BYTES", 0)
+    monkeypatch.setattr("kernelrank.features.reduced_set.KEPT_KERNEL_BYTES", kernel_bytes)
+    for solver in ("cholesky", "conjugate_gradient", "nystrom_conjugate_gradient"):
+        found = RankRLS(solver=solver, **arguments).fit(X, y, **extra).predict(X)
+        np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-7 * np.ptp(expected))
+
+
+def test_a_preconditioner_of_fewer_items_than_the_basis_needs_few_steps():
+    X, y, extra = ill_conditioned()
+    features = ReducedSet(Kernel("rbf", gamma=0.1), X, np.arange(0, len(y), 2))
+    queries = Queries.from_labels(extra["qid"], len(y))
+    comparisons = ScoredQueries(y[:, None], queries, extra["sample_weight"])
+    solutions = [
+        solver.solve(solver.prepare(features, comparisons), 1e-2)
+        for solver in (Cholesky(), ConjugateGradient(), NystromConjugateGradient(size=60))
+    ]
+    scores = [features.predict(X, solution.coefficients)[:, 0] for solution in solutions]
+    scores = [part - part.mean() for part in scores]
+    np.testing.assert_allclose(scores[2], scores[0], atol=1e-7 * np.ptp(scores[0]))
+    assert solutions[2].n_iter < solutions[1].n_iter / 3
+
+
+def test_precomputed_reduced_sets_take_the_preconditioner():
+    X, y, extra = ill_conditioned()
+    K = Kernel("rbf", gamma=0.1).matrix(X)
+    expected, found = (
+        RankRLS(0.1, kernel="precomputed", basis=100, random_state=0, solver=solver).fit(K, y, **extra).predict(K)
+        for solver in ("cholesky", "nystrom_conjugate_gradient")
+    )
+    np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-7 * np.ptp(expected))

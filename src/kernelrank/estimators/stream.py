@@ -318,9 +318,8 @@ class StreamLearner(KernelLearner):
 
     def _stream_features(self, X: Matrix) -> ColumnFeatures:
         """Return the columns of a batch; a basis is chosen once, and then stays."""
-        if hasattr(self, "X_fit_"):
-            return ReducedSet.elsewhere(self._kernel(), X, self.X_fit_)
-        features = self._features(X)
+        known = hasattr(self, "X_fit_")
+        features = ReducedSet.elsewhere(self._kernel(), X, self.X_fit_) if known else self._features(X)
         assert isinstance(features, ColumnFeatures)
         if features.n_columns > DIRECT_LIMIT:
             raise InvalidInputError(
@@ -328,7 +327,7 @@ class StreamLearner(KernelLearner):
                 f"{8e-9 * features.n_columns**2:.0f} GB; at most {DIRECT_LIMIT:,} are taken. Fit to sparse items in "
                 "memory, which keeps none"
             )
-        if isinstance(features, ReducedSet):
+        if isinstance(features, ReducedSet) and not known:
             self.basis_, self.X_fit_ = features.basis, features.basis_items
         return features
 

@@ -53,6 +53,11 @@ class ColumnFeatures(Features):
 
     n_columns: int
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether the columns are stored, and not computed whenever they are asked for."""
+        return True
+
     @abstractmethod
     def gram(self, comparisons: Comparisons) -> Float:
         """Return ``Φᵀ L Φ`` (r × r)."""

@@ -47,12 +47,16 @@ class KernelMap:
 
     @classmethod
     def of(cls, kernel: Kernel, K: Float) -> KernelMap:
-        """Factorise the kernel of a basis."""
-        # A negative tolerance is LAPACK's default: r ε times the largest diagonal entry.
-        U, pivot, rank, _ = lapack.dpstrf(K, tol=-1.0, lower=0)
+        """Factorise the kernel of a basis, in its place: K is lost."""
+        # The transpose of a symmetric matrix is the same one, in the order that LAPACK overwrites. A negative tolerance
+        # is its default: r ε times the largest diagonal entry.
+        U, pivot, rank, _ = lapack.dpstrf(K.T, tol=-1.0, lower=0, overwrite_a=1)
         if rank == 0:
             raise InvalidInputError("the kernel of the basis is zero: every basis item is the zero vector")
-        return cls(kernel, len(K), pivot[:rank].astype(np.int64) - 1, np.asfortranarray(np.triu(U[:rank, :rank])))
+        for column in range(rank):
+            U[column + 1 :, column] = 0.0
+        taken = pivot[:rank].astype(np.int64) - 1
+        return cls(kernel, len(K), taken, U if rank == len(K) else np.asfortranarray(U[:rank, :rank]))
 
     @property
     def rank(self) -> int:

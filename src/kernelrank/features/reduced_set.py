@@ -11,8 +11,9 @@ from copy import copy
 from typing import Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Matrix, product, transpose_product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.full_kernel import kernel_scores
@@ -27,6 +28,10 @@ KEPT_BYTES = 2**28
 WELL_CONDITIONED = 1e6
 """Up to this condition number of the kernel of the basis, the map may be applied to the equations instead of the rows:
 they keep ten digits."""
+
+
+KEPT_KERNEL_BYTES = 2**32
+"""Up to this size an iterative solver keeps the kernels of the items with the basis."""
 
 
 class ReducedSet(ExplicitFeatures):
@@ -58,6 +63,7 @@ class ReducedSet(ExplicitFeatures):
 
     def _make(self, kernel_map: KernelMap, X: Matrix, basis_items: Matrix, basis: Index) -> None:
         self.kernel = kernel_map.kernel
+        self.items = X
         self.basis = basis
         self.basis_items = basis_items
         self.map = kernel_map
@@ -65,8 +71,13 @@ class ReducedSet(ExplicitFeatures):
         items = (X[:, basis[taken]], None) if self.kernel.precomputed else (X, basis_items[taken])
         rows = KernelRows(kernel_map, *items)
         kept = 8 * rows.shape[0] * rows.shape[1] <= KEPT_BYTES
-        self._kernels = None if kept else KernelRows(kernel_map, *items, plain=True)
+        self._kernels: KernelRows | Float | None = None if kept else KernelRows(kernel_map, *items, plain=True)
         ExplicitFeatures.__init__(self, rows[:] if kept else rows)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether the features are kept."""
+        return self._kernels is None
 
     def kept(self) -> Self:
         """Keep the features whatever their size, for a solver that multiplies with them many times."""
@@ -74,14 +85,46 @@ class ReducedSet(ExplicitFeatures):
             self.X, self._kernels = self.X[:], None
         return self
 
+    def keep_kernels(self) -> Self:
+        """Keep the kernels with the basis while they take up to 4 GiB, where the features are not kept themselves."""
+        if isinstance(self._kernels, KernelRows) and 8 * self.n_items * self.n_columns <= KEPT_KERNEL_BYTES:
+            self._kernels = self._kernels[:]
+        return self
+
+    def smaller(self, columns: Index) -> ReducedSet:
+        """Map the same items by a part of the basis: that of some columns. O(r s²) time for s of them."""
+        U = self.map.U[:, columns]
+        taken = self.map.taken[columns]
+        features = type(self).__new__(type(self))
+        basis = self.basis[taken] if len(self.basis) else self.basis
+        basis_items = self.basis_items[taken]
+        features._make(KernelMap.of(self.kernel, U.T @ U), self.items, basis_items, basis)
+        return features
+
+    def multiply(self, W: Float) -> Float:
+        """Return ``Φ W``; where Φ is not kept as ``K_MR (U⁻¹ W)``, for a map of every row would cost O(m r²)."""
+        if self._kernels is None:
+            return super().multiply(W)
+        return product(self._kernels, solve_triangular(self.map.U, W, check_finite=False))
+
+    def transpose_multiply(self, V: Float) -> Float:
+        """Return ``Φᵀ V``, or ``U⁻ᵀ (K_RM V)`` where Φ is not kept."""
+        if self._kernels is None:
+            return super().transpose_multiply(V)
+        inner = transpose_product(self._kernels, V)
+        solved: Float = solve_triangular(self.map.U, inner, trans="T", check_finite=False)
+        return solved
+
     def part(self, items: Index) -> ReducedSet:
         """Map some of the items by the same basis, whose items need not be among them."""
         part = copy(self)
-        part.n_items = len(items)
+        part.n_items, part.items = len(items), self.items[items]
         if self._kernels is None:
             part.X = self.X[items]
-        else:
-            part.X, part._kernels = self.X.part(items), self._kernels.part(items)
+            return part
+        part.X = self.X.part(items)
+        kernels = self._kernels
+        part._kernels = kernels.part(items) if isinstance(kernels, KernelRows) else kernels[items]
         return part
 
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelrank.comparisons import Comparisons
-from kernelrank.features import Features, FullKernel
+from kernelrank.features import Features, FullKernel, ReducedSet
 from kernelrank.solvers.base import Solver
 from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient
@@ -35,8 +35,8 @@ def choose_solver(
     features                        size                       alphas      solver
     ==============================  =========================  ==========  =======================================
     sparse columns                  s > 5,000                  any         conjugate gradients, nothing made dense
-    full kernel, recomputable, and  m > 20,000                 any         conjugate gradients with a Nyström
-    root of L cheap                                                        preconditioner, rows computed anew
+    full kernel, recomputable, or   m > 20,000 or              any         conjugate gradients with a Nyström
+    reduced set; root of L cheap    s > 20,000                             preconditioner, rows computed anew
     any                             s > 20,000                 any         conjugate gradients
     r > m, root of L not cheap      s > 5,000                  any         conjugate gradients, no root needed
     any other                                                  one         Cholesky
@@ -59,7 +59,7 @@ def choose_solver(
     size = features.n_items if features.n_columns is None else min(features.n_items, features.n_columns)
     iterate = ConjugateGradient(tol=tol, max_iter=max_iter)
     recomputable = isinstance(features, FullKernel) and not features.kernel.precomputed
-    if size > DIRECT_LIMIT and recomputable and comparisons.cheap_root:
+    if size > DIRECT_LIMIT and (recomputable or isinstance(features, ReducedSet)) and comparisons.cheap_root:
         return NystromConjugateGradient(tol=tol, max_iter=max_iter)
     if size > DIRECT_LIMIT or (features.sparse and size > DENSE_LIMIT):
         return iterate

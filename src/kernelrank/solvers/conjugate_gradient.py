@@ -1,8 +1,8 @@
 """Conjugate gradients: only products with the features and the Laplacian, for large sparse data and many pairs.
 
 The primal operator is ``w ↦ Φᵀ(L(Φ w)) + alpha w``, preconditioned by its diagonal when there are no more columns
-than items. With more columns than items it has a large eigenspace with the eigenvalue alpha, which plain conjugate
-gradients find in one step and a diagonal preconditioner would tear apart.
+than items and they are stored. With more columns than items it has a large eigenspace with the eigenvalue alpha, which
+plain conjugate gradients find in one step and a diagonal preconditioner would tear apart.
 
 In the dual, ``L K + alpha I`` is not symmetric, but it is self-adjoint in the inner product ``⟨u, v⟩ = uᵀ K v``.
 Keeping ``K r`` and ``K p`` beside the residual r and the direction p, each step still costs one product with K and
@@ -80,11 +80,12 @@ class ConjugateGradient(Solver[Operator]):
         """Collect the products; nothing is computed but the diagonal of the operator."""
         if isinstance(features, ColumnFeatures):
             columns = features
+            diagonal = primal_is_smaller(columns) and columns.at_hand
             return Operator(
                 lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
                 lambda w: w,
                 columns.transpose_multiply(comparisons.target()),
-                by_diagonal(columns.gram_diagonal(comparisons)) if primal_is_smaller(columns) else None,
+                by_diagonal(columns.gram_diagonal(comparisons)) if diagonal else None,
                 columns.from_primal,
             )
         return Operator(comparisons.apply, features.kernel_multiply, comparisons.target(), None, features.from_dual)

@@ -1,4 +1,4 @@
-"""Conjugate gradients preconditioned by a Nyström factor, for full kernels too large to be kept.
+"""Conjugate gradients preconditioned by a Nyström factor, for kernels and reduced sets too large to be factorised.
 
 The dual problem ``(C K Cᵀ + alpha I) x = T`` is solved with products by K alone, whose rows are computed in blocks and
 forgotten. Its conditioning, the largest eigenvalue over alpha, would take thousands of such products. A basis of a few
@@ -10,6 +10,10 @@ nearly the same large eigenvalues, and dividing by it,
 costs O(m s) for s basis items. What is left are eigenvalues of the order of what the basis does not explain, over
 alpha. This is the preconditioner of Falkon [RCR17]_ on the whole kernel instead of a reduced one: the solution is exact
 to `tol`.
+
+A reduced set has the kernel ``K_MR K_RR⁻¹ K_RM``, whose products cost O(m r) through ``K_RR = Uᵀ U``; the few items are
+drawn from its basis then. What is saved are the O(m r²) of the normal equations: the factor U, O(r³/3), is the only
+step that is cubic, and none is more than linear in m.
 
 .. [RCR17] Rudi, Carratino and Rosasco (2017). FALKON: an optimal large scale kernel method. NIPS 30.
 """
@@ -33,7 +37,7 @@ __all__ = ["NystromConjugateGradient"]
 
 @dataclass(frozen=True)
 class NystromConjugateGradient(ConjugateGradient):
-    """Iterate on the full kernel, with a few items standing in for it in the preconditioner.
+    """Iterate on a full kernel or a reduced set, with a few items standing in for it in the preconditioner.
 
     Parameters
     ----------
@@ -44,7 +48,8 @@ class NystromConjugateGradient(ConjugateGradient):
 
     Notes
     -----
-    O(m s² + s³) time to prepare; each step O(m² n) for the kernel and O(m s) for the preconditioner. Memory m × s.
+    O(m s² + s³) time to prepare; each step O(m² n) for a full kernel, O(m r n) for a reduced set, and O(m s n) for the
+    preconditioner. Memory: kernels of m × r while they take up to 4 GiB, of m × s up to 256 MiB, and blocks otherwise.
     """
 
     size: int = 1000
@@ -52,13 +57,7 @@ class NystromConjugateGradient(ConjugateGradient):
 
     def prepare(self, features: Features, comparisons: Comparisons) -> Operator:
         """Factorise the kernel of a few items, and collect the products."""
-        if not isinstance(features, FullKernel) or features.kernel.precomputed:
-            raise InvalidInputError(
-                f"solver={self.name!r} recomputes the rows of a full kernel: it takes no linear or precomputed kernel "
-                "and no basis"
-            )
-        basis = uniformly(min(self.size, features.n_items), features.n_items, np.random.RandomState(0))
-        reduced = ReducedSet(features.kernel, features.X, basis)
+        reduced = self._reduced(features)
         values, vectors = spectrum(reduced.gram(comparisons), np.inf)
 
         def divide(r: Float, alpha: float) -> Float:
@@ -74,3 +73,18 @@ class NystromConjugateGradient(ConjugateGradient):
             lambda alpha: lambda r: divide(r, alpha),
             lambda x: features.from_dual(comparisons.centre_transpose(x)),
         )
+
+    def _reduced(self, features: Features) -> ReducedSet:
+        """Return the items on the few that the preconditioner is made of: any of them, or of the basis."""
+        random_state = np.random.RandomState(0)
+        if isinstance(features, ReducedSet):
+            features.keep_kernels()
+            rank = features.map.rank
+            return features.smaller(uniformly(min(self.size, rank), rank, random_state))
+        if not isinstance(features, FullKernel) or features.kernel.precomputed:
+            raise InvalidInputError(
+                f"solver={self.name!r} is for kernels that can be recomputed and for reduced sets: it takes no linear "
+                "or precomputed kernel without a basis"
+            )
+        basis = uniformly(min(self.size, features.n_items), features.n_items, random_state)
+        return ReducedSet(features.kernel, features.X, basis)
