@@ -45,9 +45,9 @@ def read_parquet_items(
     -----
     O(bytes) time; memory one row group and one block.
     """
+    dataset = open_parquet(path)
     import pyarrow.parquet
 
-    dataset = open_parquet(path)
     names = _feature_names(dataset.schema, str(path), query, features)
     columns = [*names, *([] if query is None else [query])]
     for file_path in dataset.files:
