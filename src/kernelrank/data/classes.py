@@ -99,9 +99,7 @@ class Classes:
         if len(known) > 2:
             third = sorted(words.values())[2]
             listed = ", ".join(shown(word.encode()) for word in known[:5])
-            message = (
-                f"a third word in the target ({listed}): expected numbers, or two classes, or which one is positive"
-            )
+            message = f"a third class in the target ({listed}): expected numbers, two classes, or which is positive"
             raise table.error(message, third, column)
         if len(known) == 1:
             return cls._alone(known[0], table, column)

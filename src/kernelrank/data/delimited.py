@@ -117,12 +117,14 @@ class DelimitedTable(Table):
             raise FileFormatError(
                 "all fields of the first line are numbers: expected the names of the columns", self.path, line
             )
-        for number, name in enumerate(names):
-            if not name and number > 0:
-                message = f"column {number + 1} has no name: only the first one, if it holds ids, may have none"
+        number_of: dict[str, int] = {}
+        for number, name in enumerate(names, start=1):
+            if not name and number > 1:
+                message = f"column {number} has no name: only the first one, if it holds ids, may have none"
                 raise FileFormatError(message, self.path, line)
-            if name in names[:number]:
-                message = f"two columns are called {shown(name.encode())}: {names.index(name) + 1} and {number + 1}"
+            first = number_of.setdefault(name, number)
+            if first != number:
+                message = f"columns {first} and {number} are both called {shown(name.encode())}"
                 raise FileFormatError(message, self.path, line)
         return names
 

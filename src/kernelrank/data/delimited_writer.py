@@ -57,7 +57,7 @@ def write_delimited(
     for name in names:
         _refuse_unreadable(name)
     if len(set(names)) < len(names):
-        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        twice = next(name for name in names if names.count(name) > 1)
         raise InvalidInputError(f"two columns are called {twice!r}")
 
     def quoted(word: str) -> str:

@@ -211,7 +211,7 @@ def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
     if pair is None or rows.ids is None:
         return
     first = table.place_in_words(int(rows.positions[pair[0]]))
-    query = "" if rows.qid is None else f" of query {rows.qid[pair[0]]!s}"
+    query = "" if rows.qid is None else f" in query {rows.qid[pair[0]]!s}"
     message = f"the id {str(rows.ids[pair[0]])!r} occurs twice{query}, first in {first}: expected one item for each id"
     raise table.error(message, int(rows.positions[pair[1]]), column)
 

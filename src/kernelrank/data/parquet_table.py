@@ -114,13 +114,14 @@ class ParquetTable(Table):
         return {"row": f"{file}row {row} in row group {group.number + 1} of {group.n_groups}"}
 
     def _check_names(self, path: str, names: list[str]) -> None:
-        for number, name in enumerate(names):
-            if name in names[:number]:
-                raise FileFormatError(f"two columns are called {name!r}", path)
+        known = set(names)
+        if len(known) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise FileFormatError(f"two columns are called {twice!r}", path)
         if not self.names:
             self.names = tuple(names)
         for name in self.names:
-            if name not in names:
+            if name not in known:
                 raise FileFormatError(f"there is no column {name!r}, which another file of the folder has", path)
 
     @contextlib.contextmanager

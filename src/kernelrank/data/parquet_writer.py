@@ -53,7 +53,7 @@ def write_parquet(
         raise InvalidInputError(f"{path}: Parquet files are compressed inside; leave {compression_suffix(path)} out")
     names = [*columns, *matrix_names]
     if len(set(names)) < len(names):
-        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        twice = next(name for name in names if names.count(name) > 1)
         raise InvalidInputError(f"two columns are called {twice!r}")
     types = [pyarrow.from_numpy_dtype(column.dtype) for column in columns.values()]
     types += [pyarrow.from_numpy_dtype(matrix.dtype) for _ in matrix_names]

@@ -58,7 +58,7 @@ def _find_ids(
     docid = str(ranking.docid[pair[1]])
     if not NAMED.search(_line(source, second)):
         return None, (f"the ids were left out: the comments of lines {first} and {second} both begin with {docid!r}",)
-    query = "" if ranking.qid is None else f" of query {ranking.qid[pair[1]]!s}"
+    query = "" if ranking.qid is None else f" in query {ranking.qid[pair[1]]!s}"
     message = f"the docid {docid!r} occurs twice{query}, first in line {first}: expected one item for each docid"
     raise FileFormatError(message, source_name(source), second)
 

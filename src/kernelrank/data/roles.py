@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import re
 from collections.abc import Sequence
@@ -157,7 +158,14 @@ class _Cast:
         self.table = table
         self.first = first
         self.wishes = wishes
+        self.number_of = {name: column for column, name in enumerate(table.names)}
         self.plain = [plain_name(name) for name in table.names]
+        listed = [wishes.features] if isinstance(wishes.features, str) else list(wishes.features or ())
+        unwanted = [name[1:] for name in listed if name.startswith("!") and name not in self.number_of]
+        self.wanted = [name for name in listed if not name.startswith("!") or name in self.number_of]
+        self.left_out = {column for name in unwanted for column in self._matching(name)}
+        # A column that is named as a feature is nothing else; one that a pattern matches may be.
+        self.named_features = {self.number_of[name] for name in self.wanted if name in self.number_of}
         self.taken: dict[str, int | None] = {}
         self.notes: list[str] = []
 
@@ -168,21 +176,25 @@ class _Cast:
                 self._take_wished(role, self._column(wish, role))
             elif wish == "":
                 self.taken[role] = None
-        listed = self._listed_features()
         for role in NAMES:
             if role not in self.taken:
-                self.taken[role] = self._guess(role, listed)
+                self.taken[role] = self._guess(role)
         if self.taken["target"] is None and self.wishes.needs_target:
-            names = ", ".join(repr(name) for name in self.table.names)
-            raise self.table.error(f"no column looks like the target: name it; the columns are {names}")
-        features = self._features(listed)
+            raise self.table.error(f"no column looks like the target: name it; {self._known()}")
+        features = self._features()
         return Roles(**self.taken, features=features, notes=tuple(self.notes))
 
     def _column(self, name: str, role: str) -> int:
-        if name not in self.table.names:
-            names = ", ".join(repr(known) for known in self.table.names)
-            raise self.table.error(f"there is no column {name!r} ({role}); the columns are {names}")
-        return self.table.names.index(name)
+        if name not in self.number_of:
+            close = difflib.get_close_matches(name, self.table.names, n=1)
+            hint = f" (is it {close[0]!r}?)" if close else ""
+            raise self.table.error(f"there is no column {name!r} for the {role}{hint}; {self._known()}")
+        return self.number_of[name]
+
+    def _known(self) -> str:
+        names = self.table.names
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        return f"the columns are {', '.join(repr(name) for name in names[:20])}{more}"
 
     def _take_wished(self, role: str, column: int) -> None:
         for other, taken in self.taken.items():
@@ -191,18 +203,15 @@ class _Cast:
                 raise InvalidInputError(f"column {self.table.names[column]!r} cannot be both {other} and {role}")
         self.taken[role] = column
 
-    def _guess(self, role: str, listed: list[int] | None) -> int | None:
-        free = [
-            column
-            for column, name in enumerate(self.plain)
-            if name in NAMES[role] and column not in self.taken.values() and column not in (listed or ())
-        ]
+    def _guess(self, role: str) -> int | None:
+        taken = {*self.taken.values(), *self.named_features, *self.left_out}
+        free = [column for column, name in enumerate(self.plain) if name in NAMES[role] and column not in taken]
         if role == "id":
             free = self._likely_ids(free)
         if role == "weight":
             free = self._likely_weights(free)
         if len(free) > 1:
-            if role == "target" and not self.wishes.needs_target and listed is not None:
+            if role == "target" and not self.wishes.needs_target and self.named_features:
                 return None
             names = " and ".join(repr(self.table.names[column]) for column in free)
             raise self.table.error(f"{names} could each be the {role}: name the one that is")
@@ -231,46 +240,30 @@ class _Cast:
             return [column for column in free if column not in bare]
         return free
 
-    def _listed_features(self) -> list[int] | None:
-        """Return the columns that the wishes name, in their order; None if they only leave some out."""
-        wanted = [name for name in self.wishes.features or () if not self._leaves_out(name)]
-        if not wanted:
-            return None
-        listed: list[int] = []
-        for name in wanted:
-            listed += [column for column in self._matching(name) if column not in listed]
-        return [column for column in listed if column not in self._left_out()]
-
-    def _leaves_out(self, name: str) -> bool:
-        return name.startswith("!") and name not in self.table.names
-
-    def _left_out(self) -> set[int]:
-        names = [name[1:] for name in self.wishes.features or () if self._leaves_out(name)]
-        return {column for name in names for column in self._matching(name)}
-
     def _matching(self, pattern: str) -> list[int]:
-        if pattern in self.table.names:
-            return [self.table.names.index(pattern)]
+        if pattern in self.number_of:
+            return [self.number_of[pattern]]
         found = [column for column, name in enumerate(self.table.names) if fnmatch.fnmatchcase(name, pattern)]
         return found if found else [self._column(pattern, "features")]
 
-    def _features(self, listed: list[int] | None) -> list[int]:
-        names = self.table.names
+    def _features(self) -> list[int]:
         roles = {column: role for role, column in self.taken.items() if column is not None}
-        out = self._left_out()
-        if listed is None:
-            features = [column for column in range(len(names)) if column not in roles and column not in out]
-        else:
-            features = [column for column in listed if column not in roles or self._twice(column, roles[column])]
-        absent = [name for column, name in enumerate(names) if column not in roles and column not in features]
-        if absent:
-            shown = ", ".join(repr(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
-            self.notes.append(f"left out: {len(absent)} column{'s' * (len(absent) > 1)} ({shown})")
+        for column in self.named_features:
+            if column in roles:
+                name = self.table.names[column]
+                raise InvalidInputError(f"column {name!r} cannot be both {roles[column]} and a feature")
+        wanted = dict.fromkeys(column for name in self.wanted for column in self._matching(name))
+        columns = wanted if self.wanted else range(len(self.table.names))
+        features = [column for column in columns if column not in roles and column not in self.left_out]
+        self._note_absent({*roles, *features})
         if not features:
             raise self.table.error("no column is left for the features")
         if self.wishes.n_features not in (None, len(features)):
             raise self.table.error(f"{len(features)} feature columns: expected {self.wishes.n_features}")
         return features
 
-    def _twice(self, column: int, role: str) -> bool:
-        raise InvalidInputError(f"column {self.table.names[column]!r} cannot be both {role} and a feature")
+    def _note_absent(self, used: set[int]) -> None:
+        absent = [name for column, name in enumerate(self.table.names) if column not in used]
+        if absent:
+            shown = ", ".join(repr(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
+            self.notes.append(f"left out: {len(absent)} column{'s' * (len(absent) > 1)} ({shown})")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
 from kernelrank.errors import FileFormatError
 
@@ -106,7 +107,7 @@ def number_fault(token: bytes) -> str:
         return "the cell is empty: expected a number"
     if MISSING.fullmatch(token):
         return f"{shown(token)} is missing: expected a number"
-    if token.lstrip(b"+-").lower() in (b"inf", b"infinity") or (token[-1:].isdigit() and re.search(rb"[eE]", token)):
+    if read_decimal(token) is not None:
         return f"{shown(token)} is not finite: expected a number of ordinary size"
     if DECIMAL_COMMA.fullmatch(token):
         return f"{shown(token)} is not a number: expected a decimal point, not a comma"

@@ -1,0 +1,121 @@
+"""Delimited text: the compiled reader is the slow one, and Python's own where the two mean the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kernelrank.data import source
+from kernelrank.data.delimited import DelimitedTable
+from kernelrank.data.fields import Fields
+from kernelrank.errors import FileFormatError
+from tests.oracles.delimited import slow_records
+
+
+def fast_records(text, delimiter=","):
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    fields = Fields.of(data, delimiter)
+    tokens = [
+        data[begin:end].tobytes().decode().replace('""', '"' if doubled else '""')
+        for begin, end, doubled in zip(fields.begins, fields.ends, fields.doubled, strict=True)
+    ]
+    if fields.fault >= 0:
+        return 1 + text.encode()[: fields.fault].count(b"\n")
+    if fields.consumed < len(data):
+        return 1 + text.encode()[: fields.consumed].count(b"\n")
+    spans = itertools.pairwise(fields.bounds.tolist())
+    return [(int(line) + 1, tokens[a:b]) for line, (a, b) in zip(fields.lines, spans, strict=True)]
+
+
+@given(st.lists(st.sampled_from(["a", "1", ",", '"', '""', " ", "\n", "\r\n", "é"]), max_size=40).map("".join))
+@example('""')
+@example('"\n"x')
+@example(' "a" ,b')
+@settings(max_examples=600)
+def test_fast_is_slow(text):
+    assert fast_records(text + "\n") == slow_records(text + "\n")
+
+
+@given(
+    st.lists(
+        st.lists(st.text(alphabet='ab1,;"\n é', max_size=6).map(str.strip), min_size=3, max_size=3),
+        min_size=1,
+        max_size=6,
+    ),
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_what_python_writes(rows, delimiter, line_end, quoting):
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=delimiter, lineterminator=line_end, quoting=quoting).writerows(rows)
+    assert [fields for _, fields in fast_records(file.getvalue(), delimiter)] == rows
+
+
+def read_rows(text, format="csv"):
+    table = DelimitedTable(io.BytesIO(text), format)
+    columns = range(len(table.names))
+    return [row for block in table.blocks() for row in zip(*(block.words(c).tolist() for c in columns), strict=True)]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 7, 30, 1000])
+def test_records_across_blocks(block_bytes, monkeypatch):
+    monkeypatch.setattr(source, "BLOCK_BYTES", block_bytes)
+    text = b'id,note\n1,"two\nlines"\n\n2,"a ""quote"", said\n\n\nso"\n3,plain\n'
+    assert read_rows(text) == [("1", "two\nlines"), ("2", 'a "quote", said\n\n\nso'), ("3", "plain")]
+    table = DelimitedTable(io.BytesIO(text), "csv")
+    assert [line for block in table.blocks() for line in block.positions.tolist()] == [2, 5, 9]
+
+
+def test_a_record_has_an_end(monkeypatch):
+    monkeypatch.setattr("kernelrank.data.delimited.LONGEST_RECORD", 100)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 20)
+    with pytest.raises(FileFormatError, match="line 3: a quote is opened in this row and not closed"):
+        read_rows(b'a,b\n1,2\n1,"2\n' + b"3,4\n" * 100)
+
+
+def test_delimiters():
+    for mark, words in ((b";", "semicolons"), (b"\t", "tabs")):
+        table = DelimitedTable(io.BytesIO(b"a%bb\n1%b2\n".replace(b"%b", mark)), "csv")
+        assert table.names == ("a", "b")
+        assert table.notes == (f"the columns are separated by {words}",)
+    assert DelimitedTable(io.BytesIO(b"a,b\tc\n1\t2\n"), "tsv").names == ("a,b", "c")
+    assert DelimitedTable(io.BytesIO(b"a;b,c\n1,2\n"), "csv").names == ("a;b", "c")
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_numbers_are_pythons(values):
+    text = "x,y\n" + "".join(f"{value!r},{value:e}\n" for value in values)
+    [block] = DelimitedTable(io.BytesIO(text.encode()), "csv").blocks()
+    assert block.numbers([0, 1]).tolist() == [[value, float(f"{value:e}")] for value in values]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "<stream>: the file is empty: expected a line that names the columns"),
+        (b"1,2\n3,4\n", "line 1: all fields of the first line are numbers: expected the names of the columns"),
+        (b"\na,b,a\n", "line 2: columns 1 and 3 are both called 'a'"),
+        (b"a,,b\n", "line 1: column 2 has no name: only the first one"),
+        (b"a,b\n1,2\n3\n", "line 3: 1 fields, but the first line names 2 columns"),
+        (b"a,b\n1,2\n\n3,4,\n", "line 4: 3 fields, but the first line names 2 columns"),
+        (b'a,b\n1,"2"3\n', "line 2: '3' after a closing quote: expected ',' or the end of the line"),
+        (b'a,b\n"1\n2"x,3\n', "line 3: 'x,3' after a closing quote"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote is opened in this row and not closed"),
+        (b"a,b\n1,2\n\xe9,4\n", "line 3: the byte 0xe9 is not UTF-8: save the file as UTF-8 text"),
+    ],
+)
+def test_faults(text, message):
+    with pytest.raises(FileFormatError, match=f"<stream>.*{message}|{message}"):
+        read_rows(text)
+
+
+def test_earlier_faults_come_first():
+    with pytest.raises(FileFormatError, match="line 2: 3 fields"):
+        read_rows(b'a,b\n1,2,3\n1,"2"3\n')
