@@ -57,7 +57,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
     Notes
     -----
     A graph without cycles takes O(edges × vertices reached), a strong component of k vertices O(k³) more, and G the
-    number of entries of W times the labels of their vertices. Memory is at most three times that of the result, which
+    number of entries of W times the labels of their vertices. Memory is about three times that of the result, which
     has 12 bytes for each entry of G, and O(n²) numbers for one graph of n vertices at a time.
 
     The spectral radius of A has to be below one, or the weights have no sum. This is checked for each graph, exactly up
@@ -166,7 +166,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         parts = list(graphs.parts())
         parallel = joblib.Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")
         connected = parallel(joblib.delayed(_connect_part)(part, self.combine, self.normalize) for part in parts)
-        return ConnectedLabels.join(list(track(connected, len(parts), "vectorising graphs")))
+        return ConnectedLabels.join(track(connected, len(parts), "vectorising graphs"))
 
     def _vectors(self, connected: ConnectedLabels) -> sparse.csr_array:
         numbers = LabelPairs(self.first_bounds_, self.seconds_).number(connected)

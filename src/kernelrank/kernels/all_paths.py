@@ -15,9 +15,9 @@ one number for each label b of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,18 +68,22 @@ class ConnectedLabels:
         return replace(self, values=values)
 
     @classmethod
-    def join(cls, parts: Sequence[ConnectedLabels]) -> ConnectedLabels:
-        """Put the graphs of several parts one after the other."""
+    def join(cls, parts: Iterable[ConnectedLabels]) -> ConnectedLabels:
+        """Put the graphs of several parts one after the other; a field of the parts is freed when it is joined."""
+        fields: dict[str, list[NDArray[Any]]] = {field: [] for field in cls.__dataclass_fields__}
+        for part in parts:
+            for field, arrays in fields.items():
+                arrays.append(getattr(part, field))
         return cls(
-            _joined_bounds([part.row_bounds for part in parts]),
-            np.concatenate([np.empty(0, np.int32), *(part.firsts for part in parts)]),
-            _joined_bounds([part.entry_bounds for part in parts]),
-            np.concatenate([np.empty(0, np.int32), *(part.seconds for part in parts)]),
-            np.concatenate([np.empty(0), *(part.values for part in parts)]),
+            _joined_bounds(fields.pop("row_bounds")),
+            np.concatenate([np.empty(0, np.int32), *fields.pop("firsts")]),
+            _joined_bounds(fields.pop("entry_bounds")),
+            np.concatenate([np.empty(0, np.int32), *fields.pop("seconds")]),
+            np.concatenate([np.empty(0), *fields.pop("values")]),
         )
 
 
-def _joined_bounds(bounds: Sequence[Index]) -> Index:
+def _joined_bounds(bounds: list[Index]) -> Index:
     counts = [np.diff(some) for some in bounds]
     return np.concatenate([[0], np.cumsum(np.concatenate([np.empty(0, np.int64), *counts]))])
 
