@@ -51,7 +51,8 @@ class TransductiveRankRLS(Ranker):
         prediction, and the model becomes `RankRLS` on the scored queries.
     folds : int or list of lists of query labels, optional
         How the cross-validation divides the queries: into a number of folds of about as many items each, or into unions
-        of queries, each query in exactly one. Each query is a fold unless given.
+        of queries, each query in exactly one. Each query is a fold unless given, which is also the fastest: a fold of u
+        items takes O(u³) time.
     kernel, gamma, degree, coef0, kernel_params
         As in `RankRLS`.
     query_weight : {"pairs", "items", "queries"}, default="pairs"

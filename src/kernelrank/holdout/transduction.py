@@ -140,10 +140,9 @@ def _less_means(values: Float, graph: ScoredQueries) -> Float:
 
 @dataclass(frozen=True)
 class _Fold:
-    """A fold: its items, its root C_U, and which of its items are unscored."""
+    """A fold: its items, and which of them are unscored."""
 
     items: Index
-    root: Float  # (u, u)
     places: Index  # of the unscored ones among `items`
     columns: Index  # their numbers among all unscored items
 
@@ -154,6 +153,7 @@ class _FoldResiduals:
 
     Parameters
     ----------
+    graph : ScoredQueries
     folds : list of _Fold
     unscored : ndarray of int64, shape (v,)
     primal : bool
@@ -162,6 +162,7 @@ class _FoldResiduals:
         B and Q.
     """
 
+    graph: ScoredQueries
     folds: list[_Fold]
     unscored: Index
     primal: bool
@@ -179,8 +180,7 @@ class _FoldResiduals:
         ((factors, _),) = factorise(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
         first, second, sign = _products(factors, alpha)
         left = np.empty_like(first)
-        roots: list[Float] = [np.empty(0)] * len(folds)
-        root_of = _Roots(graph)
+        roots = _Roots(graph)
         batches = list(_batches(folds, first.shape[1]))
         for numbers in track(batches, len(batches), "folds"):
             items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
@@ -192,20 +192,27 @@ class _FoldResiduals:
                     f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
                     "computed: beside the kernel it is lost in rounding. Take a larger alpha, or scale the items down"
                 )
-            own = root_of(items)
-            left[items] = own @ solutions
-            for number, root in zip(numbers, own, strict=True):
-                roots[number] = root
-        return cls(_read_folds(folds, roots, unscored, graph.n_items), unscored, factors.primal, sign, left, second)
+            left[items] = roots.of(items) @ solutions
+        read = _read_folds(folds, unscored, graph.n_items)
+        return cls(graph, read, unscored, factors.primal, sign, left, second)
 
     def at(self, scores: Float) -> Float:
         """Return ``T y``, shape (m, k)."""
         total = self.right.T @ scores
-        residuals = np.empty_like(scores)
+        residuals = self.graph.centre(scores)
         for fold in self.folds:
             outside = total - self.right[fold.items].T @ scores[fold.items]
-            residuals[fold.items] = fold.root @ scores[fold.items] + self.sign * (self.left[fold.items] @ outside)
+            residuals[fold.items] += self.sign * (self.left[fold.items] @ outside)
         return residuals
+
+    @cached_property
+    def _roots(self) -> _Roots:
+        return _Roots(self.graph)
+
+    def own_root(self, fold: _Fold) -> Float:
+        """Return the columns of ``C_U`` that belong to unscored items, shape (u, unscored items of the fold)."""
+        root: Float = self._roots.of(fold.items[None])[0][:, fold.places]
+        return root
 
     @cached_property
     def unscored_right(self) -> Float:
@@ -230,7 +237,8 @@ class _FoldResiduals:
         start = 0
         for fold in batch:
             own = np.arange(start, start + len(fold.items))
-            rows[np.ix_(own, fold.columns)] = fold.root[:, fold.places]
+            if len(fold.columns):
+                rows[np.ix_(own, fold.columns)] = self.own_root(fold)
             start += len(own)
         return items, rows
 
@@ -258,14 +266,14 @@ def _batches(folds: ItemSets, width: int) -> Iterator[Index]:
             yield same[part]
 
 
-def _read_folds(folds: ItemSets, roots: list[Float], unscored: Index, n_items: int) -> list[_Fold]:
+def _read_folds(folds: ItemSets, unscored: Index, n_items: int) -> list[_Fold]:
     column_of = np.full(n_items, -1, dtype=np.int64)
     column_of[unscored] = np.arange(len(unscored))
     read = []
-    for items, root in zip(folds, roots, strict=True):
+    for items in folds:
         columns = column_of[items]
         places = np.flatnonzero(columns >= 0).astype(np.int64)
-        read.append(_Fold(items, root, places, columns[places]))
+        read.append(_Fold(items, places, columns[places]))
     return read
 
 
@@ -279,7 +287,7 @@ class _Roots:
         self.scale = np.sqrt(scale[self.codes] * graph.weight)
         self.share = graph.weight / np.where(total > 0, total, 1.0)[self.codes]
 
-    def __call__(self, items: Index) -> Float:
+    def of(self, items: Index) -> Float:
         """Return the roots of folds with the items (folds, u), shape (folds, u, u)."""
         codes = self.codes[items]
         root = np.where(codes[:, :, None] == codes[:, None, :], -self.share[items][:, None, :], 0.0)
@@ -382,15 +390,15 @@ class _BlockMinimum:
             B_U, rho_U, own = B[fold.items], rho[fold.items], fold.columns
             if len(own) == 0:
                 continue
-            Q_U = Q[fold.items[fold.places]]
-            X, sigma[own], Y_transposed = np.linalg.svd(fold.root[:, fold.places] + B_U @ Q_U.T, full_matrices=False)
+            Q_U, root = Q[fold.items[fold.places]], residuals.own_root(fold)
+            X, sigma[own], Y_transposed = np.linalg.svd(root + B_U @ Q_U.T, full_matrices=False)
             left[own], right[own] = X.T @ B_U, Y_transposed @ Q_U
             if len(own) < len(fold.items):
                 beyond = B_U - X @ left[own]
                 rest += beyond.T @ beyond
             # Not by X and σ: where λ is large, residuals of scored items would drown those of unscored ones in them.
             outside = summed - B_U.T @ rho_U
-            g[own] = Y_transposed @ (fold.root[:, fold.places].T @ rho_U) - right[own] @ outside
+            g[own] = Y_transposed @ (root.T @ rho_U) - right[own] @ outside
             blocks.append((own, Y_transposed.T))
         return cls(blocks, sigma, left, right, rest, g)
 
