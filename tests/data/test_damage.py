@@ -9,15 +9,36 @@ import pytest
 
 from kernelrank.data import load_pairs, read_item_chunks, read_items, read_qrels, read_run
 from kernelrank.errors import FileFormatError
-from tests.data.damage import FORMATS, damages
+from tests.data.damage import FORMATS, SUFFIXES, damages, whole
 
 READERS = {"run": read_run, "qrels": read_qrels, "pairs": load_pairs}
 DAMAGES = [(format, damage) for format in FORMATS for damage in damages(format)]
 # What concerns a file as a whole has no line: nothing in it, no such column, damaged compression.
 WHOLE = (
     "the file is empty|the file has no|the compressed data is damaged|not a Parquet file|no column looks like|"
-    "could each be the target|Parquet files are compressed inside|there is no column"
+    "could each be the target|a zip file, as Excel|Parquet files are compressed inside|there is no column"
 )
+
+
+# What changes the bytes, but not what they say.
+SAME = (
+    "byte order mark",
+    "carriage returns",
+    "mixed line ends",
+    "no last line end",
+    "blank lines",
+    "all in quotes",
+    "spaces",
+    "without a name",
+    *(f"-compressed.{ending}" for ending in ("gz", "xz", "bz2", "zst")),
+)
+
+
+def assert_equal(first, second):
+    """Compare items, runs, judgements or preferences."""
+    fields = ("X", "y", "qid", "ids") if hasattr(first, "X") else first._fields
+    for name in fields:
+        assert np.array_equal(getattr(first, name), getattr(second, name))
 
 
 def outcome(format, path):
@@ -35,6 +56,9 @@ def test_refused_with_a_place_or_read(format, damage, tmp_path):
     read = outcome(format, path)
     if not isinstance(read, FileFormatError):
         assert damage.verdict != "refused"
+        if any(damage.name.endswith(name) for name in SAME):
+            (tmp_path / f"whole{SUFFIXES.get(format, '')}").write_bytes(whole(format))
+            assert_equal(read, outcome(format, tmp_path / f"whole{SUFFIXES.get(format, '')}"))
         return
     assert damage.verdict != "read", read
     assert read.path == str(path)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from kernelrank.data.decimals import read_decimal
-from kernelrank.data.source import DECOMPRESSORS, Source, first_bytes
-from kernelrank.errors import InvalidInputError
+from kernelrank.data.source import DECOMPRESSORS, Source, first_bytes, source_name
+from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["FileFormat", "compression_suffix", "file_format"]
 
@@ -25,6 +25,7 @@ SUFFIXES: dict[str, FileFormat] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+ZIP = b"PK\x03\x04"
 OTHER_NAMES: dict[str, FileFormat] = {"letor": "svmlight", "libsvm": "svmlight"}
 
 
@@ -70,7 +71,13 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
             return "parquet"
     if not sniff:
         raise InvalidInputError(f"{source}: the suffix says no format; name one of {', '.join(get_args(FileFormat))}")
-    return _looks_like(first_bytes(source))
+    start = first_bytes(source)
+    if start.startswith(ZIP):
+        message = (
+            "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet (save sheets as CSV)"
+        )
+        raise FileFormatError(message, source_name(source))
+    return _looks_like(start)
 
 
 def _looks_like(start: bytes) -> FileFormat:

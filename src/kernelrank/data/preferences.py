@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
-from kernelrank.data.source import Source, read_blocks, source_name
+from kernelrank.data.source import Source, read_blocks, readable, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["Preferences", "load_pairs"]
@@ -57,7 +57,8 @@ def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
     Parameters
     ----------
     source : path or file object
-        Decompressed if its suffix is ``.gz``, ``.xz``, ``.lzma`` or ``.bz2``. Text is UTF-8.
+        ``-`` is standard input; decompressed if its suffix is ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` or ``.zst``. Text
+        is UTF-8.
     items : sequence, optional
         The names of all items, which fixes their numbers. Otherwise names are numbered as they first occur.
 
@@ -71,6 +72,10 @@ def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
     FileFormatError
         At the first line that cannot be read; the message names the file and the line.
 
+    See Also
+    --------
+    save_pairs : the way back.
+
     Examples
     --------
     >>> import io
@@ -81,13 +86,14 @@ def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
     >>> chosen.pairs, chosen.magnitude, chosen.names
     (array([[1, 0]]), array([0.5]), array(['coffee', 'tea', 'water'], dtype='<U6'))
     """
-    table = _Table(source_name(source), items)
-    for block in read_blocks(source):
-        for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
-            data = line.partition(b"#")[0].strip()
-            if data:
-                table.add(SEPARATOR.split(data), number)
-    return table.preferences()
+    with readable(source) as opened:
+        table = _Table(source_name(opened), items)
+        for block in read_blocks(opened):
+            for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
+                data = line.partition(b"#")[0].strip()
+                if data:
+                    table.add(SEPARATOR.split(data), number)
+        return table.preferences()
 
 
 class _Table:

@@ -123,14 +123,17 @@ class Block(NamedTuple):
 
 
 @contextlib.contextmanager
-def readable(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Open standard input for ``-``, else pass the path on; what the operating system refuses becomes an error.
+def readable(path: Source) -> Iterator[Any]:
+    """Open standard input for ``-``, else pass a path or file on; what the operating system refuses becomes an error.
 
     Raises
     ------
     FileFormatError
         When there is no such file, or it cannot be opened or read.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        yield path
+        return
     name = os.fspath(path)
     if name == "-":
         with StandardInput() as file:
