@@ -26,6 +26,7 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
     """Draw the hold-out score over alpha."""
     with drawing("alpha") as canvas:
         display.plot(ax=canvas.ax)
+        canvas.ax.get_legend().remove()  # it would hide points; the caption says as much
         _plain_powers(canvas.ax)
         best = float(display.scores[np.argmin(np.abs(display.alphas - display.best_alpha))])
         alt = (
@@ -35,7 +36,8 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
             f"was chosen, {with_digits(display.best_alpha)}, it is {with_digits(best)}."
         )
         caption = (
-            "Every point is the score of models that did not see the items they score. The dotted line is the choice."
+            "Every point is the score of models that did not see the items they score. The dotted line is the choice, "
+            f"{with_digits(display.best_alpha)}."
         )
         return canvas.picture(alt, caption)
 

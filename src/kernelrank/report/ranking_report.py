@@ -232,4 +232,4 @@ def _roc(items: MeasuredItems, random_state: Any) -> Picture | None:
         return roc_picture(display, caption)
     members = measured[0]
     display = ROCDisplay.of_scores(positive[members], items.scores[members], random_state=random_state)
-    return roc_picture(display, f"The interval varies {display.estimate.what_varies}.")
+    return roc_picture(display, f"What varies in the interval: {display.estimate.what_varies}.")

@@ -44,13 +44,15 @@ def plural(noun: str) -> str:
 
 
 def with_digits(number: float, digits: int = 4) -> str:
-    """Write a number with a few significant digits, and a true minus sign.
+    """Write a number with a few significant digits, large ones to the unit, and a true minus sign.
 
     Examples
     --------
-    >>> with_digits(0.000123456), with_digits(-2.5), with_digits(1234567.0), with_digits(3.0)
-    ('0.0001235', '−2.5', '1.235e+06', '3')
+    >>> with_digits(0.000123456), with_digits(-2.5), with_digits(32768.0), with_digits(12345678.9)
+    ('0.0001235', '−2.5', '32,768', '1.235e+07')
     """
+    if 10.0**4 <= abs(number) < 10.0**7:
+        return f"{number:,.0f}".replace("-", "−")
     return f"{number:.{digits}g}".replace("-", "−")
 
 
