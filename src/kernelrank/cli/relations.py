@@ -95,7 +95,7 @@ def train(
 
     kernelrank relations train parsed.conllu --mentions mentions.tsv --pairs pairs.tsv
     """
-    from kernelrank import save
+    from kernelrank.persistence import save
 
     answer = Answer("relations train", as_json=as_json)
     check_output(output, corpora)
@@ -308,8 +308,8 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _load(path: Path) -> RelationExtractor:
-    from kernelrank import load
     from kernelrank.errors import InvalidInputError
+    from kernelrank.persistence import load
     from kernelrank.relations import RelationExtractor
 
     model = load(path)

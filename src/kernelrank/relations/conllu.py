@@ -139,7 +139,7 @@ class _Block:
         tokens, place_of = self._tokens(text, pos)
         links = tuple(self._dependencies(place_of, enhanced=enhanced))
         mentions, unusable = self._mentions(about, text, tokens)
-        if not links and len(tokens) != 1:
+        if not links:
             unusable = dict.fromkeys(about.spans, NO_PARSE)
         sentence = Sentence(self.sentence, self.document or self.sentence, text, tokens, links, mentions)
         return sentence, candidates_of(sentence, about.labels, unusable, skipped)

@@ -143,7 +143,7 @@ class _Reader:
         tokens, place_of = self._tokens(tokenization, name, len(text))
         dependencies = self._dependencies(parse, name, place_of)
         mentions, unusable = self._mentions(element, name, text, tokens)
-        if not dependencies and len(tokens) != 1:
+        if not dependencies:
             unusable = dict.fromkeys((mention.id for mention in mentions), NO_PARSE)
         try:
             sentence = Sentence(name, document, text, tokens, dependencies, mentions)

@@ -58,7 +58,7 @@ def from_spacy(
             raise InvalidInputError(f"there are more documents than names, which are {number}")
         for sentence in _sentences(document, name, types):
             unusable = {}
-            if not sentence.dependencies and len(sentence.tokens) != 1:
+            if not sentence.dependencies:
                 unusable = dict.fromkeys((mention.id for mention in sentence.mentions), NO_PARSE)
             sentences.append(sentence)
             candidates += candidates_of(sentence, {}, unusable, skipped)

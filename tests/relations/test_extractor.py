@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from kernelrank import AllPathsVectorizer, load, save
+from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SplitDocumentWarning
+from kernelrank.relations import (
+    Corpus,
+    GraphScheme,
+    RelationExtractor,
+    candidate_graphs,
+    cross_validate,
+    document_folds,
+    evaluate_on,
+    make_corpus,
+)
+from kernelrank.relations.extraction_scores import measure
+from kernelrank.relations.threshold import best_threshold
+from tests.oracles.relations import train_and_score
+
+# Two, so that neither is an edge beyond which one should look.
+ALPHAS = (0.25, 2.0)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_corpus(24, random_state=0)
+
+
+@pytest.mark.parametrize("learner", ["rls", "rankrls"])
+@pytest.mark.parametrize("combine", ["max", "sum"])
+def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, combine):
+    scheme = {"order_weight": 0.5}
+    extractor = RelationExtractor(learner=learner, combine=combine, scheme=scheme, alphas=ALPHAS)
+    extractor.fit(corpus.candidates)
+    graphs = list(candidate_graphs(corpus.candidates, GraphScheme(order_weight=0.5)))
+    X = AllPathsVectorizer(combine=combine).fit_transform(graphs).toarray()
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    K, labels, documents = X @ X.T, corpus.labels, np.array(corpus.documents)
+    y = np.where(labels, 1.0, -1.0)
+    aucs = []
+    for alpha in ALPHAS:
+        held_out = np.empty(len(y))
+        for name in np.unique(documents):
+            test, train = np.flatnonzero(documents == name), np.flatnonzero(documents != name)
+            held_out[test] = train_and_score(K, y, train, test, alpha, ranks=learner == "rankrls")
+        aucs.append(measure(labels, held_out, labels).auc)
+        if alpha == extractor.alpha_:
+            np.testing.assert_allclose(extractor.holdout_scores_, held_out, atol=1e-9)
+            assert extractor.threshold_ == pytest.approx(best_threshold(labels, held_out))
+    np.testing.assert_allclose(extractor.cv_results_["auc"], aucs)
+    assert extractor.alpha_ == ALPHAS[int(np.argmax(aucs))]
+    everything = np.arange(len(y))
+    expected = train_and_score(K, y, everything, everything, extractor.alpha_, ranks=learner == "rankrls")
+    np.testing.assert_allclose(extractor.decision_function(corpus.candidates), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"learner": "rankrls", "select": "f"}, {"basis": 20, "random_state": 0}], ids=str
+)
+def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
+    extractor = RelationExtractor(alphas=ALPHAS, **settings)
+    folds = document_folds(corpus.documents, 4, random_state=1)
+    result = cross_validate(extractor, corpus.candidates, folds)
+    for fold in range(4):
+        test = [c for c in corpus.candidates if folds[c.document] == fold]
+        train = [c for c in corpus.candidates if folds[c.document] != fold]
+        fitted = clone(extractor).fit(train)
+        own = result.folds == fold
+        assert result.alphas[fold] == fitted.alpha_
+        assert result.thresholds[fold] == pytest.approx(fitted.threshold_, abs=1e-9)
+        np.testing.assert_allclose(result.scores[own], fitted.decision_function(test), atol=1e-9)
+        assert result.decisions()[own].tolist() == fitted.predict(test).tolist()
+        assert result.decisions("zero")[own].tolist() == fitted.predict(test, "zero").tolist()
+        share = float(np.mean([c.interacts for c in test]))
+        assert result.decisions("proportion")[own].tolist() == fitted.predict(test, "proportion", share).tolist()
+        assert result.by_fold()[fold].f == measure(result.labels[own], result.scores[own], fitted.predict(test)).f
+        assert result.inner[fold].auc == pytest.approx(max(fitted.cv_results_["auc"]), abs=1e-9) or settings
+    assert result.mean().f == pytest.approx(np.mean([scores.f for scores in result.by_fold()]))
+    assert result.deviation().f == pytest.approx(np.std([scores.f for scores in result.by_fold()]))
+    assert result.all_true().auc == 0.5
+    assert result.intervals()["f"].low <= result.pooled().f <= result.intervals()["f"].high
+    with pytest.raises(InvalidInputError, match="the rule must be one of training, zero, proportion"):
+        result.decisions("best")
+
+
+def test_documents_that_are_split_cause_a_warning(corpus):
+    folds = np.arange(len(corpus.candidates)) % 4
+    with pytest.warns(
+        SplitDocumentWarning, match="the pairs of 24 documents, 'd0' among them, are split between folds"
+    ):
+        cross_validate(RelationExtractor(alphas=[1.0]), corpus.candidates, folds)
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        (1, "24 documents cannot be dealt into 1 folds"),
+        (25, "24 documents cannot be dealt into 25 folds"),
+        ({"d0": 0}, "folds does not name the document 'd1'"),
+        ([0, 1], r"folds has the shape \(2,\) for 72 candidates"),
+        ({f"d{i}": 0 for i in range(24)}, "fold 0 has nothing to test on, or its training part has one class only"),
+    ],
+)
+def test_folds_are_checked(corpus, folds, message):
+    with pytest.raises(InvalidInputError, match=message):
+        cross_validate(RelationExtractor(alphas=[1.0]), corpus.candidates, folds)
+
+
+def test_documents_are_dealt_evenly():
+    folds = document_folds([f"d{i}" for i in range(23)] * 2, 5, random_state=3)
+    assert sorted(np.bincount(list(folds.values())).tolist()) == [4, 4, 5, 5, 5]
+    assert folds != document_folds([f"d{i}" for i in range(23)], 5, random_state=4)
+
+
+def test_it_learns_and_ranks(corpus):
+    test = make_corpus(12, random_state=1)
+    extractor = RelationExtractor(alphas=ALPHAS).fit(corpus.candidates)
+    ranked = extractor.rank(test.candidates)
+    scores = [one.score for one in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert {id(one.candidate) for one in ranked} == set(map(id, test.candidates))
+    assert [one.interacts for one in ranked] == [score > extractor.threshold_ for score in scores]
+    result = evaluate_on(extractor, test, corpus)
+    assert result.measure().auc > 0.8
+    assert result.measure("training").f <= result.best().f
+    assert result.measure("proportion").f <= result.best().f
+    assert result.measure("zero").auc == result.best().auc
+    assert result.all_true().recall == 1.0
+    assert result.intervals()["auc"].low < result.measure().auc
+
+
+def test_sentences_of_the_training_corpus_cause_a_warning(corpus):
+    extractor = RelationExtractor(alphas=[1.0]).fit(corpus.candidates)
+    with pytest.warns(SplitDocumentWarning, match="24 sentences of made up are also in made up"):
+        evaluate_on(extractor, corpus, corpus)
+
+
+def test_thresholds_by_rule(corpus):
+    extractor = RelationExtractor(alphas=[1.0]).fit(corpus.candidates)
+    scores = np.array([-2.0, -1.0, 1.0, 2.0])
+    assert extractor.threshold("zero") == 0.0
+    assert extractor.threshold("training") == extractor.threshold_
+    assert extractor.threshold("proportion", scores, 0.25) == 1.5
+    assert extractor.share_ == np.mean(corpus.labels)
+    with pytest.raises(InvalidInputError, match="needs the scores"):
+        extractor.threshold("proportion")
+    with pytest.raises(InvalidInputError, match="the rule must be one of"):
+        extractor.threshold("best")
+    assert extractor.decision_function([]).shape == (0,)
+    assert extractor.predict([]).shape == (0,)
+    assert extractor.rank([]) == []
+
+
+@pytest.mark.parametrize("settings", [{}, {"basis": 15, "random_state": 0, "scheme": {"labels": ["text"]}}], ids=str)
+def test_a_saved_model_scores_the_same(corpus, tmp_path, settings):
+    extractor = RelationExtractor(alphas=ALPHAS, **settings).fit(corpus.candidates)
+    save(extractor, tmp_path / "model.kr")
+    loaded = load(tmp_path / "model.kr")
+    other = make_corpus(5, random_state=9).candidates
+    assert np.array_equal(loaded.decision_function(other), extractor.decision_function(other))
+    assert loaded.threshold_ == extractor.threshold_
+    assert loaded.get_params() == extractor.get_params()
+
+
+def test_bad_input_is_named(corpus):
+    candidates = corpus.candidates
+    with pytest.raises(InvalidInputError, match="there are 3 candidates of one kind"):
+        RelationExtractor().fit(candidates[:3], np.zeros(3, dtype=bool))
+    with pytest.raises(InvalidInputError, match="no candidates at all"):
+        RelationExtractor().fit([])
+    with pytest.raises(InvalidInputError, match="y must be 72 booleans"):
+        RelationExtractor().fit(candidates, np.ones(72))
+    with pytest.raises(InvalidInputError, match="all candidates are of one document"):
+        RelationExtractor().fit(candidates, documents=["d"] * 72)
+    with pytest.raises(InvalidInputError, match="documents has 1 entries for 72 candidates"):
+        RelationExtractor().fit(candidates, documents=["d"])
+    with pytest.raises(InvalidInputError, match="the scheme has no 'weight'"):
+        RelationExtractor(scheme={"weight": 1}).fit(candidates)
+    with pytest.raises(InvalidInputError, match="learner must be one of"):
+        RelationExtractor(learner="svm").fit(candidates)
+    with pytest.raises(NotFittedError):
+        RelationExtractor().predict(candidates)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(corpus):
+    extractor = RelationExtractor(alphas=[1.0]).fit(corpus.candidates)
+    before = extractor.coef_.copy()
+    extractor.scheme = {"order_weight": -1}
+    with pytest.raises(InvalidInputError):
+        extractor.fit(corpus.candidates)
+    assert np.array_equal(extractor.coef_, before)
+
+
+def test_an_alpha_at_the_edge_causes_a_warning(corpus):
+    with pytest.warns(EdgeOfGridWarning, match="the best alpha, 1, is at the edge of the grid"):
+        RelationExtractor(alphas=[1.0, 1e6, 1e7], select="auc").fit(corpus.candidates)
+
+
+def test_the_order_of_candidates_does_not_matter(corpus):
+    extractor = RelationExtractor(alphas=ALPHAS).fit(corpus.candidates)
+    order = np.random.default_rng(0).permutation(len(corpus.candidates))
+    shuffled = clone(extractor).fit([corpus.candidates[i] for i in order])
+    np.testing.assert_allclose(
+        shuffled.decision_function(corpus.candidates), extractor.decision_function(corpus.candidates), atol=1e-10
+    )
+    assert shuffled.alpha_ == extractor.alpha_
+
+
+def test_a_corpus_knows_its_counts(corpus):
+    assert (corpus.n_documents, len(corpus.candidates)) == (24, 72)
+    assert corpus.n_positive + corpus.n_negative == 72
+    assert Corpus("empty", (), ()).labels.shape == (0,)
