@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RLS, RankRLS, make_ranking
+from kernelrank import RLS, RankRLS, TransductiveRankRLS, make_ranking
 
 callback = pytest.importorskip("sklearn.callback")
 
@@ -84,3 +84,13 @@ def test_progress_bar(capsys):
     pytest.importorskip("rich")
     RankRLS(solver="conjugate_gradient").set_callbacks(callback.ProgressBar()).fit(X, y, qid=qid)
     assert "RankRLS" in capsys.readouterr().out
+
+
+def test_transduction_is_heard():
+    listener = Listener()
+    unscored = np.where(qid >= 3, np.nan, y)
+    model = TransductiveRankRLS().set_callbacks(listener).fit(X, unscored, qid=qid)
+    assert listener.heard == ["setup", "begin fit", "end fit", "teardown"]
+    with pytest.raises(ValueError, match="no unscored query"):
+        model.fit(X, y, qid=qid)
+    assert listener.heard[-1] == "teardown"
