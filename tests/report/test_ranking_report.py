@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import GridSearchCV
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, make_ranking
+from kernelrank import RLS, RLSCV, CoRankRLS, RankRLS, RankRLSCV, RankSVM, make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NotConverged
 from kernelrank.metrics import NDCG, MeanAveragePrecision, PairwiseAccuracy
 from kernelrank.report import ranking_report
@@ -140,6 +141,19 @@ def test_frames_sparse_matrices_and_searches():
     grid = GridSearchCV(RLS(), {"alpha": [0.1, 1.0, 10.0]}, cv=3).fit(X, y)
     text = text_of(ranking_report(grid, X, y, measures=["pairwise_accuracy"]))
     assert "Alpha, the weight of the norm, was chosen among 3 values by 3 folds" in text
+
+
+def test_a_model_that_cannot_be_taken_apart():
+    model = CoRankRLS(views=[{"columns": [0, 1]}, {"columns": [2, 3]}], random_state=0).fit(
+        X[:48], y[:48], QID[:48], X[48:], QID[48:]
+    )
+    read = HTMLPage(ranking_report(model, X[:48], y[:48], QID[:48], test=(X[48:], y[48:], QID[48:], None)).html)
+    result = NDCG(k=10)(y[48:], model.predict(X[48:]), QID[48:])
+    assert f"nDCG@10 {result.mean:.4f}" in section(read, "measures")
+    assert section(read, "influence") is section(read, "pair") is None
+    forest = RandomForestRegressor(5, random_state=0).fit(X, y)
+    read = HTMLPage(ranking_report(forest, X, y, QID).html)
+    assert "RandomForestRegressor was trained on 72 items" in section(read, "done")
 
 
 def test_two_classes_by_name():

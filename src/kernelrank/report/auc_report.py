@@ -15,7 +15,7 @@ from kernelrank.report.page import Page, render
 from kernelrank.report.pictures import null_picture, roc_picture
 from kernelrank.report.roc import ROCDisplay
 from kernelrank.report.surroundings import parameters_of, versions
-from kernelrank.report.terms import Terms
+from kernelrank.report.terms import Terms, has_terms
 
 __all__ = ["auc_report"]
 
@@ -85,7 +85,7 @@ def auc_report(
     if ids is not None and curve is not None and len(ids) != len(curve.scores):
         raise InvalidInputError(f"ids has {len(ids)} entries, but the curve has {len(curve.scores)} items")
     influence = None
-    if model is not None and X is not None:
+    if model is not None and X is not None and has_terms(model):
         influence = Influence.of(Terms.of(model, feature_names=feature_names, training_ids=ids), X)
     content = {
         "title": title or "AUC report",

@@ -46,8 +46,8 @@ def holdout_words(model: Any, *, queries: bool) -> str:
     return HOLDOUTS.get(cv, "folds") if isinstance(cv, str) else "folds"
 
 
-def kernel_words(learner: Any) -> str:
-    """Name the kernel of a learner, with the parameters that it has.
+def kernel_words(learner: Any) -> str | None:
+    """Name the kernel of a learner, with the parameters that it has; None for one that has no kernel.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def kernel_words(learner: Any) -> str:
     ('linear', 'rbf (gamma 0.5)')
     """
     if not isinstance(learner, KernelLearner):
-        return "linear"
+        return None
     kernel: Kernel = learner._kernel()
     if not isinstance(kernel.metric, str):
         return str(getattr(kernel.metric, "__name__", kernel.metric))

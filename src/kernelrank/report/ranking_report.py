@@ -28,7 +28,7 @@ from kernelrank.report.query_roc import query_roc
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.roc import ROCDisplay
 from kernelrank.report.surroundings import parameters_of, versions
-from kernelrank.report.terms import Terms, last_step
+from kernelrank.report.terms import Terms, has_terms, last_step
 from kernelrank.validation import check_scores
 
 __all__ = ["ranking_report"]
@@ -118,8 +118,10 @@ def ranking_report(
     values = measure_all(items, measures, random_state)
     first = next((value.result for value in values if value.result is not None), None)
     curve = _curve(model)
-    terms = Terms.of(model, feature_names=feature_names, training_ids=ids)
-    pair = ExplainedPair.of(model, items, first, feature_names=feature_names, training_ids=ids)
+    influence = pair = None
+    if has_terms(model):
+        influence = Influence.of(Terms.of(model, feature_names=feature_names, training_ids=ids), X)
+        pair = ExplainedPair.of(model, items, first, feature_names=feature_names, training_ids=ids)
     content = {
         "title": title or "Ranking report",
         **_model_words(model, queries=summaries[0].n_queries > 1),
@@ -133,7 +135,7 @@ def ranking_report(
         "query_picture": _query_picture(items, first, random_state),
         "worst": [] if first is None or items.folds or len(first) < 2 else _worst(items, first),
         "roc_picture": _roc(items, random_state),
-        "influence": Influence.of(terms, X),
+        "influence": influence,
         "pair": pair,
         "largest_part": 0.0 if pair is None else _largest_part(pair),
         "tested": test is not None,

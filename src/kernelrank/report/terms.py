@@ -21,7 +21,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 
-__all__ = ["Terms", "last_step", "scores_of"]
+__all__ = ["Terms", "has_terms", "last_step", "scores_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +84,15 @@ class Terms:
         Terms
         """
         transform, learner = last_step(model)
-        if hasattr(learner, "dual_coef_") and isinstance(learner, KernelLearner):
+        if not has_terms(model):
+            raise InvalidInputError(
+                f"{type(learner).__name__} cannot be taken apart into terms: it has not one coef_ or dual_coef_"
+            )
+        if not hasattr(learner, "coef_"):
             coefficients = _one_output(learner.dual_coef_.T, output)
             numbers = np.asarray(getattr(learner, "basis_", np.arange(len(coefficients))), dtype=np.int64)
             names = _item_names(training_ids, numbers, reduced=hasattr(learner, "basis_"))
             return cls("items", names, coefficients, numbers, transform, False, learner)
-        if not hasattr(learner, "coef_"):
-            raise InvalidInputError(
-                f"{type(learner).__name__} cannot be taken apart into terms: it has neither coef_ nor dual_coef_"
-            )
         coefficients = _one_output(learner.coef_, output)
         names, same = _feature_names(model, transform, feature_names, len(coefficients))
         known = learner if isinstance(learner, KernelLearner) else None
@@ -110,6 +110,14 @@ class Terms:
         if kernel.precomputed:
             return kernel.matrix(rows[:, self.numbers] if hasattr(self.learner, "basis_") else rows)
         return kernel.matrix(rows, self.learner.X_fit_)
+
+
+def has_terms(model: Any) -> bool:
+    """Tell whether a fitted model is one sum of terms; one over several views, or a forest, is not."""
+    learner = last_step(model)[1]
+    if hasattr(learner, "coef_"):
+        return isinstance(learner.coef_, np.ndarray)
+    return isinstance(learner, KernelLearner) and isinstance(getattr(learner, "dual_coef_", None), np.ndarray)
 
 
 def last_step(model: Any) -> tuple[Any, Any]:
