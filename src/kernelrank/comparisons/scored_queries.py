@@ -200,8 +200,11 @@ class ScoredQueries(Comparisons):
         return super().normal_equations(Phi) if sparse.issparse(Phi) else self._scatter(Phi, self.target())
 
     def _scatter(self, Phi: Matrix, target: Float) -> tuple[Float, Float]:
-        levels = None if self._by_level is None else self._by_level.codes
-        degree = (self._item_c * self.weight[:, None] * self._rest).ravel()
+        levels, rest = (None if self._by_level is None else self._by_level.codes), self._rest
+        if self._by_level is not None and self._by_level.count == self.n_items:
+            # No ties to leave out: the same Laplacian, without an order of the levels.
+            levels, rest = None, self._by_query.total[self.queries.codes][:, None]
+        degree = (self._item_c * self.weight[:, None] * rest).ravel()
         return query_scatter(Phi, self.queries, self.weight, degree, self._c, levels, target, BLOCK_BYTES)
 
     def _sparse_gram(self, Phi: Matrix) -> Float:

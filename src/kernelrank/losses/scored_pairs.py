@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.losses.base import Pairs, PlacedPairs
+from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
 from kernelrank.losses.sorting import sort_queries
 from kernelrank.losses.sweeps import FEW_LEVELS, sums_above, sums_below
 from kernelrank.queries import Queries
@@ -105,9 +107,15 @@ class _PlacedScoredPairs(PlacedPairs):
         result[self.order] = values
         return result
 
+    @cached_property
+    def _chunks(self) -> LevelChunks:
+        return LevelChunks(self.sorted, self.levels, self.pairs.bounds, self.pairs.n_levels)
+
     def _sweep(self, values: NDArray[Any], low: float, high: float) -> tuple[NDArray[Any], NDArray[Any]]:
         """Sum values over the partners below and above each item, in sorted order."""
         pairs = self.pairs
+        if values.itemsize * int(pairs.n_levels.max(initial=0)) > CHUNKED_BYTES:
+            return self._chunks.sums_below(values, low, high), self._chunks.sums_above(values, low, high)
         place = (self.sorted, self.levels, values, pairs.bounds, pairs.n_levels, low, high, FEW_LEVELS)
         return sums_below(*place), sums_above(*place)
 
