@@ -83,9 +83,7 @@ def main() -> None:
         seconds = time_interleaved(readers, 3, threads=1)
         speed = os.path.getsize(path) / 1e6 / seconds["kernelrank"]
         ratio = seconds["kernelrank"] / seconds["pyarrow"]
-        print(
-            f"\n{speed:.0f} MB in a CPU second, read twice; the time of pyarrow, which reads once, {ratio:.1f} times over"
-        )
+        print(f"\n{speed:.0f} MB in a CPU second, read twice: {ratio:.1f} × the time of pyarrow, which reads once")
 
 
 def write_file_in_its_own_process(path: Path, megabytes: int) -> None:
