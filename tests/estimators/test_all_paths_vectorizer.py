@@ -121,6 +121,19 @@ def test_larger_graphs(combine):
         assert_same(ours, connections(graph, combine), rtol=1e-7)
 
 
+def test_few_of_many_labels_are_connected():
+    labels = [(f"label {i:03d}",) for i in range(200)]
+    graph = LabelledGraph(labels, [5, 5, 5, 100], [150, 7, 100, 3], [0.5, 0.25, 0.125, 0.5])
+    vectorizer = kr.AllPathsVectorizer()
+    X = vectorizer.fit_transform([graph])
+    assert X.has_canonical_format
+    assert pairs_of(vectorizer) == [
+        *(("label 005", f"label {i:03d}") for i in (3, 7, 100, 150)),
+        ("label 100", "label 003"),
+    ]
+    np.testing.assert_array_equal(X.toarray(), [[0.0625, 0.25, 0.125, 0.5, 0.5]])
+
+
 def test_a_sentence_by_hand():
     # PROT1 ←nsubj_IP← binds_IP →dobj_IP→ PROT2, and a determiner beside the path.
     labels = [

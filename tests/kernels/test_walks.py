@@ -91,6 +91,7 @@ DIVERGE = {
     "a cycle of two": [[0, 2.0], [0.5, 0]],
     "a cycle of three": [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
     "a cycle of three, rounded": [[0, 0.1, 0], [0, 0, 3], [1 / 0.3, 0, 0]],
+    "a cycle of two, rounded to below one": [[0, 1.9], [1 / 1.9, 0]],
     "two cycles": [[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 1, 0]],
     "a rotation": [[0, -1.1], [1.1, 0]],
     "large, and its inverse positive on the diagonal": [[0, 3.0, 3.0], [3.0, 0, 3.0], [3.0, 3.0, 0]],
