@@ -152,7 +152,8 @@ def test_items_without_a_score_are_left_out():
 
 def test_a_measure_that_does_not_fit_says_why():
     items = MeasuredItems(X, y - 1.0, y, QID, None, "here")
-    values = measure_all(items, ["ndcg@3", "pairwise_accuracy"], 0)
+    values = measure_all(items, ["ndcg@3", "pairwise_accuracy", "Pairwise accuracy"], 0)
+    assert len(values) == 2
     assert values[0].result is None
     assert "grades of at least 0" in values[0].problem
     assert values[1].result.mean == 1.0

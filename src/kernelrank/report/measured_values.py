@@ -53,7 +53,8 @@ def measure_all(items: MeasuredItems, measures: Sequence[str | Measure], random_
     list of MeasuredValue
     """
     values = []
-    for measure in [get_measure(name) for name in measures]:
+    # "AUC" and "auc" are the same measure.
+    for measure in dict.fromkeys(get_measure(name) for name in measures):
         try:
             result = measure(items.y, items.scores, items.qid)
         except InvalidInputError as error:
