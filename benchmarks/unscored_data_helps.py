@@ -39,7 +39,7 @@ from kernelrank.errors import EdgeOfGridWarning
 
 BASIS = 20
 ALPHAS = 2.0 ** np.arange(-15, 16, 2)
-NUS = (0.0, *10.0 ** np.arange(-4, 3))
+NUS = (0.0, *10.0 ** np.arange(-4, 4))
 FEW_ALPHAS = 2.0 ** np.arange(-12, 13, 4)
 ANCHORS = 10.0 ** np.arange(-3, 4)
 CURVE = (1000, 2000, 3000, 4000)
@@ -219,10 +219,10 @@ def show_errors(split: Split, errors: dict[str, np.ndarray]) -> None:
     counts = [len(np.unique(part.qid)) for part in (split.scored, split.unscored, split.test)]
     print(f"  {counts[0]} scored queries ({len(split.scored.y):,} items), {counts[1]} unscored ", end="")
     print(f"({len(split.unscored.y):,} items), {counts[2]} test queries")
-    print(f"  {'':<14}{'error':>8}   beside RankRLS{'':<26}beside two views at nu = 0")
+    print(f"  {'':<14}{'error':>8}   {'beside RankRLS':<41}beside two views at nu = 0")
     for name, values in errors.items():
-        row = f"  {name:<14}{values.mean():>8.4f}"
-        print(row + "".join(f"   {verdict(values, errors[other]):<37}" for other in LEARNERS[:2] if other != name))
+        verdicts = ["" if other == name else verdict(values, errors[other]) for other in LEARNERS[:2]]
+        print(f"  {name:<14}{values.mean():>8.4f}" + "".join(f"   {text:<38}" for text in verdicts).rstrip())
 
 
 def verdict(errors: np.ndarray, others: np.ndarray) -> str:

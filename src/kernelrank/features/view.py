@@ -30,8 +30,8 @@ class View:
     columns : slice or sequence of int, bool or str, optional
         The columns that the kernel sees, by number, mask or name; all of them unless given.
     basis : int, "all", sequence of int or array of shape (r, n_features), optional
-        A number of basis items to draw, all items, the numbers of the items, or the basis items themselves, with all
-        columns.
+        A number of basis items to draw; all items; their numbers, those of unscored items coming after the scored ones
+        where they are given apart; or the basis items themselves, with all columns.
 
     Examples
     --------
