@@ -29,8 +29,12 @@ from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
 from kernelrank.queries import Queries
+from kernelrank.sorting import sort_queries
 
 __all__ = ["ScoredQueries"]
+
+COMPILED_SORT = 20_000
+"""From so many items on, a compiled sort pays for being loaded."""
 
 
 class ScoredQueries(Comparisons):
@@ -90,13 +94,18 @@ class ScoredQueries(Comparisons):
         """Group the items by (query, score), the levels of a query numbered in ascending order of the score."""
         if self.scores.shape[1] != 1:
             raise ValueError("scores with ties left out have one graph per output: pass one column")
-        y, q = self.scores[:, 0], self.queries.codes
-        order = np.argsort(y, kind="stable") if self.n_queries == 1 else np.lexsort((y, q))
+        order = self.queries.order
+        if self.n_items > COMPILED_SORT:
+            order = order[sort_queries(self.scores[order, 0], self.queries.bounds)]
+        else:
+            order = np.lexsort((self.scores[:, 0], self.queries.codes))
+        y, q = self.scores[order, 0], np.repeat(np.arange(self.n_queries), self.queries.sizes)
         new = np.ones(self.n_items, dtype=bool)
-        new[1:] = (q[order][1:] != q[order][:-1]) | (y[order][1:] != y[order][:-1])
+        new[1:] = y[1:] != y[:-1]
+        new[self.queries.bounds[:-1]] = True
         codes = np.empty(self.n_items, dtype=np.int64)
         codes[order] = np.cumsum(new) - 1
-        self._level_query = q[order][new]
+        self._level_query = q[new]
         return Grouping(codes, int(new.sum()), self.weight)
 
     @property

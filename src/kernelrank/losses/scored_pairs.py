@@ -12,9 +12,9 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
-from kernelrank.losses.sorting import sort_queries
 from kernelrank.losses.sweeps import FEW_LEVELS, sums_above, sums_below
 from kernelrank.queries import Queries
+from kernelrank.sorting import sort_queries
 
 __all__ = ["ScoredPairs"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank.losses.sorting import sort_queries
+from kernelrank.sorting import sort_queries
 
 RNG = np.random.default_rng(0)
 
