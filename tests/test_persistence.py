@@ -13,6 +13,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process import kernels
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import validate_data
 
 import kernelrank
@@ -257,6 +259,14 @@ class TestEstimators:
         assert again.predict(X).tobytes() == estimator.predict(X).tobytes()
         assert again.feature_names_in_.tolist() == ["a", "b"]
 
+    def test_a_pipeline(self, folder):
+        X, y, qid = make_ranking(n_queries=5, random_state=0)
+        model = Pipeline([("scale", StandardScaler()), ("rank", kernelrank.RankRLS(kernel="rbf"))])
+        model.fit(X, y, rank__qid=qid)
+        again = round_trip(model, folder)
+        assert again.predict(X).tobytes() == model.predict(X).tobytes()
+        assert list(again.named_steps) == ["scale", "rank"]
+
     def test_every_registered_class_exists(self):
         for name, place in persistence.REGISTRY.items():
             assert persistence._resolve(name).__name__ == name, place
@@ -272,6 +282,15 @@ class TestRefusedOnSave:
 
     def test_not_fitted(self, tmp_path):
         self.refuse(tmp_path, Mean(), "cannot save Mean: it is not fitted")
+
+    def test_a_pipeline_that_is_not_fitted(self, tmp_path):
+        scaler = StandardScaler().fit([[1.0]])
+        model = Pipeline([("scale", scaler), ("rank", kernelrank.RankRLS())])
+        self.refuse(tmp_path, model, r"cannot save the parameter steps of Pipeline\[1\]\[1\]: it is not fitted")
+
+    def test_a_pipeline_with_a_cache(self, tmp_path):
+        model = Pipeline([("scale", StandardScaler().fit([[1.0]]))], memory="cache")
+        self.refuse(tmp_path, model, "cannot save Pipeline: it has a cache")
 
     def test_not_registered(self, tmp_path):
         self.refuse(tmp_path, Stranger(), "cannot save Stranger: the class is not registered")

@@ -1,14 +1,11 @@
-"""What the README shows runs, in its order, the quickstart leaves a page, and links and citations lead somewhere."""
+"""What the README shows runs, in its order, and links and citations lead somewhere."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,10 +30,17 @@ def test_code_of_the_readme_runs(tmp_path, monkeypatch, capsys):
 def test_commands_are_one_line_each():
     commands = re.findall(r"^```sh\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
     assert len(commands) == 2
-    for command, last in zip(commands, ("examples/quickstart.py", "-m pytest"), strict=True):
+    for command, last in zip(commands, (".venv/bin/kernelrank demo", "-m pytest"), strict=True):
         assert command.count("\n") == 1
         assert command.startswith("python3 -m venv ")
         assert command.strip().endswith(last)
+
+
+def test_commands_of_the_table_exist():
+    from kernelrank.cli.app import Commands
+
+    named = set(re.findall(r"`kernelrank ([a-z]+)[ `]", README))
+    assert named | {"demo"} == set(Commands.table)
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/notation.md"])
@@ -54,35 +58,3 @@ def test_references_cited_in_the_code_are_listed():
     cited = {match for path in (ROOT / "src").rglob("*.py") for match in key.findall(path.read_text(encoding="utf-8"))}
     assert "[PTAJB09]" in cited
     assert cited <= set(key.findall(listed))
-
-
-def load_quickstart():
-    spec = importlib.util.spec_from_file_location("quickstart", ROOT / "examples" / "quickstart.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["quickstart"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_quickstart_leaves_a_page(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    with threadpool_limits(1):
-        load_quickstart().main(["--output", str(tmp_path / "page.html")])
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == page.count("</svg>") == 2
-    assert "gain exponential, ties averaged, empty queries left out" in page
-    # One file: nothing is fetched, and the plots take the colour of the page.
-    assert not re.search(r"<script|<link|src=|@import|url\(http", page)
-    assert "currentColor" in page
-    assert "#123456" not in page
-    assert "AUC" in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "page.kr"]
-
-
-def test_quickstart_names_the_extra_that_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"matplotlib is not installed; run: pip install 'kernelrank\[report\]'"):
-        load_quickstart().main(["--output", str(tmp_path / "page.html")])
-    assert not list(tmp_path.iterdir())

@@ -16,7 +16,7 @@ from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_grid
 from kernelrank.cli.output_file import check_output
-from kernelrank.cli.source_files import SourceFile
+from kernelrank.cli.source_files import SourceFile, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -36,7 +36,7 @@ def auc(
     target: options.Target = None,
     groups: Annotated[
         str | None,
-        typer.Option("--groups", metavar="COLUMN", help="Items that must not be split, such as those of one patient."),
+        typer.Option("--groups", metavar="COLUMN", help="Items not to be split, as of one patient; '' for none."),
     ] = None,
     positive: Annotated[
         str | None, typer.Option("--positive", metavar="CLASS", help="The class that is to be ranked high.")
@@ -82,13 +82,13 @@ def auc(
     grid = read_grid(alphas, "--alphas")
     source = SourceFile(data, input_format, target, "", id, groups=groups, features=features, positive=positive)
     items = source.read(answer)
-    cohort = Cohort.of(items, learner, use_groups=groups is not None)
+    cohort = Cohort.of(items, learner)
     if scale:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
     method = _method(answer, hold_out, cohort, nested=alpha is None)
     estimator = learner.search(grid) if alpha is None else learner.estimator(alpha)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
-    with answer.noting_warnings():
+    with answer.noting_warnings(), speaking_of(items):
         estimate, curve, test = _found(
             answer, estimator, cohort, method, common, grid, permutations, seed, with_roc=roc
         )
@@ -121,7 +121,7 @@ class Cohort:
     positive: Any
 
     @classmethod
-    def of(cls, items: Items, learner: LearnerOptions, *, use_groups: bool) -> Cohort:
+    def of(cls, items: Items, learner: LearnerOptions) -> Cohort:
         """Scale the columns if asked for, and give the classes their names."""
         import numpy as np
 
@@ -140,7 +140,19 @@ class Cohort:
             y = np.array(items.classes)[y.astype(int)]
         positive = levels[1] if items.classes is None else items.classes[1]
         X = scaled(learner.scaler(items.X), items.X)
-        return cls(X, y, y01, items.groups if use_groups else None, positive)
+        return cls(X, y, y01, items.groups, positive)
+
+    def can_be_permuted(self, answer: Answer) -> bool:
+        """Whether groups can exchange their classes: some must have the same number of items."""
+        import numpy as np
+
+        if self.groups is None:
+            return True
+        sizes = np.unique(self.groups, return_counts=True)[1]
+        if len(np.unique(sizes)) < len(sizes):
+            return True
+        answer.note("no p-value: no two groups have the same number of items, so that none can exchange classes")
+        return False
 
     @property
     def n_pairs(self) -> int:
@@ -174,7 +186,8 @@ def _found(
     with_roc: bool,
 ) -> tuple[AUCEstimate, TournamentROC | None, PermutationTest | None]:
     """Run the estimate, the tournament and the test."""
-    from kernelrank import RankRLS, estimate_auc, permutation_test, tournament_roc
+    from kernelrank.estimators import RankRLS
+    from kernelrank.model_selection import estimate_auc, permutation_test, tournament_roc
 
     nested = not isinstance(estimator, RankRLS) or hasattr(estimator, "alphas")
     with working(f"holding out {counted(cohort.n_pairs, 'pair')}" if "pair" in method else "holding out folds"):
@@ -186,7 +199,7 @@ def _found(
     elif with_roc:
         with working("playing the tournament of all pairs"):
             curve = tournament_roc(estimator, cohort.X, cohort.y, **common)
-    if permutations:
+    if permutations and cohort.can_be_permuted(answer):
         with working(f"permuting {permutations:,} times"):
             plain = RankRLS(**{**_plain_parameters(estimator), "alpha": getattr(estimator, "alpha", 1.0)})
             test = permutation_test(
@@ -202,7 +215,7 @@ def _found(
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    from kernelrank import RankRLS
+    from kernelrank.estimators import RankRLS
 
     known = RankRLS().get_params()
     return {name: value for name, value in estimator.get_params().items() if name in known}
@@ -276,7 +289,7 @@ def _answer(
     rows += [
         (
             "positive class",
-            f"{estimate.classes[1]}: {estimate.n_positive} of {estimate.n_positive + estimate.n_negative}",
+            f"{estimate.classes[1]}: {estimate.n_positive} of {len(items)} items",
         ),
         ("held out", f"{estimate.method}, {counted(estimate.n_pairs, 'pair')}"),
         ("alpha", "chosen anew in every training set" if nested else "as given"),

@@ -18,9 +18,15 @@ def console(*, error: bool = False) -> Any:
     """Return the console of standard output or standard error, made anew: tests and pipes exchange the streams."""
     from rich.console import Console
 
+    class PassingConsole(Console):
+        """A console that leaves it to the command to end when nobody reads any more."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Console(stderr=error, width=width, highlight=False, soft_wrap=False)
+    return PassingConsole(stderr=error, width=width, highlight=False, soft_wrap=False)
 
 
 def tell(message: str) -> None:

@@ -36,9 +36,10 @@ def demo(
     The documents of 120 queries with grades from 0 to 4. Alpha is chosen by holding out every query of the first 80
     exactly; the other 40 are the test.
     """
-    from kernelrank import RankRLSCV, save
     from kernelrank.cli.model_file import command_line
     from kernelrank.data import save_ranking
+    from kernelrank.estimators import RankRLSCV
+    from kernelrank.persistence import save
     from kernelrank.report import ranking_report
 
     answer = Answer("demo", as_json=as_json)
@@ -115,7 +116,7 @@ def documents(seed: int) -> tuple[Documents, Documents]:
     """Generate the documents of 80 queries for training, and of 40 for the test."""
     import numpy as np
 
-    from kernelrank import make_ranking
+    from kernelrank.data import make_ranking
 
     X, y, qid = make_ranking(
         n_queries=120,

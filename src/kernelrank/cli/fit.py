@@ -13,7 +13,7 @@ from kernelrank.cli.learner import LearnerOptions, joined, scaled
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.output_file import check_output
-from kernelrank.cli.source_files import SourceFile, fold_part
+from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -73,7 +73,7 @@ def fit(
     items = source.read(answer, needs_target=pairs is None)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
-    with answer.noting_warnings():
+    with answer.noting_warnings(), speaking_of(items):
         if pairs is None:
             ranker.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.model_file import for_model, is_model_file, load_model
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.source_files import SourceFile
+from kernelrank.cli.source_files import SourceFile, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
@@ -53,7 +53,9 @@ def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
     if str(judged) != "-" and is_model_file(judged):
         model = load_model(judged)
         items = for_model(truth, model).read(answer)
-        return Judgement(str(judged), items.y, scores_of(model, items.X), items.qid, items.ids)
+        with speaking_of(items):
+            scores = scores_of(model, items.X)
+        return Judgement(str(judged), items.y, scores, items.qid, items.ids)
     return _judge_run(answer, judged, truth.path)
 
 

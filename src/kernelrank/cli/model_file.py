@@ -39,7 +39,8 @@ def is_model_file(path: Path) -> bool:
 
 def save_model(model: Any, path: Path, items: Items, **facts: Any) -> None:
     """Write a model with what is known of its data, whole or not at all."""
-    from kernelrank import __version__, save
+    from kernelrank import __version__
+    from kernelrank.persistence import save
 
     n_queries = None if items.qid is None else len(set(items.qid.tolist()))
     model.provenance_ = {
@@ -62,8 +63,8 @@ def _keeps_items(model: Any) -> bool:
 
 def load_model(path: Path) -> Any:
     """Read a model, and refuse what is none."""
-    from kernelrank import load
     from kernelrank.errors import InvalidInputError
+    from kernelrank.persistence import load
 
     model = load(path)
     if not hasattr(model, "predict"):

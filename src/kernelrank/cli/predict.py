@@ -12,7 +12,7 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import for_model, load_model
 from kernelrank.cli.output_file import STANDARD_STREAM, check_output
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.source_files import SourceFile, fold_part
+from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 
 __all__ = ["app"]
 
@@ -57,7 +57,8 @@ def predict(
     loaded = load_model(model)
     source = for_model(SourceFile(data, input_format, None, query, id), loaded)
     items = source.read(answer, needs_target=False)
-    scores = scores_of(loaded, items.X)
+    with speaking_of(items):
+        scores = scores_of(loaded, items.X)
     answer.fact("items", len(items))
     if as_json and to_stdout:
         answer.fact("scores", scores)

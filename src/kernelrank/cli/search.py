@@ -41,8 +41,8 @@ class Search:
 
     @property
     def best(self) -> dict[str, Any]:
-        """The candidate with the highest score; the smoothest of equals."""
-        return max(self.candidates, key=lambda candidate: (candidate["score"], candidate["alpha"]))
+        """The candidate with the highest score; the first of equals, as in RankRLSCV."""
+        return max(self.candidates, key=lambda candidate: candidate["score"])
 
 
 def kernel_settings(kernels: Sequence[str], gammas: Sequence[float], degrees: Sequence[float]) -> list[dict[str, Any]]:
@@ -116,7 +116,8 @@ def search_folds(
     import numpy as np
     from sklearn.model_selection import KFold
 
-    from kernelrank import QueryKFold, holdout
+    from kernelrank.model_selection import QueryKFold
+    from kernelrank.model_selection.holdout import holdout
     from kernelrank.progress import track
 
     if items.qid is not None:

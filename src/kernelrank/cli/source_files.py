@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.data import Items
 
-__all__ = ["SourceFile", "fold_part", "is_fold", "is_folder_of_folds"]
+__all__ = ["SourceFile", "fold_part", "is_fold", "is_folder_of_folds", "speaking_of"]
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,25 @@ class SourceFile:
             positive=self.positive,
             needs_target=needs_target,
         )
-        for note in items.notes:
-            answer.note(note)
+        if items.notes:
+            answer.note(f"{items.path}: {'; '.join(items.notes)}")
         return items
+
+
+@contextmanager
+def speaking_of(items: Items) -> Iterator[None]:
+    """Let errors about items begin with the file that they come from."""
+    from kernelrank.errors import InvalidInputError
+
+    try:
+        yield
+    except InvalidInputError as error:
+        if str(error).startswith(items.path):
+            raise
+        raise InvalidInputError(f"{items.path}: {error}") from error
+    except ValueError as error:
+        # scikit-learn's sentences speak of X and y alone.
+        raise InvalidInputError(f"{items.path}: {error}") from error
 
 
 def is_fold(path: Path) -> bool:

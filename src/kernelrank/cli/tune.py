@@ -17,7 +17,7 @@ from kernelrank.cli.number_grid import read_grid
 from kernelrank.cli.output_file import check_output
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
-from kernelrank.cli.source_files import SourceFile, fold_part, is_fold, is_folder_of_folds
+from kernelrank.cli.source_files import SourceFile, fold_part, is_fold, is_folder_of_folds, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -40,7 +40,7 @@ def tune(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the model.")] = None,
     alphas: Annotated[
         str, typer.Option("--alphas", help="A grid: 0.1,1,10 or 2^-15:2^15 or 0.01:100:5.")
-    ] = "2^-15:2^15",
+    ] = "2^-15:2^25",
     kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, with commas between.")] = "linear",
     gammas: Annotated[str | None, typer.Option("--gammas", help="Widths of the kernels to try.")] = None,
     degrees: Annotated[str | None, typer.Option("--degrees", help="Degrees of the poly kernel to try.")] = None,
@@ -172,7 +172,7 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     else:
         items, test = source.at(fold_part(source.path, "train")).read(answer), None
         scaler = plan.learner.scaler(items.X)
-        with answer.noting_warnings():
+        with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
         model = joined(scaler, found.model)
     best = found.best
@@ -216,7 +216,7 @@ def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, 
     items = source.at(fold / "train.txt").read(answer)
     scaler = plan.learner.scaler(items.X)
     X = scaled(scaler, items.X)
-    with answer.noting_warnings():
+    with answer.noting_warnings(), speaking_of(items):
         if (fold / "vali.txt").is_file():
             found = _search_on_vali(answer, plan, source, items, scaler)
         else:

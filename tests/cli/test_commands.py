@@ -1,0 +1,230 @@
+"""What each command does beyond the four steps."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import kernelrank as kr
+from kernelrank.cli.number_grid import read_grid
+from kernelrank.data import read_items, save_ranking
+from kernelrank.errors import InvalidInputError
+
+
+def test_demo_leaves_a_page_a_model_and_its_data(run, tmp_path):
+    ended = run("demo")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "kernelrank-demo-test.txt",
+        "kernelrank-demo-train.txt",
+        "kernelrank-demo.kr",
+        "kernelrank-report.html",
+    ]
+    assert "What to try next" in ended.out
+    found = run("evaluate", "kernelrank-demo.kr", "kernelrank-demo-test.txt", "-m", "ndcg@10", "--json").json
+    again = run("demo", "--json").json
+    assert again["measures"][0]["mean"] == found["measures"][0]["mean"]
+    assert again["measures"][0]["random"] < again["measures"][0]["low"]
+    page = (tmp_path / "kernelrank-report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == page.count("</svg>") >= 2
+
+
+def test_fit_learns_from_preferences_by_name(run, tmp_path):
+    (tmp_path / "items.csv").write_text("id,size\ntea,1\ncoffee,2\nwater,4\n")
+    (tmp_path / "pairs.txt").write_text("water coffee\ncoffee tea\n")
+    run("fit", "items.csv", "--pairs", "pairs.txt")
+    expected = kr.RankRLS().fit_pairs([[1.0], [2.0], [4.0]], [[2, 1], [1, 0]]).coef_
+    np.testing.assert_array_equal(kr.load("model.kr").coef_, expected)
+    (tmp_path / "pairs.txt").write_text("water milk\n")
+    assert "'milk' is not among the items" in run("fit", "items.csv", "--pairs", "pairs.txt", code=1).err
+    (tmp_path / "pairs.txt").write_text("water tea 3\n")
+    ended = run("fit", "items.csv", "--pairs", "pairs.txt", "--method", "ranksvm", code=1)
+    assert "magnitudes, which --method ranksvm does not know" in ended.err
+
+
+def test_columns_are_found_by_name_in_another_order(run, tmp_path, cohort):
+    run("fit", cohort, "--target", "outcome", "--query", "", "--features", "age,b", "-o", "model.kr")
+    rows = list(csv.DictReader(cohort.read_text().splitlines()))
+    with open("other.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, ["b", "c", "sample", "age"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    scores = [run("predict", "model.kr", name).out for name in (cohort, "other.csv")]
+    assert scores[0] == scores[1]
+    assert len(scores[0].splitlines()) == 20
+    (tmp_path / "less.csv").write_text("age,c\n1,2\n")
+    assert "'b'" in run("predict", "model.kr", "less.csv", code=1).err
+
+
+def test_standard_input_and_output(run, ranking):
+    text = (ranking / "train.txt").read_bytes()
+    run("fit", "-", "-o", "piped.kr", input=text)
+    run("fit", "train.txt", "-o", "named.kr")
+    piped, named = kr.load("piped.kr"), kr.load("named.kr")
+    np.testing.assert_array_equal(piped.coef_, named.coef_)
+    ended = run("predict", "named.kr", "-", input=(ranking / "test.txt").read_bytes())
+    assert len(ended.out.splitlines()) == len(read_items(ranking / "test.txt"))
+
+
+@pytest.mark.parametrize("format", ["scores", "trec", "csv", "parquet"])
+def test_predictions_in_every_format(format, run, ranking):
+    run("fit", "train.txt")
+    run("predict", "model.kr", "test.txt", "--format", format, "-o", f"out.{format}")
+    assert (ranking / f"out.{format}").stat().st_size > 0
+    facts = run("predict", "model.kr", "test.txt", "--json").json
+    assert len(facts["scores"]) == len(facts["ids"]) == facts["items"]
+
+
+def test_tune_chooses_as_in_python(run, ranking):
+    train = read_items(ranking / "train.txt")
+    facts = run("tune", "train.txt", "-o", "m.kr", "--alphas", "0.1:1000:5", "-m", "ndcg@5", "--json").json
+    expected = kr.RankRLSCV([0.1, 1, 10, 100, 1000], scoring="ndcg@5").fit(train.X, train.y, qid=train.qid)
+    assert facts["best"]["alpha"] == expected.alpha_
+    assert facts["best"]["score"] == expected.best_score_
+    assert facts["held_out"] == "every query held out exactly"
+    assert [one["score"] for one in facts["candidates"]] == expected.cv_results_["mean_test_score"].tolist()
+    np.testing.assert_array_equal(kr.load("m.kr").coef_, expected.coef_)
+
+
+def test_tune_writes_its_report(run, ranking):
+    ended = run(
+        "tune", "train.txt", "--kernels", "linear,rbf", "--gammas", "0.01,0.1", "--report", "page.html", "--scale"
+    )
+    assert "The best of 123, every query held out exactly" in ended.out
+    assert "--output saves it" in ended.out
+    assert "kernelrank tune train.txt" in (ranking / "page.html").read_text(encoding="utf-8")
+
+
+def test_tune_refits_folds_for_ranksvm(run, ranking):
+    train = read_items(ranking / "train.txt")
+    facts = run("tune", "train.txt", "--method", "ranksvm", "--alphas", "1,10", "--hold-out", "3", "--json").json
+    sets = [held for _, held in kr.QueryKFold(3).split(train.X, groups=train.qid)]
+    held = kr.holdout(kr.RankSVM(), train.X, train.y, sets, train.qid, alphas=[1.0, 10.0])
+    order = np.concatenate(sets)
+    for place, one in enumerate(facts["candidates"]):
+        scores = np.concatenate([part[:, place] for part in held])
+        assert one["score"] == kr.metrics.pairwise_accuracy(train.y[order], scores, train.qid[order])
+    assert (
+        "give a number of folds"
+        in run("tune", "train.txt", "--method", "ranksvm", "--hold-out", "leave_pair_out", code=1).err
+    )
+
+
+@pytest.fixture
+def folds(tmp_path):
+    for fold in (1, 2):
+        folder = tmp_path / "data" / f"Fold{fold}"
+        folder.mkdir(parents=True)
+        for number, part in enumerate(("train", "vali", "test")):
+            X, y, qid = kr.make_ranking(n_queries=8, n_features=4, n_levels=3, random_state=10 * fold + number)
+            save_ranking(folder / f"{part}.txt", X, y, qid)
+    return tmp_path / "data"
+
+
+def test_folds_are_tuned_on_vali_and_measured_on_test(run, folds):
+    facts = run("tune", folds, "--alphas", "0.1,10,1000", "-m", "ndcg@5", "--json").json
+    measure, tested = kr.metrics.NDCG(5), []
+    for found in facts["folds"]:
+        train, vali, test = (read_items(folds / found["fold"] / f"{part}.txt") for part in ("train", "vali", "test"))
+        models = kr.RankRLS().fit_path(train.X, train.y, [0.1, 10.0, 1000.0], qid=train.qid)
+        values = [measure(vali.y, model.predict(vali.X), vali.qid).mean for model in models]
+        assert found["score"] == max(values)
+        best = models[int(np.argmax(values))]
+        tested.append(measure(test.y, best.predict(test.X), test.qid).mean)
+        assert found["test"] == pytest.approx(tested[-1], abs=1e-12)
+    assert facts["mean"] == pytest.approx(np.mean(tested), abs=1e-12)
+    assert "Mean over the test sets of 2 folds" in run("tune", folds, "--alphas", "1,10").out
+    run("tune", folds / "Fold1", "--alphas", "1,10", "-o", "one.kr")
+    run("evaluate", "one.kr", folds / "Fold1")
+    assert "name one to save" in run("tune", folds, "-o", "all.kr", code=1).err
+
+
+def test_auc_is_nested_unless_alpha_is_given(run, cohort):
+    words = ["auc", cohort, "--target", "outcome", "--features", "a,b,c", "--alphas", "0.1,10"]
+    few = ["--permutations", "50", "--hold-out", "leave_pair_out", "--no-roc", "--groups", "", "--json"]
+    items = read_items(cohort, target="outcome", query="", features=["a", "b", "c"])
+    facts = run(*words, *few).json
+    expected = kr.estimate_auc(kr.RankRLSCV([0.1, 10.0], random_state=0), items.X, items.y)
+    assert facts["auc"] == expected.auc
+    assert (facts["low"], facts["high"]) == expected.interval
+    assert facts["alpha_chosen_inside"]
+    assert facts["positive_class"] == "well"
+    test = kr.permutation_test(kr.RankRLS(), items.X, items.y, n_permutations=50, random_state=0, alphas=[0.1, 10.0])
+    assert facts["pvalue"] == test.pvalue
+    fixed = run(*words, *few, "--alpha", "10").json
+    assert fixed["auc"] == kr.estimate_auc(kr.RankRLS(10.0), items.X, items.y).auc
+
+
+def test_auc_with_groups_a_positive_class_and_a_report(run, cohort, tmp_path):
+    words = [
+        "auc",
+        cohort,
+        "--target",
+        "outcome",
+        "--groups",
+        "patient",
+        "--positive",
+        "ill",
+        "--alpha",
+        "1",
+        "--scale",
+    ]
+    ended = run(*words, "--permutations", "30", "--report", "auc.html")
+    assert "found at 10% false alarms" in ended.out
+    assert "ill: 10 of 20 items" in ended.out
+    assert "columns were scaled once, by all items" in ended.err
+    assert "<svg" in (tmp_path / "auc.html").read_text(encoding="utf-8")
+
+
+def test_auc_needs_two_classes(run, ranking):
+    assert "an AUC needs two classes, and the target has 3 values (0, 1, 2)" in run("auc", "train.txt", code=1).err
+
+
+def test_inspect_says_what_is_inside(run, cohort):
+    run("fit", cohort, "--target", "outcome", "--query", "", "--features", "age,a,b,c")
+    facts = run("inspect", "model.kr", "--json").json
+    assert facts["provenance"]["feature_names"] == ["age", "a", "b", "c"]
+    assert facts["provenance"]["command"].startswith("kernelrank fit ")
+    model = kr.load("model.kr")
+    assert facts["weights"][0]["weight"] == max(model.coef_, key=abs)
+    assert "age" in run("inspect", "model.kr").out
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("scale", [[], ["--scale"]], ids=["plain", "scaled"])
+def test_inspect_explains_a_pair(kernel, scale, run, cohort):
+    run("fit", cohort, "--target", "outcome", "--query", "", "--features", "age,a,b,c", "--kernel", kernel, *scale)
+    facts = run("inspect", "model.kr", "--explain", "s2", "s0", "--data", cohort, "--json").json
+    items = read_items(cohort, target="outcome", query="", features=["age", "a", "b", "c"])
+    scores = kr.load("model.kr").predict(items.X)
+    explained = facts["explanation"]
+    assert explained["difference"] == pytest.approx(scores[2] - scores[0], rel=1e-9)
+    total = sum(term["contribution"] for term in explained["contributions"]) + explained["rest"]
+    assert total == pytest.approx(scores[2] - scores[0], rel=1e-9)
+    ended = run("inspect", "model.kr", "--explain", "s2", "0", "--data", cohort)
+    assert "s2" in ended.out
+    assert (
+        "no item of that name, and no row 'nobody'"
+        in run("inspect", "model.kr", "--explain", "s2", "nobody", "--data", cohort, code=1).err
+    )
+    assert "go together" in run("inspect", "model.kr", "--data", cohort, code=1).err
+
+
+def test_convert_there_and_back(run, ranking):
+    original = read_items(ranking / "train.txt")
+    run("convert", "train.txt", "a.parquet")
+    run("convert", "a.parquet", "b.csv.gz")
+    run("convert", "b.csv.gz", "c.tsv")
+    run("convert", "c.tsv", "d.letor")
+    back = read_items(ranking / "d.letor")
+    np.testing.assert_array_equal(np.asarray(back.X), np.asarray(original.X))
+    np.testing.assert_array_equal(back.y, original.y)
+    np.testing.assert_array_equal(back.qid, original.qid)
+    np.testing.assert_array_equal(back.ids, original.ids)
+
+
+@pytest.mark.parametrize("text", ["", "a", "1:", "3:1", "1:2:3:4", "-1:2", "1:2:1", "2^99999", "1e400"])
+def test_grids_that_are_none(text):
+    with pytest.raises(InvalidInputError, match=r"--alphas: .* is no grid"):
+        read_grid(text, "--alphas")

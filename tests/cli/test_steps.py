@@ -1,0 +1,106 @@
+"""Fit, predict, evaluate and compare in the command are the same steps in Python, and the runs are those of TREC."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+import kernelrank as kr
+from kernelrank.data import read_items
+from kernelrank.metrics import get_measure, paired_test
+
+MODELS = {
+    "linear": (["--alpha", "3"], lambda: kr.RankRLS(3.0)),
+    "unit": (["--cost", "unit", "--query-weight", "queries"], lambda: kr.RankRLS(cost="unit", query_weight="queries")),
+    "rbf": (
+        ["--kernel", "rbf", "--gamma", "0.1", "--basis", "20", "--seed", "4"],
+        lambda: kr.RankRLS(kernel="rbf", gamma=0.1, basis=20, random_state=4),
+    ),
+    "svm": (["--method", "ranksvm", "--alpha", "30"], lambda: kr.RankSVM(30.0)),
+    "rls": (["--method", "rls", "--alpha", "2"], lambda: kr.RLS(2.0)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_model_is_that_of_python(name, run, ranking):
+    options, estimator = MODELS[name]
+    train, test = read_items(ranking / "train.txt"), read_items(ranking / "test.txt")
+    expected = estimator().fit(train.X, train.y, qid=train.qid).predict(test.X)
+    facts = run("fit", "train.txt", "-o", "model.kr", *options, "--json").json
+    assert facts["items"] == len(train)
+    scores = [float(line) for line in run("predict", "model.kr", "test.txt").out.splitlines()]
+    np.testing.assert_array_equal(scores, expected)
+    np.testing.assert_array_equal(kr.load("model.kr").predict(test.X), expected)
+
+
+def test_scaled_columns_go_with_the_model(run, ranking):
+    train, test = read_items(ranking / "train.txt"), read_items(ranking / "test.txt")
+    scaler = StandardScaler().fit(train.X)
+    model = kr.RankRLS(3.0).fit(scaler.transform(train.X), train.y, qid=train.qid)
+    run("fit", "train.txt", "--alpha", "3", "--scale")
+    scores = [float(line) for line in run("predict", "model.kr", "test.txt").out.splitlines()]
+    np.testing.assert_allclose(scores, model.predict(scaler.transform(test.X)), rtol=1e-12)
+    np.testing.assert_array_equal(kr.load("model.kr").predict(test.X), scores)
+
+
+def test_numbers_are_those_of_python(run, ranking):
+    test = read_items(ranking / "test.txt")
+    scores = {}
+    for name in ("linear", "rbf"):
+        run("fit", "train.txt", "-o", f"{name}.kr", *MODELS[name][0])
+        scores[name] = kr.load(f"{name}.kr").predict(test.X)
+    measures = ["ndcg@3", "map", "pairwise_accuracy"]
+    words = [word for name in measures for word in ("--measure", name)]
+    found = run("evaluate", "linear.kr", "test.txt", *words, "--json", "--by-query", "--confidence", "0.9").json
+    for facts, name in zip(found["measures"], measures, strict=True):
+        result = get_measure(name)(test.y, scores["linear"], test.qid)
+        interval = result.interval(0.9, random_state=0)
+        assert (facts["mean"], facts["low"], facts["high"]) == (result.mean, interval.low, interval.high)
+        assert [facts["by_query"][str(query)] for query in result.queries] == result.values.tolist()
+    found = run("compare", "linear.kr", "rbf.kr", "test.txt", *words, "--json").json
+    for facts, name in zip(found["measures"], measures, strict=True):
+        results = [get_measure(name)(test.y, scores[model], test.qid) for model in ("linear", "rbf")]
+        expected = paired_test(*results, random_state=0)
+        assert (facts["difference"], facts["pvalue"]) == (expected.difference, expected.pvalue)
+        assert (facts["low"], facts["high"], facts["exact"]) == (expected.low, expected.high, True)
+
+
+def test_runs_are_those_of_trec(run, ranking):
+    run("fit", "train.txt", "--kernel", "rbf", "--gamma", "5", "--alpha", "1e6")  # small scores, far from one
+    run("predict", "model.kr", "test.txt", "--format", "trec", "-o", "mine.run", "--tag", "mine")
+    run("convert", "test.txt", "test.qrels", "--to", "qrels")
+    judged = list(ir_measures.read_trec_qrels("test.qrels"))
+    ranked = list(ir_measures.read_trec_run("mine.run"))
+    names = {"ndcg@5": "nDCG@5", "map": "AP", "p@3": "P@3", "mrr": "RR"}
+    theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name) for name in names.values()], judged, ranked)
+    expected = {str(measure): value for measure, value in theirs.items()}
+    words = [word for name in names for word in ("-m", name)]
+    for judge in (["model.kr", "test.txt"], ["mine.run", "test.qrels"]):
+        found = run("evaluate", *judge, "--trec", *words, "--json").json["measures"]
+        for facts, name in zip(found, names.values(), strict=True):
+            assert facts["mean"] == pytest.approx(expected[name], abs=1e-12)
+    assert found[0]["rules"] == ["gain linear", "ties in input order", "empty queries count 0"]
+
+
+def test_runs_are_compared(run, ranking):
+    for name, alpha in (("a", "1"), ("b", "1e5")):
+        run("fit", "train.txt", "-o", f"{name}.kr", "--kernel", "rbf", "--alpha", alpha)
+        run("predict", f"{name}.kr", "test.txt", "--format", "trec", "-o", f"{name}.run")
+    run("convert", "test.txt", "qrels.txt", "--to", "qrels")
+    models = run("compare", "a.kr", "b.kr", "test.txt", "--json").json
+    runs = run("compare", "a.run", "b.run", "qrels.txt", "--json").json
+    for one, other in zip(models["measures"], runs["measures"], strict=True):
+        assert one["difference"] == pytest.approx(other["difference"], abs=1e-12)
+    assert "better in" in run("compare", "a.run", "b.run", "qrels.txt").out
+
+
+def test_what_a_run_lacks_is_said(run, tmp_path):
+    (tmp_path / "run.txt").write_text("q1 Q0 a 1 2.0 x\nq1 Q0 z 2 1.0 x\nq9 Q0 a 1 1.0 x\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\n")
+    ended = run("evaluate", "run.txt", "qrels.txt", "-m", "map")
+    assert "1 query without a judgement left out" in ended.err
+    assert "1 judged query not answered" in ended.err
+    assert "1 item without a judgement count as not relevant" in ended.err
+    assert "0.2500" in ended.out
