@@ -104,6 +104,7 @@ def test_numbers_are_pythons(values):
         (b"\na,b,a\n", "line 2: columns 1 and 3 are both called 'a'"),
         (b"a,,b\n", "line 1: column 2 has no name: only the first one"),
         (b"a,b\n1,2\n3\n", "line 3: 1 fields, but the first line names 2 columns"),
+        (b"a,b\n1,2,3\n4,5,6\n", "line 2: 3 fields, .* 2 columns: is the first column without a name, as R writes it?"),
         (b"a,b\n1,2\n\n3,4,\n", "line 4: 3 fields, but the first line names 2 columns"),
         (b'a,b\n1,"2"3\n', "line 2: '3' after a closing quote: expected ',' or the end of the line"),
         (b'a,b\n"1\n2"x,3\n', "line 3: 'x,3' after a closing quote"),

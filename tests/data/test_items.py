@@ -122,7 +122,9 @@ class TestRoles:
         assert items.feature_names == ("g1", "g2", "age")
         assert items.notes[-1] == "left out: 1 column ('note')"
         assert read(text, features=["*", "!note"]).y.tolist() == [1, 0]
-        with pytest.raises(FileFormatError, match=r"file\.csv, line 2, column 'note': 'five' is not a number$"):
+        with pytest.raises(
+            FileFormatError, match=r"file\.csv, line 2, column 'note': 'five' is not a number; !name among"
+        ):
             read(text)
 
 

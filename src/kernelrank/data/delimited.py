@@ -161,11 +161,11 @@ class _DelimitedBlock(TableBlock):
         if np.all(widths == width):
             return
         row = int(np.argmax(widths != width))
-        raise self.table.error(
-            f"{widths[row]} fields, but the first line names {width} columns", int(self.positions[row])
-        )
+        hint = ": is the first column without a name, as R writes it?" if np.all(widths == width + 1) else ""
+        message = f"{widths[row]} fields, but the first line names {width} columns{hint}"
+        raise self.table.error(message, int(self.positions[row]))
 
-    def numbers(self, columns: Sequence[int], *, missing: bool = False) -> NDArray[np.float64]:
+    def numbers(self, columns: Sequence[int], *, missing: bool = False, advice: str = "") -> NDArray[np.float64]:
         """Read numbers; what the compiled loop is not sure of is read one by one."""
         begins, ends = self._spans(columns)
         text = np.frombuffer(self.text, dtype=np.uint8)
@@ -177,7 +177,7 @@ class _DelimitedBlock(TableBlock):
                 value = math.nan
             elif value is None or not math.isfinite(value):
                 row, column = divmod(cell, len(columns))
-                raise self.table.error(number_fault(token), int(self.positions[row]), columns[column])
+                raise self.table.error(number_fault(token) + advice, int(self.positions[row]), columns[column])
             values[cell] = value
         return values.reshape(len(self), len(columns))
 

@@ -19,6 +19,7 @@ from kernelrank.queries import Queries
 __all__ = ["ItemRows", "Survey"]
 
 LABELS = ("qid", "groups")
+FEATURE_ADVICE = "; !name among the features leaves a column out"
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Survey:
         roles = self.roles
         return ItemRows(
             positions=block.positions,
-            X=block.numbers(roles.features),
+            X=block.numbers(roles.features, advice=FEATURE_ADVICE),
             target=self._target(block),
             qid=None if roles.query is None else block.labels(roles.query),
             ids=None if roles.id is None else self._ids(block, roles.id),
@@ -212,7 +213,10 @@ def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
         return
     first = table.place_in_words(int(rows.positions[pair[0]]))
     query = "" if rows.qid is None else f" in query {rows.qid[pair[0]]!s}"
-    message = f"the id {str(rows.ids[pair[0]])!r} occurs twice{query}, first in {first}: expected one item for each id"
+    message = (
+        f"the id {str(rows.ids[pair[0]])!r} occurs twice{query}, first in {first}: expected one item for each id; "
+        "say which column holds the ids, or an empty name if none does"
+    )
     raise table.error(message, int(rows.positions[pair[1]]), column)
 
 

@@ -169,14 +169,14 @@ class _ParquetBlock(TableBlock):
     batch: Any
     positions: NDArray[np.int64]
 
-    def numbers(self, columns: Sequence[int], *, missing: bool = False) -> NDArray[np.float64]:
+    def numbers(self, columns: Sequence[int], *, missing: bool = False, advice: str = "") -> NDArray[np.float64]:
         """Return numbers of any numeric type as float64."""
         values = np.empty((len(self), len(columns)))
         for place, column in enumerate(columns):
-            values[:, place] = self._numbers(column, missing)
+            values[:, place] = self._numbers(column, missing, advice)
         return values
 
-    def _numbers(self, column: int, missing: bool) -> NDArray[np.float64]:
+    def _numbers(self, column: int, missing: bool, advice: str) -> NDArray[np.float64]:
         import pyarrow
 
         array = self._array(column)
@@ -184,9 +184,9 @@ class _ParquetBlock(TableBlock):
         is_number = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind)
         if not (is_number or pyarrow.types.is_boolean(kind)):
             value = str(array[0].as_py()).encode()
-            raise self._error(f"{shown(value)} is of type {kind}: expected numbers", 0, column)
+            raise self._error(f"{shown(value)} is of type {kind}: expected numbers{advice}", 0, column)
         if array.null_count and not missing:
-            raise self._error("the value is missing: expected a number", _first_null(array), column)
+            raise self._error(f"the value is missing: expected a number{advice}", _first_null(array), column)
         if pyarrow.types.is_boolean(kind):
             array = array.cast(pyarrow.uint8())
         # An integer beyond 2⁵³ becomes the nearest float, as it does in a text file.
@@ -196,7 +196,7 @@ class _ParquetBlock(TableBlock):
             faulty &= ~np.isnan(values)
         if faulty.any():
             row = int(np.argmax(faulty))
-            raise self._error(f"{float(values[row])} is not finite: expected a number", row, column)
+            raise self._error(f"{float(values[row])} is not finite: expected a number{advice}", row, column)
         return values
 
     def labels(self, column: int) -> NDArray[Any]:

@@ -36,10 +36,10 @@ class TableBlock(ABC):
         return len(self.positions)
 
     @abstractmethod
-    def numbers(self, columns: Sequence[int], *, missing: bool = False) -> NDArray[np.float64]:
+    def numbers(self, columns: Sequence[int], *, missing: bool = False, advice: str = "") -> NDArray[np.float64]:
         """Return some columns as numbers, shape (m, len(columns)); the first cell that is none is an error.
 
-        With `missing`, cells that are empty or say that nothing is known become NaN.
+        With `missing`, cells that are empty or say that nothing is known become NaN. `advice` ends the message.
         """
 
     @abstractmethod
