@@ -143,6 +143,19 @@ def test_frames_sparse_matrices_and_searches():
     assert "Alpha, the weight of the norm, was chosen among 3 values by 3 folds" in text
 
 
+def test_columns_are_read_by_place():
+    turned = range(len(y))[::-1]
+    frame = pd.DataFrame(X, index=turned)
+    ids = pd.Series([f"document {number}" for number in range(len(y))], index=turned)
+    held = np.where(np.arange(len(y)) % 6 == 0, np.nan, X[:, 0])
+    model = RankRLS(kernel="rbf").fit(frame.to_numpy(), y, qid=QID)
+    report = ranking_report(
+        model, frame, pd.Series(y, index=turned), pd.Series(QID, index=turned), ids=ids, held_out=held
+    )
+    plain = ranking_report(model, X, y, QID, ids=list(ids), held_out=held)
+    assert report.html == plain.html
+
+
 def test_a_model_that_cannot_be_taken_apart():
     model = CoRankRLS(views=[{"columns": [0, 1]}, {"columns": [2, 3]}], random_state=0).fit(
         X[:48], y[:48], QID[:48], X[48:], QID[48:]

@@ -127,7 +127,7 @@ def _hardest(curve: TournamentROC, ids: Any) -> list[tuple[Any, Any, float]]:
     low = [item for item in np.argsort(share, kind="stable").tolist() if positive[item]][:N_HARDEST]
     high = [item for item in np.argsort(-share, kind="stable").tolist() if not positive[item]][:N_HARDEST]
     negative_name, positive_name = curve.estimate.classes
-    names = [f"item {number}" for number in range(len(share))] if ids is None else ids
+    names = [f"item {number}" for number in range(len(share))] if ids is None else list(ids)
     return [(names[i], positive_name, float(share[i])) for i in low] + [
         (names[i], negative_name, float(share[i])) for i in high
     ]

@@ -75,7 +75,8 @@ class ExplainedPair:
         explanation = explain(
             model, _safe_indexing(items.X, pair), feature_names=feature_names, training_ids=training_ids
         )
-        names = [f"item {number}" if items.ids is None else items.ids[number] for number in pair.tolist()]
+        every = None if items.ids is None else list(items.ids)
+        names = [f"item {number}" if every is None else every[number] for number in pair.tolist()]
         truth = (float(items.y[pair[0]]), float(items.y[pair[1]]))
         return cls(names[0], names[1], query, truth, explanation)
 

@@ -151,7 +151,10 @@ class MeasuredItems:
 
 
 def _taken(labels: Any, kept: Index) -> Any:
-    return None if labels is None else [labels[number] for number in kept.tolist()]
+    if labels is None:
+        return None
+    every = list(labels)  # a column of a data frame is read by place, whatever its index says
+    return [every[number] for number in kept.tolist()]
 
 
 def _check_given(given: Any, n_items: int) -> Float:

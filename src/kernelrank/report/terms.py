@@ -170,7 +170,8 @@ def _item_names(ids: Sequence[Any] | None, numbers: Index, *, reduced: bool) -> 
     least = int(numbers.max()) + 1
     if len(ids) < least or (not reduced and len(ids) != least):
         raise InvalidInputError(f"training_ids has {len(ids)} entries, but the model was trained on {least} items")
-    return [ids[number] for number in numbers.tolist()]
+    every = list(ids)  # a column of a data frame is read by place, whatever its index says
+    return [every[number] for number in numbers.tolist()]
 
 
 def _feature_names(model: Any, transform: Any, given: Any, n_out: int) -> tuple[list[Any], bool]:
