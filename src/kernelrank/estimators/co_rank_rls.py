@@ -95,7 +95,8 @@ class CoRankRLS(Ranker):
     -----
     With R basis items in all views together, m scored and l unscored items of n features: O((m + l)(R n + R²) + R³)
     time, linear in l. Memory is R² and the features of a few items, whatever l is; unscored items are read once.
-    `predict` takes O(t R n).
+    `predict` takes O(t R n). Rounding costs scores ε times the largest eigenvalue of the problem over alpha, which nu
+    times the unscored pairs can make large.
 
     Agreement helps where few queries are scored and the views err independently of each other given the score; where
     they err alike, or where scores are plenty, it does not, and a search over nu should be allowed to choose zero
