@@ -74,7 +74,15 @@ class ScoredPairs(Pairs):
             self.n_levels = np.bincount(levels[1], minlength=len(queries))
             first = np.cumsum(self.n_levels) - self.n_levels
             self.levels = self._gather(levels[0] - first[queries.codes]).astype(np.int32)
-        self.total = float(np.sum(self.place(np.zeros(self.n_items)).counts(np.inf)[0]))
+        self.total = self._weigh(self._gather(w), c, total)
+
+    def _weigh(self, w: Float, c: Float, total: Float) -> float:
+        """Return the weight of all pairs: ``Σ_q c_q (W_q² - Σ W_level²) / 2``."""
+        first = np.cumsum(self.n_levels) - self.n_levels
+        level = np.repeat(first, np.diff(self.bounds)) + self.levels
+        squares = np.bincount(level, weights=w) ** 2
+        tied = np.add.reduceat(squares, first) if len(first) else squares
+        return float(c @ np.maximum(total**2 - tied, 0.0)) / 2.0
 
     def _gather(self, values: NDArray[Number]) -> NDArray[Number]:
         """Bring the items of each query together."""
