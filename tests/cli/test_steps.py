@@ -93,7 +93,7 @@ def test_runs_are_compared(run, ranking):
     runs = run("compare", "a.run", "b.run", "qrels.txt", "--json").json
     for one, other in zip(models["measures"], runs["measures"], strict=True):
         assert one["difference"] == pytest.approx(other["difference"], abs=1e-12)
-    assert "better in" in run("compare", "a.run", "b.run", "qrels.txt").out
+    assert "wins" in run("compare", "a.run", "b.run", "qrels.txt").out
 
 
 def test_what_a_run_lacks_is_said(run, tmp_path):

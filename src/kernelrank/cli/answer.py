@@ -88,7 +88,7 @@ class Answer:
             return
         if title:
             # A line of its own, which a narrow table does not fold.
-            self.line(title, style="bold")
+            self.line(f"\n{title}" if self._parts else title, style="bold")
         self._parts.append(_table(columns, rows) if any(columns) else _sheet(rows))
 
     def note(self, text: str) -> None:
@@ -129,7 +129,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     from rich import box
     from rich.table import Table
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
     for number, column in enumerate(columns):
         right = number > 0 and all(_is_number(row[number]) for row in rows)
         drawn.add_column(column, justify="right" if right else "left", overflow="fold")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 NESTED_PAIRS = 5_000
 """Up to so many pairs a model that chooses its alpha is refitted without each: minutes at most."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
@@ -66,11 +66,13 @@ def compare(
     answer.fact("measures", found)
     answer.table(
         f"{first} (first) and {second} (second) on {source.path}",
-        ("measure", "first", "second", "difference", f"{100 * confidence:.4g}% interval", "p", "better in"),
+        ("measure", "first", "second", "difference", f"{100 * confidence:.4g}% interval", "p", "wins"),
         [_row(facts) for facts in found],
     )
     for one in measures:
         answer.line(one.label, style="dim")
+    number = found[0]["n_queries"]
+    answer.line(f"{number} queries; wins: how many first and second rank better.", style="dim")
     how = "all sign flips" if all(facts["exact"] for facts in found) else f"{resamples:,} sign flips drawn"
     answer.line(f"p: {how}, two-sided; difference: first - second, with queries resampled.", style="dim")
     if len(found) > 1:
@@ -101,7 +103,7 @@ def _row(facts: dict[str, Any]) -> list[str]:
         f"{facts['first']:.4f}",
         f"{facts['second']:.4f}",
         f"{facts['difference']:+.4f}",
-        f"{facts['low']:+.4f} to {facts['high']:+.4f}",
+        f"[{facts['low']:+.4f}, {facts['high']:+.4f}]",
         f"{facts['pvalue']:.3g}",
-        f"{facts['n_first_better']} and {facts['n_second_better']} of {facts['n_queries']}",
+        f"{facts['n_first_better']}:{facts['n_second_better']}",
     ]

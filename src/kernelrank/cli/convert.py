@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
@@ -59,7 +59,8 @@ def convert(
     answer.fact("output", str(output))
     answer.fact("items", len(items))
     answer.fact("columns", items.n_features)
-    answer.line(f"{counted(len(items), 'item')} with {counted(items.n_features, 'column')} are in {output}.")
+    place = "standard output" if to_stdout else output
+    answer.line(f"{counted(len(items), 'item')} with {counted(items.n_features, 'column')} are in {place}.")
     answer.show()
 
 

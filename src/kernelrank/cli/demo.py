@@ -16,7 +16,7 @@ from kernelrank.cli.output_file import check_output
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 PAGE, MODEL = "kernelrank-report.html", "kernelrank-demo.kr"
 TRAIN, TEST = "kernelrank-demo-train.txt", "kernelrank-demo-test.txt"
@@ -81,7 +81,7 @@ def demo(
     answer.fact("files", {what: str(folder / name) for what, name in files.items()})
     answer.line(
         f"{len(train.y):,} documents of 80 queries for training, {len(test.y):,} of 40 for the test. "
-        f"Of 31 alphas, {model.alpha_:g} ranks queries best that were held out."
+        f"Of 31 alphas, {model.alpha_:g} ranks queries best that were held out.\n"
     )
     answer.table(
         "",
@@ -155,8 +155,8 @@ def _what_next(answer: Answer, folder: Path) -> None:
     answer.line("What to try next", style="bold")
     for line in (
         f"kernelrank inspect {model}",
-        f"kernelrank evaluate {model} {test} --measure ndcg@10 --by-query",
-        f"kernelrank tune {train} --kernels rbf --gammas 0.001:0.1:3 -o mine.kr",
+        f"kernelrank evaluate {model} {test} --by-query",
+        f"kernelrank tune {train} --kernels rbf -o mine.kr",
         f"kernelrank compare mine.kr {model} {test}",
         "kernelrank fit --help",
     ):

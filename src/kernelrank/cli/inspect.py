@@ -16,7 +16,7 @@ from kernelrank.cli.source_files import SourceFile, fold_part
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()

@@ -102,8 +102,13 @@ Features = Annotated[
 # What is learnt ------------------------------------------------------------------------------------------------------
 
 
-def _choice(flag: str, what: str, **options: Any) -> Any:
-    return typer.Option(flag, help=what, rich_help_panel=LEARNER, show_default=False, **options)
+def _choice(flag: str, what: str, default: str = "") -> Any:
+    return typer.Option(flag, help=_with_default(what, default), rich_help_panel=LEARNER, show_default=False)
+
+
+def _with_default(what: str, default: str) -> str:
+    """Say what holds when an option is silent, in typer's way; brackets are markup unless told otherwise."""
+    return f"{what}  \\[default: {default}]" if default else what
 
 
 Method = Annotated[
@@ -114,27 +119,25 @@ Method = Annotated[
         rich_help_panel=LEARNER,
     ),
 ]
-Alpha = Annotated[float | None, _choice("--alpha", "The weight of the norm beside the sum over pairs.  [default: 1]")]
+Alpha = Annotated[float | None, _choice("--alpha", "The weight of the norm beside the sum over pairs.", "1")]
 KernelName = Annotated[
     str, typer.Option("--kernel", help="linear, rbf, poly, laplacian, cosine, ...", rich_help_panel=LEARNER)
 ]
-Gamma = Annotated[float | None, _choice("--gamma", "The width of the kernel.  [default: 1 / number of columns]")]
-Degree = Annotated[float | None, _choice("--degree", "The degree of the poly kernel.  [default: 3]")]
-Coef0 = Annotated[float | None, _choice("--coef0", "The constant of poly and sigmoid kernels.  [default: 1]")]
+Gamma = Annotated[float | None, _choice("--gamma", "The width of the kernel.", "1 / number of columns")]
+Degree = Annotated[float | None, _choice("--degree", "The degree of the poly kernel.", "3")]
+Coef0 = Annotated[float | None, _choice("--coef0", "The constant of poly and sigmoid kernels.", "1")]
 Cost = Annotated[
     Literal["magnitude", "unit", "relative"] | None,
-    _choice("--cost", "What a pair costs (rankrls): by how far its scores are apart, one, or relative.  [magnitude]"),
+    _choice("--cost", "What a pair costs (rankrls): by how far its scores are apart, one, or relative.", "magnitude"),
 ]
-Loss = Annotated[
-    Literal["hinge", "squared_hinge"] | None, _choice("--loss", "What a pair costs (ranksvm).  [default: hinge]")
-]
+Loss = Annotated[Literal["hinge", "squared_hinge"] | None, _choice("--loss", "What a pair costs (ranksvm).", "hinge")]
 Ties = Annotated[
     Literal["include", "exclude"] | None,
-    _choice("--ties", "Whether equal scores are a pair whose difference should be zero (rankrls).  [default: include]"),
+    _choice("--ties", "Whether equal scores are a pair whose difference should be zero (rankrls).", "include"),
 ]
 QueryWeight = Annotated[
     Literal["pairs", "items", "queries"] | None,
-    _choice("--query-weight", "What counts the same: every pair, every item or every query.  [default: pairs]"),
+    _choice("--query-weight", "What counts the same: every pair, every item or every query.", "pairs"),
 ]
 Basis = Annotated[
     int | None, _choice("--basis", "How many items, drawn at random, carry the model; all of them unless given.")
@@ -153,27 +156,28 @@ Measures = Annotated[
     typer.Option(
         "--measure",
         "-m",
+        metavar="MEASURE",
         help="ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy, kendall_tau, ...; may be repeated.",
         show_default=False,
     ),
 ]
 
 
-def _rule(flag: str, what: str) -> Any:
-    return typer.Option(flag, help=what, rich_help_panel=RULES, show_default=False)
+def _rule(flag: str, what: str, default: str = "") -> Any:
+    return typer.Option(flag, help=_with_default(what, default), rich_help_panel=RULES, show_default=False)
 
 
-Gain = Annotated[Literal["exponential", "linear"] | None, _rule("--gain", "NDCG: 2^y - 1, or y.  [exponential]")]
+Gain = Annotated[Literal["exponential", "linear"] | None, _rule("--gain", "NDCG: 2^y - 1, or y.", "exponential")]
 TiesOfList = Annotated[
     Literal["average", "pessimistic", "optimistic", "order"] | None,
-    _rule("--tied", "How items with the same prediction are placed.  [average]"),
+    _rule("--tied", "How items with the same prediction are placed.", "average"),
 ]
 Empty = Annotated[
     Literal["skip", "zero", "one"] | None,
-    _rule("--empty", "What a query without a relevant item counts: nothing, 0 or 1.  [skip]"),
+    _rule("--empty", "What a query without a relevant item counts: nothing, 0 or 1.", "skip"),
 ]
-RelevantFrom = Annotated[float | None, _rule("--relevant-from", "MAP, P, MRR: the lowest relevant score.  [above 0]")]
-MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: the highest grade there is.  [4]")]
+RelevantFrom = Annotated[float | None, _rule("--relevant-from", "MAP, P, MRR: the lowest relevant score.", "above 0")]
+MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: the highest grade there is.", "4")]
 TrecRules = Annotated[
     bool,
     _rule("--trec", "The rules of trec_eval: linear gain, ties by falling item name, empty queries count 0."),
