@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, make_ranking, tournament_roc
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, leave_pair_out, make_ranking, tournament_roc
 from kernelrank.errors import InvalidInputError
 from kernelrank.report import measured_items
 from kernelrank.report.data_summary import DataSummary
@@ -110,6 +110,14 @@ def test_one_ranking_is_a_tournament():
     two = (y > 0).astype(float)
     items = held_out(RankRLS().fit(X, two), two, None)
     np.testing.assert_array_equal(items.scores, tournament_roc(RankRLS(), X, two).scores)
+    for model in (RankRLS(2.0, ties="exclude"), RankRLS(2.0, kernel="rbf", basis=12, random_state=0), RLS(2.0)):
+        pairs = np.array(list(itertools.combinations(range(len(y)), 2)))
+        held = leave_pair_out(model, X, y, pairs=pairs)
+        wins = np.zeros(len(y))
+        for i, j, difference in zip(held.first, held.second, held.difference, strict=True):
+            wins[i] += 1.0 if difference > 0 else 0.5 * (difference == 0)
+            wins[j] += 1.0 if difference < 0 else 0.5 * (difference == 0)
+        np.testing.assert_array_equal(held_out(model.fit(X, y), y, None).scores, wins)
     search = RankRLSCV(ALPHAS, kernel_grid={"kernel": ["linear", "rbf"]}).fit(X, two)
     plain = RankRLS(search.alpha_, kernel=search.best_params_["kernel"])
     found = held_out(search, two, None)

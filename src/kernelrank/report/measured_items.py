@@ -13,7 +13,9 @@ from sklearn.utils import _safe_indexing
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.alpha_search import AlphaSearch
-from kernelrank.model_selection import QueryKFold, leave_pair_out, leave_query_out
+from kernelrank.estimators.held_out import HoldoutData
+from kernelrank.holdout import DifferingPairs, leave_pair_out
+from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.queries import Queries
 from kernelrank.report.model_words import holdout_words
@@ -177,12 +179,15 @@ def _plain(model: Any) -> Any:
 def _tournament(model: Any, X: Any, target: Any) -> Float:
     """Return the wins of each item over all others, a tie counting a half."""
     m = len(target)
-    pairs = np.stack(np.triu_indices(m, 1), axis=1).astype(np.int64)
-    held = leave_pair_out(model, X, target, pairs=pairs)
-    wins = 0.5 + 0.5 * np.sign(held.difference)
+    # In descending order of a rank that no two items share every pair differs.
+    every = DifferingPairs(np.arange(m), np.arange(1, m + 1))
+    ((_, problem),) = HoldoutData(model, X, target).problems
+    difference, _ = leave_pair_out(problem, every, np.array([float(model.alpha)]))
+    wins = 0.5 + 0.5 * np.sign(difference[0, 0])
+    first, second = every.items()
     scores: Float = np.zeros(m)
-    scores += np.bincount(held.first, wins, minlength=m)
-    scores += np.bincount(held.second, 1 - wins, minlength=m)
+    scores += np.bincount(first, wins, minlength=m)
+    scores += np.bincount(second, 1 - wins, minlength=m)
     return scores
 
 

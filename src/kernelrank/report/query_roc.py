@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import roc_curve
 
 from kernelrank.arrays import Float
 from kernelrank.metrics import AUC
@@ -79,9 +78,13 @@ def query_roc(positive: Any, scores: Float, qid: Any, *, confidence: float = 0.9
 
 
 def _curve(positive: Any, scores: Float) -> Float:
-    fpr, tpr, _ = roc_curve(positive, scores)
+    """Return the true positive rates of one query at POINTS; items with the same score are one step."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
+    up = np.append(0.0, np.cumsum(positive[order])[last])
+    right = np.append(0.0, np.cumsum(~positive[order])[last])
     # Where the curve rises straight up, np.interp takes the last of equal points: the rate that is reached there.
-    rates: Float = np.interp(POINTS, fpr, tpr)
+    rates: Float = np.interp(POINTS, right / right[-1], up / up[-1])
     return rates
 
 
@@ -89,7 +92,8 @@ def _band(table: Float, confidence: float, random_state: Any) -> tuple[Float, Fl
     random = np.random.default_rng(random_state)
     means = np.empty((N_RESAMPLES, table.shape[1]))
     for number in range(N_RESAMPLES):
-        means[number] = random.multinomial(len(table), np.full(len(table), 1 / len(table))) @ table / len(table)
+        drawn = np.bincount(random.integers(len(table), size=len(table)), minlength=len(table))
+        means[number] = drawn @ table / len(table)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return low, high
