@@ -130,7 +130,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        csr_array, shape (m, n_pairs_)
+        csr_array, shape (m, n_pairs)
         """
         return self._vectors(self._learn(graphs))
 
@@ -157,7 +157,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        csr_array, shape (t, n_pairs_)
+        csr_array, shape (t, n_pairs)
         """
         check_is_fitted(self)
         return self._vectors(self._connect(PackedGraphs.of(graphs, LabelCodes.of(self.labels_))))
@@ -187,7 +187,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of str, shape (n_pairs_,)
+        ndarray of str, shape (n_pairs,)
         """
         check_is_fitted(self)
         firsts = np.repeat(self.labels_, np.diff(self.first_bounds_))

@@ -46,9 +46,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         The numbers of the basis items; None for centres.
     basis_items_ : array or sparse matrix, shape (n_basis, n_features)
         The basis items themselves.
-    taken_ : ndarray of int64, shape (rank_,)
+    taken_ : ndarray of int64, shape (rank,)
         The places in the basis of the items that pivoted Cholesky took.
-    factor_ : ndarray, shape (rank_, rank_)
+    factor_ : ndarray, shape (rank, rank)
         The upper triangular factor of their kernel.
     rank_ : int
         The numerical rank of their kernel, which is the number of features made: duplicated basis items add none.
@@ -173,7 +173,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Returns
         -------
-        ndarray, shape (t, rank_)
+        ndarray, shape (t, rank)
         """
         check_is_fitted(self)
         X = self._check_items(X, reset=False)
@@ -190,7 +190,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Parameters
         ----------
-        coef : array-like, shape (rank_,) or (outputs, rank_)
+        coef : array-like, shape (rank,) or (outputs, rank)
             As the `coef_` of a linear model that was fitted on the features.
 
         Returns
