@@ -15,8 +15,11 @@ unscored items, drawn anew each time, with the parameters and bases that were ch
 
 Generated items have a score u, and two views of ten columns, ``x_v = a_v u + B_v z_v + noise``, with five disturbances
 z_v that are stronger than u. With z_1 and z_2 independent, the views are conditionally independent given u, and what
-they agree on is u; with z_1 = z_2 they agree on what misleads as well. A second run has ten scored queries only. Files
-are ranking files, read together; their views are two bases of one kernel, as in the paper.
+they agree on is u; with z_1 = z_2 they agree on what misleads as well. A second run, which the paper has not, has ten
+scored queries only. Files are ranking files, read together; their views are two bases of one kernel, as in the paper.
+
+How to read it: transductive RankRLS chooses among fewer alphas than the others, for each of them costs it a training.
+The p-values are of one data set and its test queries, and are not corrected for how many there are.
 """
 
 from __future__ import annotations
