@@ -386,6 +386,16 @@ class TestParquet:
         with pytest.raises(FileFormatError, match=r"c\.parquet: there is no column 'y', which another file"):
             read_items(path.parent)
 
+    def test_a_changed_value_is_seen_by_its_checksum(self, tmp_path):
+        path = tmp_path / "file.parquet"
+        columns = {"y": [1.0, 2.0, 3.0], "x": [0.1, 0.2, 0.3]}
+        pq.write_table(pa.table(columns), path, compression="none", use_dictionary=False, write_page_checksum=True)
+        whole = path.read_bytes()
+        place = whole.index(np.array([0.1, 0.2, 0.3]).tobytes())
+        path.write_bytes(whole[:place] + np.array([0.7]).tobytes() + whole[place + 8 :])
+        with pytest.raises(FileFormatError, match=r"file\.parquet, row group 1 of 1: .*damaged.*CRC"):
+            read_items(path)
+
     def test_other_columns_are_not_read(self, write):
         path = write({"y": [1.0, 2.0], "x": [1.0, 2.0], "note": [[1], [2]]})
         items = read_items(path, features=["x"])
