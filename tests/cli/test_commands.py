@@ -57,6 +57,21 @@ def test_columns_are_found_by_name_in_another_order(run, tmp_path, cohort):
     assert "'b'" in run("predict", "model.kr", "less.csv", code=1).err
 
 
+def test_what_was_said_of_columns_is_remembered(run, tmp_path):
+    rows = [
+        f"{name},{size},{'good' if size > 3 else 'bad'},{size}" for name, size in zip("abcdefg", range(7), strict=True)
+    ]
+    (tmp_path / "things.csv").write_text("thing,size,taste,label\n" + "\n".join(rows) + "\n")
+    words = ["--target", "taste", "--id", "thing", "--features", "size", "--positive", "bad"]
+    run("fit", "things.csv", *words)
+    facts = run("evaluate", "model.kr", "things.csv", "-m", "auc", "--json").json
+    assert facts["measures"][0]["mean"] == 1.0
+    assert kr.load("model.kr").coef_ < 0
+    run("convert", "things.csv", "things.letor", *words[:-2])
+    turned = run("evaluate", "model.kr", "things.letor", "-m", "auc", "--json").json
+    assert turned["measures"][0]["mean"] == 0.0  # numbers without names: good, the last by the alphabet, is 1
+
+
 def test_standard_input_and_output(run, ranking):
     text = (ranking / "train.txt").read_bytes()
     run("fit", "-", "-o", "piped.kr", input=text)

@@ -38,9 +38,7 @@ def auc(
         str | None,
         typer.Option("--groups", metavar="COLUMN", help="Items not to be split, as of one patient; '' for none."),
     ] = None,
-    positive: Annotated[
-        str | None, typer.Option("--positive", metavar="CLASS", help="The class that is to be ranked high.")
-    ] = None,
+    positive: options.Positive = None,
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
     ] = None,

@@ -41,6 +41,7 @@ def evaluate(
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
     target: options.Target = None,
+    positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
     as_json: options.AsJSON = False,
@@ -57,7 +58,7 @@ def evaluate(
     answer = Answer("evaluate", as_json=as_json)
     rules = MeasureRules(gain, tied, empty, relevant_from, max_grade, trec)
     measures = rules.measures(measure)
-    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id)
+    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)
     judgement = judge(answer, judged, source)
     results = [judgement.measure(one, rules) for one in measures]
     found = [

@@ -45,6 +45,7 @@ def fit(
     scale: options.Scale = False,
     input_format: options.InputFormat = None,
     target: options.Target = None,
+    positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
     weight: options.Weight = None,
@@ -69,7 +70,7 @@ def fit(
         method, kernel, gamma, degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
     )
     ranker = learner.estimator(alpha)
-    source = SourceFile(train, input_format, target, query, id, weight, features=features)
+    source = SourceFile(train, input_format, target, query, id, weight, features=features, positive=positive)
     items = source.read(answer, needs_target=pairs is None)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
@@ -79,7 +80,7 @@ def fit(
         else:
             _fit_pairs(ranker, X, items, pairs)
     model = joined(scaler, ranker)
-    save_model(model, output, items, preferences=None if pairs is None else str(pairs))
+    save_model(model, output, items, source, preferences=None if pairs is None else str(pairs))
     answer.fact("model", str(output))
     answer.fact("class", type(ranker).__name__)
     answer.fact("items", len(items))

@@ -64,7 +64,7 @@ def inspect(
         _largest(answer, loaded, top)
     else:
         source = SourceFile(fold_part(data, "test"), input_format, None, query, id)
-        _explain(answer, loaded, for_model(source, loaded), explain, top)
+        _explain(answer, loaded, for_model(source, loaded, needs_target=False), explain, top)
     answer.show()
 
 

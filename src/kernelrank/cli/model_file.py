@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command_line", "for_model", "is_model_file", "load_model", "provenance", "save_model"]
 
+REMEMBERED = ("target", "query", "id", "positive")
+"""What was said of the columns of a table when a model was fitted, and holds for tables that it meets later."""
+
 MAGIC = b"PK\x03\x04"
 
 
@@ -37,7 +40,7 @@ def is_model_file(path: Path) -> bool:
         return file.read(4) == MAGIC
 
 
-def save_model(model: Any, path: Path, items: Items, **facts: Any) -> None:
+def save_model(model: Any, path: Path, items: Items, source: SourceFile, **facts: Any) -> None:
     """Write a model with what is known of its data, whole or not at all."""
     from kernelrank import __version__
     from kernelrank.persistence import save
@@ -49,6 +52,7 @@ def save_model(model: Any, path: Path, items: Items, **facts: Any) -> None:
         "queries": n_queries,
         "feature_names": None if items.feature_names is None else [str(name) for name in items.feature_names],
         "training_ids": items.ids if _keeps_items(model) else None,
+        "named": {name: getattr(source, name) for name in REMEMBERED},
         "command": command_line(),
         "version": __version__,
         **facts,
@@ -78,8 +82,15 @@ def provenance(model: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def for_model(source: SourceFile, model: Any) -> SourceFile:
+def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> SourceFile:
     """Read a file as a model expects it: its columns by name where it knows them, by number elsewhere."""
-    names = provenance(model).get("feature_names")
+    known = provenance(model)
+    names = known.get("feature_names")
     expected = getattr(model, "n_features_in_", None)
-    return replace(source, names=None if names is None else tuple(names), n_features=expected)
+    if source.has_no_names():
+        return replace(source, n_features=expected)
+    source = replace(source, names=None if names is None else tuple(names), n_features=expected)
+    said = {name: word for name, word in known.get("named", {}).items() if getattr(source, name) is None}
+    if not needs_target:
+        said = {name: word for name, word in said.items() if name not in ("target", "positive")}
+    return replace(source, **said)

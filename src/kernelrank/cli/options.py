@@ -30,6 +30,7 @@ __all__ = [
     "Measures",
     "Method",
     "Model",
+    "Positive",
     "Query",
     "QueryWeight",
     "RelevantFrom",
@@ -85,6 +86,16 @@ def _column(flag: str, what: str) -> Any:
 
 
 Target = Annotated[str | None, _column("--target", "The column of the scores to learn; guessed when obvious.")]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="CLASS",
+        help="The class that ranks high, where the target has two names; the last by the alphabet unless given.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
 Query = Annotated[str | None, _column("--query", "The column of the queries; guessed when obvious.")]
 Id = Annotated[str | None, _column("--id", "The column of the items' names; guessed when obvious.")]
 Weight = Annotated[str | None, _column("--weight", "The column of item weights; guessed when obvious.")]

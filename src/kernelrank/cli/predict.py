@@ -55,7 +55,7 @@ def predict(
     data = fold_part(data, "test")
     check_output(output, [model, data])
     loaded = load_model(model)
-    source = for_model(SourceFile(data, input_format, None, query, id), loaded)
+    source = for_model(SourceFile(data, input_format, None, query, id), loaded, needs_target=False)
     items = source.read(answer, needs_target=False)
     with speaking_of(items):
         scores = scores_of(loaded, items.X)

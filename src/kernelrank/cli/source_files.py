@@ -49,6 +49,13 @@ class SourceFile:
         """Return the same way of reading another file."""
         return replace(self, path=path)
 
+    def has_no_names(self) -> bool:
+        """Whether the columns are known by number alone; standard input is not looked at before it is read."""
+        from kernelrank.data.file_format import file_format
+
+        looked_at = self.format is not None or self.path.is_file()
+        return looked_at and file_format(str(self.path), self.format) == "svmlight"
+
     def read(self, answer: Answer, *, needs_target: bool = True) -> Items:
         """Read the file, and note what was guessed."""
         from kernelrank.data import read_items

@@ -60,6 +60,7 @@ def tune(
     scale: options.Scale = False,
     input_format: options.InputFormat = None,
     target: options.Target = None,
+    positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
     weight: options.Weight = None,
@@ -108,7 +109,7 @@ def tune(
         int(hold_out) if hold_out.isdecimal() else hold_out,
     )
     plan.learner.parameters()
-    source = SourceFile(train, input_format, target, query, id, weight, features=features)
+    source = SourceFile(train, input_format, target, query, id, weight, features=features, positive=positive)
     if is_folder_of_folds(train):
         if output is not None or report is not None:
             raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save or report it")
@@ -178,7 +179,7 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     best = found.best
     page = None if report is None else _page(answer, model, items, test, plan)
     if output is not None:
-        save_model(model, output, items, chosen=found.how, candidates=len(found.candidates))
+        save_model(model, output, items, source, chosen=found.how, candidates=len(found.candidates))
     if report is not None and page is not None:
         page.save(report)
     answer.fact("data", str(items.path))
