@@ -8,9 +8,14 @@ from sklearn.exceptions import NotFittedError
 from kernelrank import AllPathsVectorizer, load, save
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SplitDocumentWarning
 from kernelrank.relations import (
+    Candidate,
     Corpus,
+    Dependency,
     GraphScheme,
+    Mention,
     RelationExtractor,
+    Sentence,
+    Token,
     candidate_graphs,
     cross_validate,
     document_folds,
@@ -108,6 +113,23 @@ def test_documents_that_are_split_cause_a_warning(corpus):
 def test_folds_are_checked(corpus, folds, message):
     with pytest.raises(InvalidInputError, match=message):
         cross_validate(RelationExtractor(alphas=[1.0]), corpus.candidates, folds)
+
+
+def test_a_training_part_of_one_document_is_refused(corpus):
+    one, other = [c.document for c in corpus.candidates if c.interacts][:2]
+    candidates = [c for c in corpus.candidates if c.document in (one, other)]
+    with pytest.raises(InvalidInputError, match="the training part of fold 0 is one document"):
+        cross_validate(RelationExtractor(alphas=[1.0], learner="rankrls"), candidates, {one: 0, other: 1})
+
+
+def test_walks_without_end_are_an_error_that_names_the_pair():
+    tokens = (Token("A", "NN", 0, 1), Token("B", "NN", 2, 3))
+    # Three dependencies there and three back, all on the path: weights of 0.9 that add up to more than one.
+    links = tuple(Dependency(a, b, f"t{k}") for a, b in ((0, 1), (1, 0)) for k in range(3))
+    sentence = Sentence("s7", "d", "A B", tokens, links, (Mention("e0", "A", (0,)), Mention("e1", "B", (1,))))
+    candidates = [Candidate(sentence, 0, 1, True), *make_corpus(3, random_state=0).candidates]
+    with pytest.raises(InvalidInputError, match="A and B in sentence s7"):
+        RelationExtractor().fit(candidates)
 
 
 def test_documents_are_dealt_evenly():

@@ -169,6 +169,8 @@ def cross_validate_kernel(
         rest = np.delete(labels, test)
         if not len(test) or not rest.any() or rest.all():
             raise InvalidInputError(f"fold {fold} has nothing to test on, or its training part has one class only")
+        if len(set(np.delete(np.asarray(documents, dtype=object), test))) < 2:
+            raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
     held_out = hold_out_documents(learning, K, labels, documents, tests)
     scores = np.empty(len(labels))
     alphas, thresholds, inner = [], [], []
