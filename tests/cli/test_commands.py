@@ -6,9 +6,11 @@ import csv
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedGroupKFold
 
 import kernelrank as kr
 from kernelrank.cli.number_grid import read_grid
+from kernelrank.cli.search import Search
 from kernelrank.data import read_items, save_ranking
 from kernelrank.errors import InvalidInputError
 
@@ -102,6 +104,20 @@ def test_tune_chooses_as_in_python(run, ranking):
     np.testing.assert_array_equal(kr.load("m.kr").coef_, expected.coef_)
 
 
+def test_tune_keeps_groups_together(run, cohort):
+    words = ["tune", cohort, "--target", "outcome", "--features", "age,a,b,c", "--alphas", "0.1,10", "--json"]
+    items = read_items(cohort, target="outcome")
+    facts = run(*words).json
+    assert facts["held_out"] == "5 folds of groups held out exactly"
+    folds = list(StratifiedGroupKFold(5).split(items.X, items.y, groups=items.groups))
+    expected = kr.RankRLSCV([0.1, 10.0], cv=folds).fit(items.X, items.y)
+    assert facts["best"]["score"] == expected.best_score_
+    assert "kernelrank auc keeps groups together" in run(*words, "--report", "page.html").out
+    for train, test in folds:
+        assert not set(items.groups[train]) & set(items.groups[test])
+    assert run(*words, "--groups", "").json["held_out"] == "every pair held out exactly"
+
+
 def test_tune_writes_its_report(run, ranking):
     ended = run(
         "tune", "train.txt", "--kernels", "linear,rbf", "--gammas", "0.01,0.1", "--report", "page.html", "--scale"
@@ -152,7 +168,24 @@ def test_folds_are_tuned_on_vali_and_measured_on_test(run, folds):
     assert "Mean over the test sets of 2 folds" in run("tune", folds, "--alphas", "1,10").out
     run("tune", folds / "Fold1", "--alphas", "1,10", "-o", "one.kr")
     run("evaluate", "one.kr", folds / "Fold1")
+    assert "say nothing about new items" in run("evaluate", "one.kr", folds / "Fold1" / "train.txt").err
     assert "name one to save" in run("tune", folds, "-o", "all.kr", code=1).err
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        ([0.5, 0.6, 0.7], "4, is the largest"),
+        ([0.7, 0.6, 0.5], "1, is the smallest"),
+        ([0.5, 0.7, 0.6], ""),
+        ([0.7] * 3, ""),
+    ],
+)
+def test_the_edge_of_a_grid_is_said(scores, words):
+    candidates = [{"alpha": alpha, "score": score} for alpha, score in zip([1.0, 2.0, 4.0], scores, strict=True)]
+    note = Search("on a file", "AUC", candidates).at_the_edge()
+    assert words in (note or "")
+    assert (note is None) == (words == "")
 
 
 def test_auc_is_nested_unless_alpha_is_given(run, cohort):

@@ -60,6 +60,9 @@ def test_what_cannot_be_read_is_named(name, options, message):
 
 def test_the_public_names_are_these():
     assert set(metrics.__all__) == {
+        "JudgedRun",
+        "PairedTest",
+        "paired_test",
         "AUC",
         "auc",
         "bootstrap_interval",

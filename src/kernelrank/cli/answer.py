@@ -66,7 +66,7 @@ class Answer:
         self.as_json = as_json
         self.quiet = quiet
         self.notes: list[str] = []
-        self._parts: list[Any] = []
+        self._parts: list[tuple[str, Any, bool]] = []
 
     def fact(self, name: str, value: Any) -> None:
         """Add a fact for programs."""
@@ -75,9 +75,13 @@ class Answer:
     def line(self, text: str, style: str = "") -> None:
         """Add a sentence for people."""
         if not self.as_json:
-            from rich.text import Text
+            self._add("text", _text(text, style))
 
-            self._parts.append(Text(text, style=style))
+    def _add(self, kind: str, part: Any) -> None:
+        """Add a part; text, titles and tables stand apart from what is not theirs."""
+        before = self._parts[-1][0] if self._parts else None
+        apart = before == "table" or (before == "text" and kind != "text")
+        self._parts.append((kind, part, apart))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Add a table for people: the first column is text, the others numbers unless they begin with a letter.
@@ -88,8 +92,8 @@ class Answer:
             return
         if title:
             # A line of its own, which a narrow table does not fold.
-            self.line(f"\n{title}" if self._parts else title, style="bold")
-        self._parts.append(_table(columns, rows) if any(columns) else _sheet(rows))
+            self._add("title", _text(title, "bold"))
+        self._add("table", _table(columns, rows) if any(columns) else _sheet(rows))
 
     def note(self, text: str) -> None:
         """Add what is worth knowing beside the result; said at once to people, listed for programs."""
@@ -118,10 +122,10 @@ class Answer:
             stream.flush()
             return
         place = console(error=self.quiet)
-        for part in self._parts:
-            place.print(part)
-            if not isinstance(part, str) and hasattr(part, "columns"):
+        for _, part, apart in self._parts:
+            if apart:
                 place.print()
+            place.print(part)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
@@ -134,7 +138,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
         right = number > 0 and all(_is_number(row[number]) for row in rows)
         drawn.add_column(column, justify="right" if right else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*map(_cell, row))
+        drawn.add_row(*map(_text, row))
     return drawn
 
 
@@ -146,14 +150,14 @@ def _sheet(rows: Sequence[Sequence[str]]) -> Any:
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
     for row in rows:
-        drawn.add_row(*map(_cell, row))
+        drawn.add_row(*map(_text, row))
     return drawn
 
 
-def _cell(text: str) -> Any:
+def _text(text: str, style: str = "") -> Any:
     from rich.text import Text
 
-    return Text(text)
+    return Text(text, style=style)
 
 
 def _is_number(text: str) -> bool:

@@ -34,10 +34,7 @@ NESTED_PAIRS = 5_000
 def auc(
     data: Annotated[Path, typer.Argument(help="Items of two classes; - is standard input.")],
     target: options.Target = None,
-    groups: Annotated[
-        str | None,
-        typer.Option("--groups", metavar="COLUMN", help="Items not to be split, as of one patient; '' for none."),
-    ] = None,
+    groups: options.Groups = None,
     positive: options.Positive = None,
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")

@@ -81,7 +81,7 @@ def demo(
     answer.fact("files", {what: str(folder / name) for what, name in files.items()})
     answer.line(
         f"{len(train.y):,} documents of 80 queries for training, {len(test.y):,} of 40 for the test. "
-        f"Of 31 alphas, {model.alpha_:g} ranks queries best that were held out.\n"
+        f"Of 31 alphas, {model.alpha_:g} ranks queries best that were held out."
     )
     answer.table(
         "",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.measuring import MeasureRules
-from kernelrank.cli.model_file import for_model, is_model_file, load_model
+from kernelrank.cli.model_file import for_model, is_model_file, load_model, trained_on
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.source_files import SourceFile, speaking_of
 
@@ -53,6 +53,8 @@ def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
     if str(judged) != "-" and is_model_file(judged):
         model = load_model(judged)
         items = for_model(truth, model).read(answer)
+        if trained_on(model, truth.path):
+            answer.note(f"{judged} was fitted to {truth.path}: the numbers say nothing about new items")
         with speaking_of(items):
             scores = scores_of(model, items.X)
         return Judgement(str(judged), items.y, scores, items.qid, items.ids)

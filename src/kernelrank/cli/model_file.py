@@ -17,7 +17,7 @@ from kernelrank.cli.source_files import SourceFile
 if TYPE_CHECKING:
     from kernelrank.data import Items
 
-__all__ = ["command_line", "for_model", "is_model_file", "load_model", "provenance", "save_model"]
+__all__ = ["command_line", "for_model", "is_model_file", "load_model", "provenance", "save_model", "trained_on"]
 
 REMEMBERED = ("target", "query", "id", "positive")
 """What was said of the columns of a table when a model was fitted, and holds for tables that it meets later."""
@@ -80,6 +80,12 @@ def provenance(model: Any) -> dict[str, Any]:
     """Return what is known of the data of a model; nothing, if it was not saved by the command."""
     found = getattr(model, "provenance_", None)
     return found if isinstance(found, dict) else {}
+
+
+def trained_on(model: Any, path: Path) -> bool:
+    """Whether a model was fitted to this very file."""
+    file = provenance(model).get("file")
+    return file is not None and path.is_file() and Path(file).is_file() and path.samefile(file)
 
 
 def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> SourceFile:

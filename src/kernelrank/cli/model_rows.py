@@ -53,7 +53,7 @@ def setting_rows(model: Any, items: Items | None = None) -> list[tuple[str, str]
         rows.append(("columns", "divided by their standard deviations first"))
     rows.append(("data", _data(model, items)))
     n_pairs = getattr(ranker, "n_pairs_", None)
-    if n_pairs is not None:
+    if n_pairs:
         idle = getattr(ranker, "n_idle_queries_", 0)
         left = f"; {counted(idle, 'query has', 'queries have')} none" if idle else ""
         rows.append(("compared", f"{counted(n_pairs, 'pair')}{left}"))
@@ -71,7 +71,7 @@ def _shown(value: Any) -> str:
 def _data(model: Any, items: Items | None) -> str:
     ranker, known = final_step(model), provenance(model)
     n_items = len(items) if items is not None else known.get("items")
-    n_queries = getattr(ranker, "n_queries_", known.get("queries"))
+    n_queries = getattr(ranker, "n_queries_", None) if getattr(ranker, "n_pairs_", 0) else None
     parts = [] if n_items is None else [counted(n_items, "item")]
     parts.append(counted(model.n_features_in_, "column"))
     if n_queries is not None:

@@ -22,6 +22,7 @@ __all__ = [
     "Features",
     "Gain",
     "Gamma",
+    "Groups",
     "Id",
     "InputFormat",
     "KernelName",
@@ -99,6 +100,9 @@ Positive = Annotated[
 Query = Annotated[str | None, _column("--query", "The column of the queries; guessed when obvious.")]
 Id = Annotated[str | None, _column("--id", "The column of the items' names; guessed when obvious.")]
 Weight = Annotated[str | None, _column("--weight", "The column of item weights; guessed when obvious.")]
+Groups = Annotated[
+    str | None, _column("--groups", "The column of items not to be split, as of one patient; guessed when obvious.")
+]
 Features = Annotated[
     str | None,
     typer.Option(

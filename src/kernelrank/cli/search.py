@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Search", "kernel_settings", "search_exactly", "search_folds", "search_on_file"]
 
+GROUP_FOLDS = 5
+"""How many folds groups are dealt into."""
+
 WIDE = ("rbf", "gaussian", "poly", "polynomial", "sigmoid", "laplacian", "chi2")
 """Kernels with a gamma."""
 
@@ -43,6 +46,16 @@ class Search:
     def best(self) -> dict[str, Any]:
         """The candidate with the highest score; the first of equals, as in RankRLSCV."""
         return max(self.candidates, key=lambda candidate: candidate["score"])
+
+    def at_the_edge(self) -> str | None:
+        """Say so if the best alpha is the smallest or the largest that was tried, and better than all others."""
+        alphas, best = {one["alpha"] for one in self.candidates}, self.best
+        if len(alphas) < 2 or sum(one["score"] == best["score"] for one in self.candidates) > 1:
+            return None
+        for extreme, word, further in ((min, "smallest", "smaller"), (max, "largest", "larger")):
+            if best["alpha"] == extreme(alphas):
+                return f"the best alpha, {best['alpha']:g}, is the {word} of the grid: try {further} ones"
+        return None
 
 
 def kernel_settings(kernels: Sequence[str], gammas: Sequence[float], degrees: Sequence[float]) -> list[dict[str, Any]]:
@@ -76,17 +89,35 @@ def search_exactly(
     """Choose by an exact hold-out: RankRLSCV and RLSCV."""
     import numpy as np
 
+    folds = _folds_of_groups(items) if hold_out == "auto" else None
     grid = [{name: [value] for name, value in setting.items()} for setting in settings]
     given: dict[str, Any] = {} if scoring is None else {"scoring": scoring}
-    model = learner.search(alphas, cv=hold_out, kernel_grid=grid if len(grid) > 1 else None, **given)
+    model = learner.search(alphas, cv=folds or hold_out, kernel_grid=grid if len(grid) > 1 else None, **given)
     if len(grid) == 1:
         model.set_params(**settings[0])
     model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
     results = model.cv_results_
-    found = Search(_words(hold_out, items, learner.method), scoring or "squared error, negative", model=model)
+    how = _words(hold_out, items, learner.method) if folds is None else f"{len(folds)} folds of groups held out exactly"
+    found = Search(how, scoring or "squared error, negative", model=model)
     for parameters, score in zip(results["params"], np.asarray(results["mean_test_score"]).tolist(), strict=True):
         found.candidates.append({**(settings[0] if len(grid) == 1 else {}), **parameters, "score": score})
     return found
+
+
+def _folds_of_groups(items: Items) -> list[Any] | None:
+    """Deal groups into folds, where there are groups and no queries; None elsewhere. Two classes go into every fold."""
+    import numpy as np
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    if items.groups is None or items.qid is not None:
+        return None
+    y: Any = items.y
+    classes = np.unique(y)
+    if len(classes) != 2:
+        number = min(GROUP_FOLDS, len(np.unique(items.groups)))
+        return list(GroupKFold(number).split(items.X, groups=items.groups))
+    number = min(GROUP_FOLDS, *(len(np.unique(items.groups[y == value])) for value in classes))
+    return list(StratifiedGroupKFold(max(2, number)).split(items.X, y, groups=items.groups))
 
 
 def _words(hold_out: str | int, items: Items, method: str) -> str:

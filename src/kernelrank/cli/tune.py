@@ -10,7 +10,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import LearnerOptions, joined, scaled
+from kernelrank.cli.learner import LearnerOptions, final_step, joined, scaled
 from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.number_grid import read_grid
@@ -64,6 +64,7 @@ def tune(
     query: options.Query = None,
     id: options.Id = None,
     weight: options.Weight = None,
+    groups: options.Groups = None,
     features: options.Features = None,
     seed: options.Seed = 0,
     as_json: options.AsJSON = False,
@@ -109,7 +110,7 @@ def tune(
         int(hold_out) if hold_out.isdecimal() else hold_out,
     )
     plan.learner.parameters()
-    source = SourceFile(train, input_format, target, query, id, weight, features=features, positive=positive)
+    source = SourceFile(train, input_format, target, query, id, weight, groups, features, positive)
     if is_folder_of_folds(train):
         if output is not None or report is not None:
             raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save or report it")
@@ -175,6 +176,7 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
         scaler = plan.learner.scaler(items.X)
         with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
+        _note_edge(answer, found)
         model = joined(scaler, found.model)
     best = found.best
     page = None if report is None else _page(answer, model, items, test, plan)
@@ -200,6 +202,12 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
         answer.line(f"The report is in {report}.")
 
 
+def _note_edge(answer: Answer, found: Search) -> None:
+    note = found.at_the_edge()
+    if note is not None:
+        answer.note(note)
+
+
 def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
     columns = [name for name in found.candidates[0] if name != "score"]
     best = sorted(found.candidates, key=lambda candidate: -candidate["score"])[:SHOWN]
@@ -222,6 +230,7 @@ def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, 
             found = _search_on_vali(answer, plan, source, items, scaler)
         else:
             found = plan.search(X, items)
+    _note_edge(answer, found)
     model = joined(scaler, found.model)
     test = None
     if (fold / "test.txt").is_file():
@@ -286,16 +295,20 @@ def _shown_or_dash(value: float | None) -> str:
 def _page(answer: Answer, model: Any, items: Items, test: Items | None, plan: Plan) -> Any:
     from kernelrank.report import ranking_report
 
+    if items.groups is not None and items.qid is None and test is None:
+        answer.note("the report holds out pairs, whatever their groups: kernelrank auc keeps groups together")
+    # The ranker alone, on scaled columns, has exact hold-outs; a pipeline would be refitted.
+    scaler = model.steps[0][1] if hasattr(model, "steps") else None
     measures = dict.fromkeys([plan.measure.name, "ndcg@10", "map", "pairwise_accuracy"])
     with answer.noting_warnings():
         return ranking_report(
-            model,
-            items.X,
+            final_step(model),
+            scaled(scaler, items.X),
             items.y,
             items.qid,
             ids=items.ids,
             feature_names=items.feature_names,
-            test=None if test is None else (test.X, test.y, test.qid, test.ids),
+            test=None if test is None else (scaled(scaler, test.X), test.y, test.qid, test.ids),
             measures=list(measures),
             title=f"Ranking of {items.path}",
             command=command_line(),
