@@ -209,6 +209,10 @@ def table_1(studies: list[Study], kernels: dict[str, np.ndarray], known: dict[st
         if len(study.splits) > 1:
             spreads = f"{100 * spread.f:7.1f}{'':>7}{100 * spread.auc:7.1f}"
             print(f"  {f'  spread of {len(results)} splits':<26}{'':>26}{spreads}")
+            ranges = [
+                f"{100 * min(v):.1f} to {100 * max(v):.1f}" for v in zip(*((m.f, m.auc) for m in means), strict=True)
+            ]
+            print(f"  {'  range of splits':<26}F {ranges[0]}, AUC {ranges[1]}")
         intervals = results[0].intervals()
         print(f"  {'  95 %, documents':<26}F {intervals['f']}, AUC {intervals['auc']}, all folds of one split together")
         others = percent(*(mean_f(results, rule) for rule in ("zero", "proportion")))
@@ -387,9 +391,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--only", choices=["tables", "helps"], help="one half of the study")
+    parser.add_argument("--corpora", nargs="+", choices=NAMES, help="some of the corpora")
     options = parser.parse_args()
     studies = []
-    for name in NAMES[1:] if options.quick else NAMES:
+    for name in options.corpora or (NAMES[1:] if options.quick else NAMES):
         corpus = read_interaction_xml(find(options.data, name))
         n_splits = 2 if options.quick else 10
         splits = (

@@ -102,6 +102,16 @@ def test_evaluate_within_and_across_corpora(files, tmp_path):
     assert len(told["cross_validation"]["one"]["alphas"]) == 3
 
 
+def test_the_graphs_are_made_as_the_options_say(files, tmp_path):
+    from kernelrank import load
+
+    model = tmp_path / "model.kr"
+    run("train", files["one"], "-o", model, "--alphas", "1", "--lowercase", "--order-weight", "0.5", "--combine", "sum")
+    loaded = load(model)
+    assert loaded.scheme == {"order_weight": 0.5, "lowercase": True}
+    assert (loaded.combine, loaded.learner) == ("sum", "rls")
+
+
 def test_conllu_is_read_with_its_tables(files, tmp_path):
     tables = ("--mentions", tmp_path / "mentions.tsv")
     picture = tmp_path / "pair.svg"

@@ -62,6 +62,17 @@ BasisSize = Annotated[
 Lowercase = Annotated[
     bool, typer.Option("--lowercase", help="Whether words are taken in lower case.", rich_help_panel=LEARNING)
 ]
+
+
+def _weight(flag: str, what: str, default: str) -> Any:
+    return typer.Option(
+        flag, min=0.0, help=f"{what}  [default: {default}]", rich_help_panel=LEARNING, show_default=False
+    )
+
+
+PathWeight = Annotated[float | None, _weight("--path-weight", "The weight of edges on the shortest paths.", "0.9")]
+OtherWeight = Annotated[float | None, _weight("--other-weight", "The weight of edges beside them.", "0.3")]
+OrderWeight = Annotated[float | None, _weight("--order-weight", "The weight of edges from word to word.", "0.9")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="How many processors make features.", show_default=False)]
 RuleName = Annotated[
     Literal["training", "zero", "proportion"],
@@ -79,6 +90,9 @@ def train(
     alphas: Alphas = None,
     basis: BasisSize = None,
     lowercase: Lowercase = False,
+    path_weight: PathWeight = None,
+    other_weight: OtherWeight = None,
+    order_weight: OrderWeight = None,
     parse: Parse = "split_parse",
     tokenization: Tokenization = None,
     mentions: Mentions = None,
@@ -99,7 +113,8 @@ def train(
 
     answer = Answer("relations train", as_json=as_json)
     check_output(output, corpora)
-    extractor = _extractor(learner, combine, select, alphas, basis, lowercase=lowercase, jobs=jobs, seed=seed)
+    scheme = _scheme(lowercase, path_weight=path_weight, other_weight=other_weight, order_weight=order_weight)
+    extractor = _extractor(learner, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
     candidates, documents = joined(read)
     with answer.noting_warnings():
@@ -195,6 +210,9 @@ def evaluate(
     alphas: Alphas = None,
     basis: BasisSize = None,
     lowercase: Lowercase = False,
+    path_weight: PathWeight = None,
+    other_weight: OtherWeight = None,
+    order_weight: OrderWeight = None,
     rule: RuleName = "training",
     parse: Parse = "split_parse",
     tokenization: Tokenization = None,
@@ -215,7 +233,8 @@ def evaluate(
     kernelrank relations evaluate one.xml other.xml --json
     """
     answer = Answer("relations evaluate", as_json=as_json)
-    extractor = _extractor(learner, combine, select, alphas, basis, lowercase=lowercase, jobs=jobs, seed=seed)
+    scheme = _scheme(lowercase, path_weight=path_weight, other_weight=other_weight, order_weight=order_weight)
+    extractor = _extractor(learner, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
     trained = None if model is None else _load(model)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
     with answer.noting_warnings():
@@ -275,15 +294,14 @@ def _extractor(
     select: str,
     alphas: str | None,
     basis: int | None,
+    scheme: dict[str, Any] | None,
     *,
-    lowercase: bool,
     jobs: int | None,
     seed: int,
 ) -> RelationExtractor:
     from kernelrank.relations import RelationExtractor
 
     given: dict[str, Any] = {} if alphas is None else {"alphas": _numbers(alphas)}
-    scheme = {"lowercase": True} if lowercase else None
     extractor = RelationExtractor(
         learner=learner,
         combine=combine,
@@ -296,6 +314,12 @@ def _extractor(
     )
     extractor.learning()
     return extractor
+
+
+def _scheme(lowercase: bool, **weights: float | None) -> dict[str, Any] | None:
+    """Return the settings of the graphs that were given; None if none was."""
+    given: dict[str, Any] = {name: weight for name, weight in weights.items() if weight is not None}
+    return {**given, **({"lowercase": True} if lowercase else {})} or None
 
 
 def _numbers(text: str) -> tuple[float, ...]:
