@@ -39,7 +39,7 @@ def auc(
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
     ] = None,
-    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from.")] = "2^-15:2^15",
+    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from.")] = "2^-15:2^25",
     kernel: options.KernelName = "linear",
     gamma: options.Gamma = None,
     degree: options.Degree = None,
