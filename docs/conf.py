@@ -7,9 +7,13 @@ script would have to set.
 from __future__ import annotations
 
 import inspect
+import sys
+from pathlib import Path
 from typing import Any
 
 import kernelrank
+
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_style
 
 project = "kernelrank"
 copyright = "the kernelrank developers"
@@ -67,25 +71,12 @@ def skip_foreign_members(_app: Any, _what: str, _name: str, member: Any, skip: b
 
 # Gallery --------------------------------------------------------------------------------------------------------------
 
-
-def close_figures(_configuration: Any, _file: str) -> None:
-    """Draw every example with the same settings."""
-    import matplotlib
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-    matplotlib.rcdefaults()
-    matplotlib.use("agg")
-    plt.rcParams.update({"figure.figsize": (6.4, 4.0), "figure.constrained_layout.use": True, "axes.grid": True})
-    plt.rcParams.update({"grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False})
-
-
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
     "image_scrapers": ("matplotlib",),
-    "reset_modules": (close_figures,),
+    "reset_modules": ("gallery_style.apply",),
     "within_subsection_order": "ExampleTitleSortKey",
     "download_all_examples": False,
     "show_memory": False,
