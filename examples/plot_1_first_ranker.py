@@ -2,14 +2,16 @@
 A first ranker
 ==============
 
-Items come in queries: the documents found for a search, the patients of one clinic, the players of one game. Items of
-one query are compared with each other and with no others. We learn to order them, choose the one parameter that
-matters by exact hold-out, and look at the queries where the ranker does worst.
+Items come in queries: the documents found for a search, the patients of one clinic, the players
+of one game. Items of one query are compared with each other and with no others. We learn to order
+them, choose the one parameter that matters by exact hold-out, and look at the queries where the
+ranker does worst.
 """
 
 # %%
-# Eighty queries of five to twenty-five items. Each query has its own level: a constant that is added to all of its
-# scores. It changes no order, so that a ranker need not care, but a regression does.
+# Eighty queries of five to twenty-five items. Each query has its own level: a constant that is
+# added to all of its scores. It changes no order, so that a ranker need not care, but a
+# regression does.
 
 import matplotlib.pyplot as plt
 
@@ -17,36 +19,44 @@ import kernelrank as kr
 from kernelrank.report import AlphaCurveDisplay, QueryScoreDisplay
 
 X, y, qid = kr.make_ranking(
-    n_queries=80, n_items=(5, 25), n_features=15, noise=1.0, query_shift=5.0, qid_type="str", random_state=0
+    n_queries=80,
+    n_items=(5, 25),
+    n_features=15,
+    noise=1.0,
+    query_shift=5.0,
+    qid_type="str",
+    random_state=0,
 )
 train, test = next(kr.QueryKFold(4).split(X, y, groups=qid))
 print(f"{len(train)} items to learn from, {len(test)} items of other queries to test on")
 
 # %%
-# `RankRLSCV` leaves out every query in turn, for 31 values of alpha. All of that comes from one decomposition, and is
-# exactly what training again without each query would give. Alpha is the weight of the norm beside a *sum* over
-# pairs, so good values grow with the number of pairs.
+# `RankRLSCV` leaves out every query in turn, for 31 values of alpha. All of that comes from one
+# decomposition, and is exactly what training again without each query would give. Alpha is the
+# weight of the norm beside a *sum* over pairs, so good values grow with the number of pairs.
 
 model = kr.RankRLSCV().fit(X[train], y[train], qid=qid[train])
 AlphaCurveDisplay.from_estimator(model)
 plt.title("Every query held out once")
 
 # %%
-# A curve that is flat for small alphas and falls for large ones says that there are enough items for these few
-# features: it would hardly matter which of the small alphas we took.
+# Mind the axis: from the best alpha to the worst it is a few thousandths. There are sixty items
+# for each feature here, so that the norm has little to do, and we may stop worrying about alpha.
+# With more features than items, or with a kernel, the same curve has a clear top.
 #
-# The held-out score belongs to training queries. It was used to choose alpha, so we quote the other queries.
+# The held-out score belongs to training queries. It was used to choose alpha, so we quote the
+# other queries.
 
 print(f"held out while choosing: {model.best_score_:.3f}")
 print(f"test queries:            {model.score(X[test], y[test], qid=qid[test]):.3f}")
 
 # %%
-# Both are the share of pairs in the right order, for each query and averaged: 0.5 is chance. The noise is as strong
-# as the signal here, so that even the true coefficients do not reach 1. Some queries are far below the mean, and the
-# display names them. A query of five items has ten pairs only: its value is coarse, and often low by chance.
+# Both are the share of pairs in the right order, for each query and averaged: 0.5 is chance. The
+# noise is as strong as the signal here, so that even the true coefficients do not reach 1. Some
+# queries are far below the mean, and the display names them. A query of five items has ten pairs
+# only: its value is coarse, and often low by chance.
 
 QueryScoreDisplay.from_estimator(model, X[test], y[test], qid[test], n_worst=3, random_state=0)
-plt.title("Test queries, from worst to best")
 
 # %%
 # What does regression make of the same data? The levels of the queries are noise to it.
@@ -56,5 +66,6 @@ accuracy = kr.metrics.pairwise_accuracy(y[test], regression.predict(X[test]), qi
 print(f"regression on the same items: {accuracy:.3f}")
 
 # %%
-# Without these levels (``query_shift=0``) the two do equally well: comparing inside queries pays where queries differ
-# by something that the features do not explain, and costs nothing where they do not.
+# Without these levels (``query_shift=0``) the two do equally well: comparing inside queries pays
+# where queries differ by something that the features do not explain, and costs nothing where they
+# do not.

@@ -2,14 +2,15 @@
 The AUC of a small cohort
 =========================
 
-Forty patients, and a referee who asks how good the classifier is. There are too few to set some aside, so each pair of
-an ill and a well patient is left out once, and scored by the model that was trained without both. Here we know more
-than the referee: the other patients of the same study tell us the truth.
+Forty patients, and a referee who asks how good the classifier is. There are too few to set some
+aside, so each pair of an ill and a well patient is left out once, and scored by the model that
+was trained without both. Here we know more than the referee: the other patients of the same study
+tell us the truth.
 """
 
 # %%
-# We draw a cohort of 20 malignant and 20 benign tumours from the breast cancer data of scikit-learn, with nine of the
-# less telling measurements. The remaining patients are put away.
+# We draw a cohort of 20 malignant and 20 benign tumours from the breast cancer data of
+# scikit-learn, with nine of the less telling measurements. The remaining patients are put away.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +22,10 @@ import kernelrank as kr
 from kernelrank.report import ROCDisplay
 
 data = load_breast_cancer()
-X, y = data.data[:, [1, 4, 8, 9, 11, 14, 15, 18, 19]], np.array(["benign", "malignant"])[1 - data.target]
+X, y = (
+    data.data[:, [1, 4, 8, 9, 11, 14, 15, 18, 19]],
+    np.array(["benign", "malignant"])[1 - data.target],
+)
 
 
 def draw_cohort(seed, size=20):
@@ -35,8 +39,8 @@ def draw_cohort(seed, size=20):
 cohort, others = draw_cohort(0)
 
 # %%
-# The columns have very different scales. Scaling looks at the items but not at their classes; we still learn it from
-# the cohort alone, as one would have to.
+# The columns have very different scales. Scaling looks at the items but not at their classes; we
+# still learn it from the cohort alone, as one would have to.
 
 scale = StandardScaler().fit(X[cohort])
 model = kr.RankRLS(alpha=10.0)
@@ -44,48 +48,67 @@ estimate = kr.estimate_auc(model, scale.transform(X[cohort]), y[cohort])
 print(estimate)
 
 # %%
-# The words at the end say what the interval covers. Is there any signal at all? A permutation test shuffles the
-# classes and estimates again; all permutations share one decomposition.
+# The words at the end say what the interval covers. Is there any signal at all? A permutation
+# test shuffles the classes and estimates again; all permutations share one decomposition.
 
-print(kr.permutation_test(model, scale.transform(X[cohort]), y[cohort], n_permutations=200, random_state=0))
+print(
+    kr.permutation_test(
+        model, scale.transform(X[cohort]), y[cohort], n_permutations=200, random_state=0
+    )
+)
 
 # %%
-# Pairs have no ROC curve, for no item has a score of its own. In a tournament each item's score is the number of
-# held-out duels that it wins, and these scores have one. The curve of the other patients is drawn beside it.
+# Pairs have no ROC curve, for no item has a score of its own. In a tournament each item's score
+# is the number of held-out duels that it wins, and these scores have one. The curve of the other
+# patients is drawn beside it.
 
 model.fit(scale.transform(X[cohort]), y[cohort] == "malignant")
 display = ROCDisplay.from_estimator(
     kr.RankRLS(alpha=10.0), scale.transform(X[cohort]), y[cohort], random_state=0, name="cohort"
 )
 ROCDisplay.from_predictions(
-    y[others], model.predict(scale.transform(X[others])), ax=display.ax_, random_state=0, name="all others"
+    y[others],
+    model.predict(scale.transform(X[others])),
+    ax=display.ax_,
+    random_state=0,
+    name="all others",
 )
 plt.title("Forty patients, and those put away")
 
 # %%
-# Were we lucky with this cohort? We draw a hundred, each with its interval and with its own truth: the AUC of its
-# model on the patients outside. The picture shows the first thirty.
+# Were we lucky with this cohort? We draw a hundred, each with its interval and with its own
+# truth: the AUC of its model on the patients outside. The picture shows the first thirty.
 
 found = []
 for seed in range(100):
     cohort, others = draw_cohort(seed)
-    pipeline = make_pipeline(StandardScaler(), kr.RankRLS(alpha=10.0)).fit(X[cohort], y[cohort] == "malignant")
+    pipeline = make_pipeline(StandardScaler(), kr.RankRLS(alpha=10.0)).fit(
+        X[cohort], y[cohort] == "malignant"
+    )
     truth = kr.metrics.auc(y[others] == "malignant", pipeline.predict(X[others]))
     guess = kr.estimate_auc(kr.RankRLS(alpha=10.0), pipeline[0].transform(X[cohort]), y[cohort])
     found.append((truth, guess.auc, *guess.interval))
 truth, auc, low, high = np.array(found).T
 held = (low <= truth) & (truth <= high)
-print(f"mean estimate {auc.mean():.3f}, mean truth {truth.mean():.3f}, {held.sum()} of 100 intervals hold the truth")
+print(f"mean estimate {auc.mean():.3f}, mean truth {truth.mean():.3f}")
+print(f"{held.sum()} of 100 intervals hold the truth")
 
 order = np.argsort(auc[:30])
 _, ax = plt.subplots()
-ax.errorbar(np.arange(30), auc[order], [(auc - low)[order], (high - auc)[order]], fmt="o", ms=4, label="estimate, 95%")
+ax.errorbar(
+    np.arange(30),
+    auc[order],
+    [(auc - low)[order], (high - auc)[order]],
+    fmt="o",
+    ms=4,
+    label="estimate, 95%",
+)
 ax.plot(np.arange(30), truth[order], "x", color="C3", label="patients outside")
 ax.set(xlabel="cohort, by its estimate", ylabel="AUC")
 ax.legend(loc="lower right")
 
 # %%
-# On average the estimate is right; for one cohort it can be wrong by a tenth and more, and the interval says so. That
-# is what forty patients can tell, whichever way they are held out. If alpha had been chosen on these patients as
-# well, the choice would belong inside: pass ``RankRLSCV()`` to `estimate_auc`, which then chooses anew in every
-# training set.
+# On average the estimate is right; for one cohort it can be wrong by a tenth and more, and the
+# interval says so. That is what forty patients can tell, whichever way they are held out. If
+# alpha had been chosen on these patients as well, the choice would belong inside: pass
+# ``RankRLSCV()`` to `estimate_auc`, which then chooses anew in every training set.

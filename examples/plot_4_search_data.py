@@ -2,13 +2,14 @@
 Ranking documents for search
 ============================
 
-Data sets for search come as text files: a grade from 0 to 4, the query, and numbered features, in the format of
-SVMlight and LETOR. We write such a file, read it back, and compare two rankers by NDCG@10 with a paired test.
+Data sets for search come as text files: a grade from 0 to 4, the query, and numbered features, in
+the format of SVMlight and LETOR. We write such a file, read it back, and compare two rankers by
+NDCG@10 with a paired test.
 """
 
 # %%
-# One hundred and fifty queries. Most documents are not relevant, which is usual in search and leaves few pairs that
-# matter.
+# One hundred and fifty queries. Most documents are not relevant, which is usual in search and
+# leaves few pairs that matter.
 
 import tempfile
 from pathlib import Path
@@ -30,7 +31,8 @@ save_ranking(path, X, grades, qid)
 print(path.read_text()[:150], "...")
 
 # %%
-# `load_ranking` gives a sparse matrix, the grades and the queries. The queries are split, never their documents.
+# `load_ranking` gives a sparse matrix, the grades and the queries. The queries are split, never
+# their documents.
 
 documents = kr.load_ranking(path)
 X, y, qid = documents.X, documents.y, documents.qid
@@ -38,20 +40,30 @@ train, test = next(kr.QueryKFold(3).split(X, y, groups=qid))
 folder.cleanup()
 
 # %%
-# Two rankers that see the same pairs: squared errors of the differences, and hinges that ask for a margin. Alpha is
-# chosen on training queries only, by NDCG@10: exactly for RankRLS, with one split for RankSVM, which has no such
-# shortcut.
+# Two rankers that see the same pairs: squared errors of the differences, and hinges that ask for
+# a margin. Alpha is chosen on training queries only, by NDCG@10: exactly for RankRLS, with one
+# split for RankSVM, which has no such shortcut.
 
 squares = kr.RankRLSCV(scoring="ndcg@10").fit(X[train], y[train], qid=qid[train])
 
-inner, outer = (train[part] for part in next(kr.QueryKFold(3).split(X[train], y[train], groups=qid[train])))
-candidates = [kr.RankSVM(alpha).fit(X[inner], y[inner], qid=qid[inner]) for alpha in (10.0, 1e2, 1e3, 1e4)]
-held_out = [kr.metrics.ndcg(y[outer], candidate.predict(X[outer]), qid[outer], k=10) for candidate in candidates]
-hinges = kr.RankSVM(candidates[int(np.argmax(held_out))].alpha).fit(X[train], y[train], qid=qid[train])
+inner, outer = (
+    train[part] for part in next(kr.QueryKFold(3).split(X[train], y[train], groups=qid[train]))
+)
+candidates = [
+    kr.RankSVM(alpha).fit(X[inner], y[inner], qid=qid[inner]) for alpha in (10.0, 1e2, 1e3, 1e4)
+]
+held_out = [
+    kr.metrics.ndcg(y[outer], candidate.predict(X[outer]), qid[outer], k=10)
+    for candidate in candidates
+]
+hinges = kr.RankSVM(candidates[int(np.argmax(held_out))].alpha).fit(
+    X[train], y[train], qid=qid[train]
+)
 print(f"alpha: RankRLS {squares.alpha_:g}, RankSVM {hinges.alpha:g}")
 
 # %%
-# A result carries its rules in its name: which gain, what happens to ties and to queries without a relevant document.
+# A result carries its rules in its name: which gain, what happens to ties and to queries without
+# a relevant document.
 
 measure = kr.metrics.NDCG(k=10)
 first = measure(y[test], squares.predict(X[test]), qid[test])
@@ -60,8 +72,8 @@ for name, result in (("RankRLS", first), ("RankSVM", second)):
     print(f"{name}: {result}; {result.interval(random_state=0)}")
 
 # %%
-# The two intervals overlap, which says little: both rankers met the same easy and the same hard queries. The paired
-# test looks at the differences, query by query.
+# The two intervals overlap, which says little: both rankers met the same easy and the same hard
+# queries. The paired test looks at the differences, query by query.
 
 print(kr.metrics.paired_test(first, second, random_state=0))
 
@@ -74,7 +86,7 @@ right.axvline(0, color="0.4", lw=1)
 right.set(xlabel="RankRLS less RankSVM", ylabel="queries", title="Differences")
 
 # %%
-# The hard queries of one are the hard queries of the other. Neither loss knows that NDCG looks at the top of the list
-# only: a method that optimises it directly, such as boosted trees with LambdaMART, can do better where data are many
-# and features are not linear. These two are for when a clear objective, an exact solution and exact hold-out count
-# more.
+# The hard queries of one are the hard queries of the other. Neither loss knows that NDCG looks at
+# the top of the list only: a method that optimises it directly, such as boosted trees with
+# LambdaMART, can do better where data are many and features are not linear. These two are for
+# when a clear objective, an exact solution and exact hold-out count more.

@@ -2,13 +2,14 @@
 Choosing a kernel
 =================
 
-A kernel decides which functions can be learnt. A linear one is easy to explain; a Gaussian one fits curves, and has a
-width to choose. Exact hold-out makes the choice cheap: one decomposition for each width serves every alpha.
+A kernel decides which functions can be learnt. A linear one is easy to explain; a Gaussian one
+fits curves, and has a width to choose. Exact hold-out makes the choice cheap: one decomposition
+for each width serves every alpha.
 """
 
 # %%
-# The same forty queries twice: once with scores that are linear in the features, once with a hump, where the middle
-# of a feature is better than both its ends.
+# The same forty queries twice: once with scores that are linear in the features, once with a
+# hump, where the middle of a feature is better than both its ends.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,12 +18,16 @@ import kernelrank as kr
 
 X, linear, qid = kr.make_ranking(n_queries=40, n_items=10, n_features=4, noise=0.5, random_state=0)
 noise = 0.5 * np.random.default_rng(1).standard_normal(len(X))
-truths = {"linear": linear, "with a hump": np.exp(-(X[:, 0] ** 2)) * 3 + np.sin(2 * X[:, 1]) + noise}
+truths = {
+    "linear": linear,
+    "with a hump": np.exp(-(X[:, 0] ** 2)) * 3 + np.sin(2 * X[:, 1]) + noise,
+}
 train, test = next(kr.QueryKFold(2).split(X, linear, groups=qid))
 
 # %%
-# ``kernel_grid`` adds the width of the Gaussian to the search. The widths are given as ``gamma``: small values make
-# wide and nearly linear functions, large ones narrow bumps around each training item.
+# ``kernel_grid`` adds the width of the Gaussian to the search. The widths are given as ``gamma``:
+# small values make wide and nearly linear functions, large ones narrow bumps around each training
+# item.
 
 gammas = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 alphas = 10.0 ** np.arange(-5, 6)
@@ -34,18 +39,23 @@ for name, y in truths.items():
     fitted[name] = plain, curved
     for kind, model in (("linear", plain), ("gaussian", curved)):
         accuracy = model.score(X[test], y[test], qid=qid[test])
-        print(f"truth {name:11}  kernel {kind:8}  held out {model.best_score_:.3f}  test {accuracy:.3f}")
+        held_out = model.best_score_
+        print(f"truth {name:11}  kernel {kind:8}  held out {held_out:.3f}  test {accuracy:.3f}")
 
 # %%
-# Where the truth is linear the two are level, and the linear one has coefficients that can be read. Where it is not,
-# the linear kernel cannot follow, whatever alpha is. The picture shows the held-out accuracy of all candidates of the
-# Gaussian kernel. Wide kernels with a small alpha behave as the linear one does: the ridge from the lower left.
+# Where the truth is linear the two are level, and the linear one has coefficients that can be
+# read. Where it is not, the linear kernel cannot follow, whatever alpha is. The picture shows the
+# held-out accuracy of all candidates of the Gaussian kernel. A wide kernel needs a smaller alpha
+# to bend as much: the bright ridge runs from the lower left to the upper right. For the linear
+# truth the best place is at the wide end, where the kernel is nearly linear itself.
 
 _, axes = plt.subplots(1, 2, figsize=(8.5, 4.0), sharey=True)
 for ax, (name, (_, curved)) in zip(axes, fitted.items(), strict=True):
     results = curved.cv_results_
     grid = np.reshape(results["mean_test_score"], (len(gammas), len(alphas)))
-    image = ax.pcolormesh(np.log10(alphas), np.log10(gammas), grid, cmap="viridis", shading="nearest")
+    image = ax.pcolormesh(
+        np.log10(alphas), np.log10(gammas), grid, cmap="viridis", shading="nearest"
+    )
     best = curved.best_params_
     ax.plot(np.log10(best["alpha"]), np.log10(best["gamma"]), "r*", ms=12)
     ax.set(xlabel="log10 alpha", title=f"truth {name}")
@@ -54,7 +64,7 @@ for ax, (name, (_, curved)) in zip(axes, fitted.items(), strict=True):
 axes[0].set_ylabel("log10 gamma")
 
 # %%
-# The best of many candidates looks better than it is: with 77 of them, 20 queries to choose by and noise, the
-# held-out score of the winner is partly luck. The test queries above took no part in the choice. Other kernels go in
-# by name, as a function of two rows, or as a scikit-learn Gaussian-process kernel, so that sums and products need no
-# new code.
+# The best of many candidates looks better than it is: with 77 of them, 20 queries to choose by
+# and noise, the held-out score of the winner is partly luck. The test queries above took no part
+# in the choice. Other kernels go in by name, as a function of two rows, or as a scikit-learn
+# Gaussian-process kernel, so that sums and products need no new code.

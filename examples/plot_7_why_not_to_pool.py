@@ -2,14 +2,16 @@
 Why not to pool
 ===============
 
-It seems natural: leave out each patient, collect the held-out scores, compute one AUC of all of them. But these scores
-come from different models, each with a different constant, and the constant knows the class of who was left out.
+It seems natural: leave out each patient, collect the held-out scores, compute one AUC of all of
+them. But these scores come from different models, each with a different constant, and the
+constant knows the class of who was left out.
 """
 
 # %%
-# Data without any signal: the features are noise, so that the true AUC of every model is one half. We repeat this two
-# hundred times with fifteen positive and fifteen negative items. The learner is regularised least squares with an
-# intercept, as most classifiers have one: a column of tens, which the norm hardly shrinks.
+# Data without any signal: the features are noise, so that the true AUC of every model is one
+# half. We repeat this two hundred times with fifteen positive and fifteen negative items. The
+# learner is regularised least squares with an intercept, as most classifiers have one: a column
+# of tens, which the norm hardly shrinks.
 
 import warnings
 
@@ -29,14 +31,16 @@ y = np.repeat([0, 1], 15)
 
 
 def estimates(signal, repeats=200):
-    """Return the estimates of every method over many data sets whose first feature has this much signal."""
+    """Return the estimates of every method, for data whose first feature has this much signal."""
     found = {name: [] for name in methods}
     for seed in range(repeats):
         X = np.random.default_rng(seed).standard_normal((30, 11))
         X[:, 0] += signal * y
         X[:, -1] = 10.0
         for name, options in methods.items():
-            found[name].append(kr.estimate_auc(kr.RLS(100.0), X, y, random_state=seed, **options).auc)
+            found[name].append(
+                kr.estimate_auc(kr.RLS(100.0), X, y, random_state=seed, **options).auc
+            )
     return found
 
 
@@ -47,12 +51,17 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", PooledAUCWarning)
     without, with_signal = estimates(0.0), estimates(1.0)
 for name in methods:
-    values, other = np.array(without[name]), np.array(with_signal[name])
-    print(f"{name:21} no signal: {values.mean():.3f} ± {values.std():.3f}   some signal: {other.mean():.3f}")
+    mean, spread, other = np.mean(without[name]), np.std(without[name]), np.mean(with_signal[name])
+    print(f"{name:21} no signal: {mean:.3f} ± {spread:.3f}   some signal: {other:.3f}")
 
 _, axes = plt.subplots(1, 2, figsize=(8.5, 4.0), sharey=True)
-for ax, found, title in zip(axes, (without, with_signal), ("No signal", "Some signal"), strict=True):
-    ax.boxplot(list(found.values()), tick_labels=[name.replace(", ", ",\n").replace(" ", "\n", 1) for name in found])
+for ax, found, title in zip(
+    axes, (without, with_signal), ("No signal", "Some signal"), strict=True
+):
+    ax.boxplot(
+        list(found.values()),
+        tick_labels=[name.replace(", ", ",\n").replace(" ", "\n", 1) for name in found],
+    )
     ax.tick_params(axis="x", labelsize=8)
     ax.set_title(title)
 axes[0].axhline(0.5, color="C3", lw=1, label="truth")
@@ -60,13 +69,15 @@ axes[0].set_ylabel("estimated AUC")
 axes[0].legend(loc="upper right")
 
 # %%
-# Where nothing can be learnt, the honest answer is one half, and all but one of the methods give it on average.
-# Pooled leave-one-out is far below. Leaving out a positive item makes positives rarer in training, so that the model
-# scores everything a little lower, the item left out first of all; leaving out a negative one does the reverse. The
-# stronger the norm, the less of the features is left to make up for that. A learner without an intercept, or with a
-# small alpha, suffers less. Folds that keep the shares of the classes, as these do, suffer little; folds that do not,
-# or folds of groups, suffer again, and nothing in the number says so.
+# Where nothing can be learnt, the honest answer is one half, and all but one of the methods give
+# it on average. Pooled leave-one-out is far below. Leaving out a positive item makes positives
+# rarer in training, so that the model scores everything a little lower, the item left out first
+# of all; leaving out a negative one does the reverse. The stronger the norm, the less of the
+# features is left to make up for that. A learner without an intercept, or with a small alpha,
+# suffers less. Folds that keep the shares of the classes, as these do, suffer little; folds that
+# do not, or folds of groups, suffer again, and nothing in the number says so.
 #
-# Leave-pair-out compares two items by one model: no constant enters, whatever the learner is. It is no cure for small
-# numbers. Its spread is as wide as that of the others, and a single study with thirty items can show 0.7 where there
-# is nothing; that is what intervals and permutation tests are for.
+# Leave-pair-out compares two items by one model: no constant enters, whatever the learner is. It
+# is no cure for small numbers. Its spread is as wide as that of the others, and a single study
+# with thirty items can show 0.7 where there is nothing; that is what intervals and permutation
+# tests are for.
