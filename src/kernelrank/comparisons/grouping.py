@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -35,14 +37,18 @@ class Grouping:
         self.count = count
         self.weight = weight
         self.total: Float = np.bincount(codes, weights=weight, minlength=count).astype(np.float64)
-        indicator = sparse.csr_array((weight, codes, np.arange(len(codes) + 1)), shape=(len(codes), count))
-        self._indicator = indicator.T.tocsr() if count > 1 else None
         self._uniform = bool(np.all(weight == 1.0))
         self._inverse_total = np.divide(1.0, self.total, out=np.zeros(count), where=self.total > 0)
 
+    @cached_property
+    def _indicator(self) -> Matrix:
+        """The weights as a sparse matrix, count × m: made when it is first needed, for a pairwise loss never needs it."""
+        shape = len(self.codes), self.count
+        return sparse.csr_array((self.weight, self.codes, np.arange(len(self.codes) + 1)), shape=shape).T.tocsr()
+
     def sums(self, V: Matrix) -> Matrix:
         """Return the weighted sums ``Σ_{i in g} w_i V_i`` (count × k), sparse when V is. Time O(nnz of V)."""
-        if self._indicator is not None:
+        if self.count > 1:
             return self._indicator @ V
         if sparse.issparse(V):
             return sparse.csr_array((self.weight @ V)[None])

@@ -64,7 +64,8 @@ class ScoredPairs(Pairs):
         w = ones if weight is None else weight
         total = np.bincount(queries.codes, weights=w, minlength=len(queries)).astype(np.float64)
         c = pair_weight(query_weight, total)
-        self.outer: Float = self._gather(c[queries.codes] * w)  # c_q w_i, which every sum of an item is multiplied by
+        # c_q w_i, which every sum of an item is multiplied by; one number where it is the same for all.
+        self.outer: Float = c if uniform and len(c) == 1 else self._gather(c[queries.codes] * w)
         # Whole numbers of 32 bits keep the tree of a large query in the cache.
         self.inner: NDArray[np.int32] | Float = ones.astype(np.int32) if uniform else self._gather(w)
         self.levels: NDArray[np.int32]
@@ -103,11 +104,14 @@ class _PlacedScoredPairs(PlacedPairs):
         self.sorted: Float = gathered[order]
         self.levels: NDArray[np.int32] = pairs.levels[order]
         self.inner = pairs.inner if pairs.inner.dtype == np.int32 else pairs.inner[order]
-        self.outer: Float = pairs.outer[order]
+        self.outer: Float = pairs.outer[order] if len(pairs.outer) > 1 else pairs.outer
         self.order: Index = order if pairs.by_query is None else pairs.by_query[order]
         middle = self.sorted[(pairs.bounds[:-1] + pairs.bounds[1:]) // 2]
-        centred = self.sorted - np.repeat(middle, np.diff(pairs.bounds))
-        self.scores = self._scatter(centred)
+        if len(middle) == 1:
+            self.centred, self.scores = self.sorted - middle, f - middle
+        else:
+            self.centred = self.sorted - np.repeat(middle, np.diff(pairs.bounds))
+            self.scores = self._scatter(self.centred)
 
     def _scatter(self, values: Float) -> Float:
         """Bring sorted values back to the order of the items."""
@@ -140,7 +144,7 @@ class _PlacedScoredPairs(PlacedPairs):
     def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
         """Count and sum by the same two sweeps: counts are the real parts, sums the imaginary ones."""
         values = np.empty(len(self.sorted), dtype=np.complex128)
-        values.real, values.imag = self.inner, self.inner * self.scores[self.order]
+        values.real, values.imag = self.inner, self.inner * self.centred
         below, above = self._sweep(values, low, high)
         won, lost = self._scatter(self.outer * below.real), self._scatter(self.outer * above.real)
         return won, lost, self._scatter(self.outer * (below.imag + above.imag))
