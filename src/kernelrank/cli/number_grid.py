@@ -34,7 +34,7 @@ def read_grid(text: str, flag: str) -> list[float]:
         values = sorted({value for part in text.split(",") for value in _read_part(part.strip())})
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise InvalidInputError(
-            f"{flag}: {text!r} is no grid ({error}); write 0.1,1,10 or 2^-15:2^15 or 0.01:100:5"
+            f"{flag}: {text!r} is no grid ({error}); write 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6"
         ) from None
     return values
 

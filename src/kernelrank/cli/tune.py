@@ -39,7 +39,7 @@ def tune(
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the model.")] = None,
     alphas: Annotated[
-        str, typer.Option("--alphas", help="A grid: 0.1,1,10 or 2^-15:2^15 or 0.01:100:5.")
+        str, typer.Option("--alphas", help="A grid: 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6.")
     ] = "2^-15:2^25",
     kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, with commas between.")] = "linear",
     gammas: Annotated[str | None, typer.Option("--gammas", help="Widths of the kernels to try.")] = None,
