@@ -42,7 +42,7 @@ class Grouping:
 
     @cached_property
     def _indicator(self) -> Matrix:
-        """The weights as a sparse matrix, count × m: made when it is first needed, for a pairwise loss never needs it."""
+        """The weights as a sparse matrix, count × m, made at its first use: a pairwise loss has none for it."""
         shape = len(self.codes), self.count
         return sparse.csr_array((self.weight, self.codes, np.arange(len(self.codes) + 1)), shape=shape).T.tocsr()
 
