@@ -42,7 +42,7 @@ plt.title("Every query held out once")
 # %%
 # Mind the axis: from the best alpha to the worst it is a few thousandths. There are sixty items
 # for each feature here, so that the norm has little to do, and we may stop worrying about alpha.
-# With more features than items, or with a kernel, the same curve has a clear top.
+# With many features, or with a kernel, look again.
 #
 # The held-out score belongs to training queries. It was used to choose alpha, so we quote the
 # other queries.
@@ -66,6 +66,6 @@ accuracy = kr.metrics.pairwise_accuracy(y[test], regression.predict(X[test]), qi
 print(f"regression on the same items: {accuracy:.3f}")
 
 # %%
-# Without these levels (``query_shift=0``) the two do equally well: comparing inside queries pays
-# where queries differ by something that the features do not explain, and costs nothing where they
-# do not.
+# Without these levels (``query_shift=0``) regression is as good: on these queries it reaches
+# 0.750, and the ranker 0.744 as before. Where queries have nothing of their own, a regression may
+# learn from differences between queries as well, which the ranker ignores.
