@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.relations.extraction_scores import ExtractionScores, document_intervals, measure, measure_all_true
-from kernelrank.relations.threshold import best_threshold, threshold_of_share
+from kernelrank.relations.threshold import best_threshold, resampled_threshold, threshold_of_share
 
 
 def drawn(seed, m=60, *, ties=False):
@@ -102,3 +103,56 @@ def test_a_share_of_the_scores():
         assert int(np.sum(scores > threshold_of_share(scores, share))) == count
     with pytest.raises(InvalidInputError, match="share of positive pairs must lie between 0 and 1"):
         threshold_of_share(scores, 1.5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_resampled_threshold_is_the_mean_over_literal_resamples(seed):
+    generator = np.random.default_rng(seed)
+    scores = np.round(generator.normal(size=40), 1)
+    labels = generator.random(40) < 0.3
+    documents = generator.integers(0, 9, 40)
+    names = list(dict.fromkeys(documents.tolist()))
+    draws = np.random.default_rng(0).multinomial(len(names), [1 / len(names)] * len(names), 200)
+    found = []
+    for times in draws:
+        items = [item for name, count in zip(names, times, strict=True) for item in [name] * count]
+        places = np.array([place for name in items for place in np.flatnonzero(documents == name)])
+        if labels[places].any():
+            found.append(max(best_threshold(labels[places], scores[places]), np.nextafter(scores.min(), -np.inf)))
+    assert resampled_threshold(labels, scores, documents.tolist()) == pytest.approx(np.mean(found), abs=1e-12)
+
+
+def test_a_resampled_threshold_with_little_to_draw_from():
+    everything = resampled_threshold(np.array([True, True]), np.array([1.0, 2.0]), ["a", "b"])
+    assert 0.9 < everything < 1.5
+    # One document in forty has an interaction: many resamples have none.
+    labels = np.arange(40) == 7
+    scores = np.linspace(-1.0, 1.0, 40)
+    assert scores[0] < resampled_threshold(labels, scores, [str(i) for i in range(40)]) < scores[7]
+    assert resampled_threshold(np.array([True, False]), np.array([1.0, 0.0]), ["a", "a"]) == 0.5
+    with pytest.raises(InvalidInputError, match="at least one pair that interacts"):
+        resampled_threshold(np.array([False, False]), np.array([1.0, 2.0]), ["a", "b"])
+
+
+def test_a_resampled_threshold_is_steadier_and_loses_less_where_the_best_is_known():
+    """Two normal classes one apart on either side, of which the F-score of every threshold is known."""
+    generator = np.random.default_rng(0)
+    share, apart = 0.4, 1.3
+
+    def f_score(threshold):
+        right = share * norm.sf(threshold - apart / 2)
+        wrong = (1 - share) * norm.sf(threshold + apart / 2)
+        return 2 * right / (right + wrong + share)
+
+    found = []
+    for _ in range(60):
+        labels = generator.random(200) < share
+        documents = np.repeat(np.arange(50), 4)
+        common = generator.normal(size=50)[documents]
+        scores = np.where(labels, apart / 2, -apart / 2) + np.sqrt([0.2, 0.8]) @ [common, generator.normal(size=200)]
+        found.append((best_threshold(labels, scores), resampled_threshold(labels, scores, documents.tolist())))
+    thresholds = np.array(found)
+    training, resampled = thresholds.std(axis=0)
+    assert resampled < 0.85 * training
+    losses = f_score(np.linspace(-3, 3, 1001)).max() - f_score(thresholds).mean(axis=0)
+    assert losses[1] < 0.75 * losses[0]

@@ -23,7 +23,7 @@ from kernelrank.relations import (
     make_corpus,
 )
 from kernelrank.relations.extraction_scores import measure
-from kernelrank.relations.threshold import best_threshold
+from kernelrank.relations.threshold import best_threshold, resampled_threshold
 from tests.oracles.relations import train_and_score
 
 # Two, so that neither is an edge beyond which one should look.
@@ -55,7 +55,10 @@ def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, c
         aucs.append(measure(labels, held_out, labels).auc)
         if alpha == extractor.alpha_:
             np.testing.assert_allclose(extractor.holdout_scores_, held_out, atol=1e-9)
-            assert extractor.threshold_ == pytest.approx(best_threshold(labels, held_out))
+            # Scores that differ by rounding only may change places, and with them the threshold of a resample.
+            found = extractor.holdout_scores_
+            assert extractor.training_threshold_ == best_threshold(labels, found)
+            assert extractor.threshold_ == resampled_threshold(labels, found, corpus.documents)
     np.testing.assert_allclose(extractor.cv_results_["auc"], aucs)
     assert extractor.alpha_ == ALPHAS[int(np.argmax(aucs))]
     everything = np.arange(len(y))
@@ -76,9 +79,11 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         fitted = clone(extractor).fit(train)
         own = result.folds == fold
         assert result.alphas[fold] == fitted.alpha_
+        assert result.training_thresholds[fold] == pytest.approx(fitted.training_threshold_, abs=1e-9)
         assert result.thresholds[fold] == pytest.approx(fitted.threshold_, abs=1e-9)
         np.testing.assert_allclose(result.scores[own], fitted.decision_function(test), atol=1e-9)
         assert result.decisions()[own].tolist() == fitted.predict(test).tolist()
+        assert result.decisions("training")[own].tolist() == fitted.predict(test, "training").tolist()
         assert result.decisions("zero")[own].tolist() == fitted.predict(test, "zero").tolist()
         share = float(np.mean([c.interacts for c in test]))
         assert result.decisions("proportion")[own].tolist() == fitted.predict(test, "proportion", share).tolist()
@@ -88,7 +93,7 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
     assert result.deviation().f == pytest.approx(np.std([scores.f for scores in result.by_fold()]))
     assert result.all_true().auc == 0.5
     assert result.intervals()["f"].low <= result.pooled().f <= result.intervals()["f"].high
-    with pytest.raises(InvalidInputError, match="the rule must be one of training, zero, proportion"):
+    with pytest.raises(InvalidInputError, match="the rule must be one of resampled, training, zero, proportion"):
         result.decisions("best")
 
 
@@ -165,7 +170,8 @@ def test_thresholds_by_rule(corpus):
     extractor = RelationExtractor(alphas=[1.0]).fit(corpus.candidates)
     scores = np.array([-2.0, -1.0, 1.0, 2.0])
     assert extractor.threshold("zero") == 0.0
-    assert extractor.threshold("training") == extractor.threshold_
+    assert extractor.threshold() == extractor.threshold("resampled") == extractor.threshold_
+    assert extractor.threshold("training") == extractor.training_threshold_ != extractor.threshold_
     assert extractor.threshold("proportion", scores, 0.25) == 1.5
     assert extractor.share_ == np.mean(corpus.labels)
     with pytest.raises(InvalidInputError, match="needs the scores"):
@@ -185,6 +191,7 @@ def test_a_saved_model_scores_the_same(corpus, tmp_path, settings):
     other = make_corpus(5, random_state=9).candidates
     assert np.array_equal(loaded.decision_function(other), extractor.decision_function(other))
     assert loaded.threshold_ == extractor.threshold_
+    assert loaded.training_threshold_ == extractor.training_threshold_
     assert loaded.get_params() == extractor.get_params()
 
 

@@ -75,7 +75,7 @@ OtherWeight = Annotated[float | None, _weight("--other-weight", "The weight of e
 OrderWeight = Annotated[float | None, _weight("--order-weight", "The weight of edges from word to word.", "0.9")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="How many processors make features.", show_default=False)]
 RuleName = Annotated[
-    Literal["training", "zero", "proportion"],
+    Literal["resampled", "training", "zero", "proportion"],
     typer.Option("--rule", help="Where the scores of interactions begin."),
 ]
 
@@ -150,7 +150,7 @@ def extract(
     top: Annotated[
         int | None, typer.Option("--top", min=1, help="Write only so many pairs.", show_default=False)
     ] = None,
-    rule: RuleName = "training",
+    rule: RuleName = "resampled",
     share: Annotated[
         float | None,
         typer.Option(
@@ -213,7 +213,7 @@ def evaluate(
     path_weight: PathWeight = None,
     other_weight: OtherWeight = None,
     order_weight: OrderWeight = None,
-    rule: RuleName = "training",
+    rule: RuleName = "resampled",
     parse: Parse = "split_parse",
     tokenization: Tokenization = None,
     mentions: Mentions = None,
@@ -226,7 +226,7 @@ def evaluate(
     """Measure by document: within each corpus, and from each corpus to the others.
 
     Each corpus is cross-validated by document, alpha and threshold chosen inside. With several corpora, a model of each
-    is also tested on the others, with three rules for the threshold and the best with hindsight. Examples:
+    is also tested on the others, with four rules for the threshold and the best with hindsight. Examples:
 
     kernelrank relations evaluate corpus.xml
 
@@ -432,6 +432,7 @@ def _cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[C
     from sklearn.base import clone
 
     from kernelrank.relations import evaluate_on
+    from kernelrank.relations.threshold import RULES
 
     facts = []
     rows = []
@@ -441,7 +442,7 @@ def _cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[C
             if test is train:
                 continue
             result = evaluate_on(fitted, test, train)
-            chosen = {name: result.measure(name) for name in ("training", "zero", "proportion")}
+            chosen = {name: result.measure(name) for name in RULES}
             best = result.best()
             f_scores = [*(scores.f for scores in chosen.values()), best.f, result.all_true().f]
             rows.append((train.name, test.name, f"{100 * best.auc:.1f}", *(f"{100 * f:.1f}" for f in f_scores)))
@@ -455,7 +456,7 @@ def _cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[C
                 }
             )
     answer.fact("cross_corpus", facts)
-    heading = ("trained on", "tested on", "AUC", "F: training", "F: zero", "F: proportion", "F: best", "F: all")
+    heading = ("trained on", "tested on", "AUC", *(f"F: {rule}" for rule in RULES), "F: best", "F: all")
     answer.table("From corpus to corpus, by the rule for the threshold", heading, rows)
 
 

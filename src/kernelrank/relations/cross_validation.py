@@ -26,7 +26,7 @@ from kernelrank.relations.extraction_scores import (
 from kernelrank.relations.extractor import RelationExtractor, check_documents, check_labels
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning, choose_alpha, hold_out_documents
-from kernelrank.relations.threshold import RULES, Rule, best_threshold, threshold_of_share
+from kernelrank.relations.threshold import RULES, Rule, best_threshold, resampled_threshold, threshold_of_share
 
 __all__ = ["CrossValidation", "cross_validate", "cross_validate_kernel", "document_folds"]
 
@@ -41,8 +41,8 @@ class CrossValidation:
     scores : ndarray, shape (m,)
     folds : ndarray of int, shape (m,)
     documents : list of str
-    alphas, thresholds : list of float
-        What was chosen in each fold.
+    alphas, thresholds, training_thresholds : list of float
+        What was chosen in each fold; the thresholds are those of the rules "resampled" and "training".
     inner : list of ExtractionScores
         The measures of the training part of each fold with each of its documents left out: what was chosen by.
     """
@@ -53,24 +53,29 @@ class CrossValidation:
     documents: list[str]
     alphas: list[float]
     thresholds: list[float]
+    training_thresholds: list[float]
     inner: list[ExtractionScores]
 
-    def decisions(self, rule: Rule = "training") -> NDArray[np.bool_]:
-        """Decide in each fold by a rule of [APBPGS08]; "proportion" takes the share of the fold itself."""
+    def decisions(self, rule: Rule = "resampled") -> NDArray[np.bool_]:
+        """Decide in each fold by a rule; "proportion" takes the share of the fold itself."""
+        if rule not in RULES:
+            raise InvalidInputError(f"the rule must be one of {', '.join(RULES)}, got {rule!r}")
         decided = np.zeros(len(self.labels), dtype=bool)
-        for fold, trained in enumerate(self.thresholds):
+        for fold in range(len(self.thresholds)):
             items = self.folds == fold
-            threshold = trained
-            if rule == "zero":
-                threshold = 0.0
-            elif rule == "proportion":
-                threshold = threshold_of_share(self.scores[items], float(self.labels[items].mean()))
-            elif rule != "training":
-                raise InvalidInputError(f"the rule must be one of {', '.join(RULES)}, got {rule!r}")
-            decided[items] = self.scores[items] > threshold
+            decided[items] = self.scores[items] > self._threshold(rule, fold, items)
         return decided
 
-    def by_fold(self, rule: Rule = "training") -> list[ExtractionScores]:
+    def _threshold(self, rule: Rule, fold: int, items: NDArray[np.bool_]) -> float:
+        if rule == "resampled":
+            return self.thresholds[fold]
+        if rule == "training":
+            return self.training_thresholds[fold]
+        if rule == "zero":
+            return 0.0
+        return threshold_of_share(self.scores[items], float(self.labels[items].mean()))
+
+    def by_fold(self, rule: Rule = "resampled") -> list[ExtractionScores]:
         """Measure each fold."""
         decided = self.decisions(rule)
         return [
@@ -78,11 +83,11 @@ class CrossValidation:
             for items in (self.folds == fold for fold in range(len(self.thresholds)))
         ]
 
-    def mean(self, rule: Rule = "training") -> ExtractionScores:
+    def mean(self, rule: Rule = "resampled") -> ExtractionScores:
         """Average over the folds, as in [APBPGS08]; a measure that a fold does not define is averaged over the rest."""
         return ExtractionScores.mean(self.by_fold(rule))
 
-    def deviation(self, rule: Rule = "training") -> ExtractionScores:
+    def deviation(self, rule: Rule = "resampled") -> ExtractionScores:
         """Return the standard deviations over the folds."""
         return ExtractionScores.deviation(self.by_fold(rule))
 
@@ -91,11 +96,11 @@ class CrossValidation:
         parts = [measure_all_true(self.labels[self.folds == fold]) for fold in range(len(self.thresholds))]
         return ExtractionScores.mean(parts)
 
-    def pooled(self, rule: Rule = "training") -> ExtractionScores:
+    def pooled(self, rule: Rule = "resampled") -> ExtractionScores:
         """Measure the decisions of all folds together; AUC compares candidates of one fold only."""
         return measure(self.labels, self.scores, self.decisions(rule), self.folds)
 
-    def intervals(self, rule: Rule = "training", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
+    def intervals(self, rule: Rule = "resampled", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
         """Resample documents for intervals of the pooled measures; see `document_intervals`."""
         decided = self.decisions(rule)
         return document_intervals(self.labels, self.scores, decided, self.documents, self.folds, confidence=confidence)
@@ -173,17 +178,19 @@ def cross_validate_kernel(
             raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
     held_out = hold_out_documents(learning, K, labels, documents, tests)
     scores = np.empty(len(labels))
-    alphas, thresholds, inner = [], [], []
+    alphas, thresholds, training, inner = [], [], [], []
+    names = np.asarray(documents, dtype=object)
     for fold, test in enumerate(tests):
         rest = np.setdiff1d(np.arange(len(labels)), test)
         known = held_out.inner[:, fold, rest]
         place, _ = choose_alpha(learning, labels[rest], known)
-        threshold = best_threshold(labels[rest], known[place])
+        threshold = resampled_threshold(labels[rest], known[place], names[rest].tolist())
         scores[test] = held_out.outer[place, test]
         alphas.append(learning.alphas[place])
         thresholds.append(threshold)
+        training.append(best_threshold(labels[rest], known[place]))
         inner.append(measure(labels[rest], known[place], known[place] > threshold))
-    return CrossValidation(labels, scores, folds, list(documents), alphas, thresholds, inner)
+    return CrossValidation(labels, scores, folds, list(documents), alphas, thresholds, training, inner)
 
 
 def document_folds(documents: Sequence[str], n_folds: int, random_state: int | None = 0) -> dict[str, int]:
