@@ -178,6 +178,7 @@ def test_error_tree():
         "EdgeOfGridWarning",
         "NotConverged",
         "PooledAUCWarning",
+        "SkippedCandidateWarning",
         "SplitDocumentWarning",
     }
     for name, bases in ERRORS.items():
@@ -185,6 +186,7 @@ def test_error_tree():
     assert issubclass(errors.NotConverged, Warning)
     assert errors.PooledAUCWarning.__bases__ == (UserWarning,)
     assert errors.EdgeOfGridWarning.__bases__ == (UserWarning,)
+    assert errors.SkippedCandidateWarning.__bases__ == (UserWarning,)
     assert errors.SplitDocumentWarning.__bases__ == (UserWarning,)
     for name in errors.__all__:
         assert name in (errors.__doc__ or "")

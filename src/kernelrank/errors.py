@@ -16,6 +16,7 @@ Warnings stand apart, below scikit-learn's and Python's own::
     UserWarning
     ├── EdgeOfGridWarning                     the best alpha is the smallest or the largest that was tried
     ├── PooledAUCWarning                      scores of different models were compared; the message has the reason
+    ├── SkippedCandidateWarning               pairs that have no score; the message names the first
     └── SplitDocumentWarning                  what belongs together is trained on and tested on
 """
 
@@ -33,6 +34,7 @@ __all__ = [
     "NotConverged",
     "NothingToCompareError",
     "PooledAUCWarning",
+    "SkippedCandidateWarning",
     "SplitDocumentWarning",
 ]
 
@@ -110,6 +112,10 @@ class PooledAUCWarning(UserWarning):
 
 class EdgeOfGridWarning(UserWarning):
     """A search whose best alpha lies at the edge of its grid."""
+
+
+class SkippedCandidateWarning(UserWarning):
+    """Candidate pairs that were left out of a ranking, for their graphs have no features."""
 
 
 class SplitDocumentWarning(UserWarning):

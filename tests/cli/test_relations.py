@@ -83,6 +83,24 @@ def test_train_extract_and_evaluate_a_model(files, tmp_path):
     assert told["measured"]["two"]["all_true"]["recall"] == 1.0
 
 
+def test_extract_leaves_out_a_pair_without_a_score_and_goes_on(files, tmp_path):
+    model = tmp_path / "model.kr"
+    run("train", files["one"], "-o", model, "--alphas", "1")
+    text = files["two"].read_text()
+    round_about = "".join(
+        f'<dependency t1="t{a}" t2="t{b}" type="dep{i}"/>' for i in range(4) for a, b in ((4, 6), (6, 4))
+    )
+    parse = '<parse parser="split_parse" tokenizer="split">'
+    files["two"].write_text(text.replace(parse, parse + round_about, 1))
+    result = run("extract", model, files["two"], "--json")
+    told = json.loads(result.stdout)
+    assert told["left_out"] + told["pairs"] == 24
+    assert told["left_out"] > 0
+    assert all(row["document"] != "d0" or row["pair"] == "d0.p0" for row in told["ranking"])
+    (note,) = told["notes"]
+    assert note.startswith(f"{told['left_out']} of 24 pairs have no score and are left out; the first: d0.p")
+
+
 def test_evaluate_within_and_across_corpora(files, tmp_path):
     arguments = ("evaluate", files["one"], files["two"], "--folds", "4", "--alphas", "1")
     told = json.loads(run(*arguments, "--json").stdout)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from kernelrank import AllPathsVectorizer, load, save
-from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SplitDocumentWarning
+from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandidateWarning, SplitDocumentWarning
 from kernelrank.relations import (
     Candidate,
     Corpus,
@@ -243,3 +243,35 @@ def test_a_corpus_knows_its_counts(corpus):
     assert (corpus.n_documents, len(corpus.candidates)) == (24, 72)
     assert corpus.n_positive + corpus.n_negative == 72
     assert Corpus("empty", (), ()).labels.shape == (0,)
+
+
+def without_end(candidate):
+    """Return a candidate whose parse goes round between two words, by several ways in each direction."""
+    sentence = candidate.sentence
+    links = [Dependency(*ends, f"dep{i}") for i in range(20) for ends in ((0, 2), (2, 0))]
+    looped = Sentence(
+        "looped", "d", sentence.text, sentence.tokens, (*sentence.dependencies, *links), sentence.mentions
+    )
+    return Candidate(looped, candidate.first, candidate.second, candidate.interacts, "p-looped")
+
+
+@pytest.mark.parametrize("places", [[0], [5], [2, 3, 11]])
+def test_a_pair_without_a_score_is_left_out_of_a_ranking_and_named(corpus, places):
+    extractor = RelationExtractor(alphas=[1.0]).fit(corpus.candidates)
+    others = list(make_corpus(4, random_state=3).candidates)
+    expected = extractor.rank([one for place, one in enumerate(others) if place not in places])
+    broken = [without_end(one) if place in places else one for place, one in enumerate(others)]
+    with pytest.warns(
+        SkippedCandidateWarning,
+        match=f"^{len(places)} of 12 pairs have no score and are left out; the first: p-looped in sentence looped: "
+        "the spectral radius",
+    ):
+        ranked = extractor.rank(broken)
+    assert [(one.candidate, one.interacts) for one in ranked] == [(one.candidate, one.interacts) for one in expected]
+    assert [one.score for one in ranked] == pytest.approx([one.score for one in expected], abs=1e-12)
+    with pytest.raises(InvalidInputError, match="p-looped in sentence looped: the spectral radius"):
+        extractor.decision_function(broken)
+    with pytest.raises(InvalidInputError, match="p-looped in sentence looped: the spectral radius"):
+        extractor.rank([without_end(others[0])])
+    with pytest.raises(InvalidInputError, match="p-looped in sentence looped: the spectral radius"):
+        clone(extractor).fit([*corpus.candidates, without_end(others[0])])

@@ -178,11 +178,13 @@ def extract(
     extractor = _load(model)
     read = CorpusOptions(parse, tokenization, mentions, None).read(corpora, answer)
     candidates, _ = joined(read)
-    ranked = extractor.rank(candidates, rule, share)
+    with answer.noting_warnings():
+        ranked = extractor.rank(candidates, rule, share)
     rows = [pair_row(number, pair) for number, pair in enumerate(ranked[:top], 1)]
     n_found = sum(pair.interacts for pair in ranked)
     answer.fact("pairs", len(ranked))
     answer.fact("interactions", n_found)
+    answer.fact("left_out", len(candidates) - len(ranked))
     if as_json and to_stdout:
         answer.fact("ranking", rows)
     else:
@@ -442,7 +444,7 @@ def _cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[C
             if test is train:
                 continue
             result = evaluate_on(fitted, test, train)
-            chosen = {name: result.measure(name) for name in RULES}
+            chosen: dict[str, Any] = {name: result.measure(name) for name in RULES}
             best = result.best()
             f_scores = [*(scores.f for scores in chosen.values()), best.f, result.all_true().f]
             rows.append((train.name, test.name, f"{100 * best.auc:.1f}", *(f"{100 * f:.1f}" for f in f_scores)))

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
-from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
+from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandidateWarning
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate import Candidate
@@ -228,6 +228,9 @@ class RelationExtractor(BaseEstimator):
     ) -> list[RankedCandidate]:
         """List candidates from the most likely interaction to the least.
 
+        A candidate whose parse has cycles so heavy that the weights of its walks have no sum has no score: it is left
+        out, with a warning that names it. `decision_function` and `predict` raise the error itself.
+
         Parameters
         ----------
         candidates : sequence of Candidate
@@ -238,14 +241,39 @@ class RelationExtractor(BaseEstimator):
         -------
         list of RankedCandidate
         """
-        scores = self.decision_function(candidates)
-        if not len(scores):
+        check_is_fitted(self)
+        if not len(candidates):
             return []
-        threshold = self.threshold(rule, scores, share)
+        faults: list[InvalidInputError] = []
+        scores = np.array(self._scores_or_faults(self.graphs(candidates), faults))
+        scored = np.flatnonzero(~np.isnan(scores))
+        if not len(scored):
+            raise faults[0]
+        if faults:
+            warnings.warn(
+                f"{len(faults)} of {len(candidates)} pairs have no score and are left out; the first: {faults[0]}",
+                SkippedCandidateWarning,
+                stacklevel=2,
+            )
+        threshold = self.threshold(rule, scores[scored], share)
         return [
             RankedCandidate(candidates[place], float(scores[place]), bool(scores[place] > threshold))
-            for place in np.argsort(-scores, kind="stable")
+            for place in scored[np.argsort(-scores[scored], kind="stable")]
         ]
+
+    def _scores_or_faults(self, graphs: list[Any], faults: list[InvalidInputError]) -> list[float]:
+        """Score graphs, NaN for each that has no features; faults are rare, so that they are found by halving."""
+        try:
+            X = self.vectorizer_.transform(graphs)
+        except InvalidInputError as fault:
+            if len(graphs) == 1:
+                faults.append(fault)
+                return [np.nan]
+            middle = len(graphs) // 2
+            return [
+                score for half in (graphs[:middle], graphs[middle:]) for score in self._scores_or_faults(half, faults)
+            ]
+        return np.asarray(X @ self.coef_ + self.intercept_).tolist()  # type: ignore[no-any-return]
 
     def learning(self) -> Learning:
         """Return what is learnt, checked."""
