@@ -276,3 +276,12 @@ def test_convert_there_and_back(run, ranking):
 def test_grids_that_are_none(text):
     with pytest.raises(InvalidInputError, match=r"--alphas: .* is no grid"):
         read_grid(text, "--alphas")
+
+
+def test_columns_are_numbered_as_in_the_file(run, tmp_path):
+    for first, name in ((1, "f2"), (0, "f1")):
+        lines = (f"{y} qid:1 {first}:0 {first + 1}:{y}.5 {first + 2}:0\n" for y in range(6))
+        (tmp_path / "train.txt").write_text("".join(lines))
+        run("fit", "train.txt", "-o", "model.kr")
+        found = run("inspect", "model.kr", "--top", "1", "--json").json
+        assert [one["name"] for one in found["weights"]] == [name]

@@ -234,7 +234,7 @@ def _page(
         model=model,
         X=cohort.X,
         ids=items.ids,
-        feature_names=items.feature_names,
+        feature_names=items.column_names,
         title=f"AUC of {items.path}",
         command=command_line(),
         notes=answer.notes,

@@ -70,7 +70,13 @@ def demo(
             command=command_line(),
             notes=["The data is generated; see kernelrank.make_ranking."],
         )
-    model.provenance_ = {"file": "generated", "items": len(train.y), "command": command_line(), "version": _version()}
+    model.provenance_ = {
+        "file": "generated",
+        "items": len(train.y),
+        "first_index": 1,
+        "command": command_line(),
+        "version": _version(),
+    }
     save(model, folder / MODEL)
     for name, part in ((TRAIN, train), (TEST, test)):
         save_ranking(folder / name, part.X, part.y, part.qid, part.ids)

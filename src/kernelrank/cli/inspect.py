@@ -10,7 +10,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.learner import final_step
-from kernelrank.cli.model_file import for_model, load_model, provenance
+from kernelrank.cli.model_file import column_names, for_model, load_model, provenance
 from kernelrank.cli.model_rows import changed_parameters, setting_rows
 from kernelrank.cli.source_files import SourceFile, fold_part
 
@@ -78,7 +78,7 @@ def _largest(answer: Answer, model: Any, top: int) -> None:
     if weights.ndim > 1:
         answer.note(f"the model has {weights.shape[0 if linear else 1]} outputs; their weights are not listed")
         return
-    names = known.get("feature_names" if linear else "training_ids")
+    names = column_names(model) if linear else known.get("training_ids")
     basis = getattr(ranker, "basis_", None)
     order = np.argsort(-np.abs(weights), kind="stable")[:top]
     found: list[dict[str, Any]] = []
@@ -108,7 +108,7 @@ def _explain(answer: Answer, model: Any, source: SourceFile, pair: tuple[str, st
     if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
         X = X.toarray()
     known = provenance(model)
-    found = explain(model, X, feature_names=known.get("feature_names"), training_ids=known.get("training_ids"), k=top)
+    found = explain(model, X, feature_names=column_names(model), training_ids=known.get("training_ids"), k=top)
     answer.fact("explanation", {"items": list(pair), **found.to_dict()})
     higher, lower = found.scores
     relation = "above" if higher > lower else "below" if higher < lower else "beside"

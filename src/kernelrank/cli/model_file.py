@@ -17,7 +17,16 @@ from kernelrank.cli.source_files import SourceFile
 if TYPE_CHECKING:
     from kernelrank.data import Items
 
-__all__ = ["command_line", "for_model", "is_model_file", "load_model", "provenance", "save_model", "trained_on"]
+__all__ = [
+    "column_names",
+    "command_line",
+    "for_model",
+    "is_model_file",
+    "load_model",
+    "provenance",
+    "save_model",
+    "trained_on",
+]
 
 REMEMBERED = ("target", "query", "id", "positive")
 """What was said of the columns of a table when a model was fitted, and holds for tables that it meets later."""
@@ -51,6 +60,7 @@ def save_model(model: Any, path: Path, items: Items, source: SourceFile, **facts
         "items": int(items.X.shape[0]),
         "queries": n_queries,
         "feature_names": None if items.feature_names is None else [str(name) for name in items.feature_names],
+        "first_index": items.first_index,
         "training_ids": items.ids if _keeps_items(model) else None,
         "named": {name: getattr(source, name) for name in REMEMBERED},
         "command": command_line(),
@@ -80,6 +90,15 @@ def provenance(model: Any) -> dict[str, Any]:
     """Return what is known of the data of a model; nothing, if it was not saved by the command."""
     found = getattr(model, "provenance_", None)
     return found if isinstance(found, dict) else {}
+
+
+def column_names(model: Any) -> list[str] | None:
+    """Return what the columns are called: by name, or by number as in the file that the model was fitted to."""
+    known = provenance(model)
+    names, first = known.get("feature_names"), known.get("first_index")
+    if names is not None or first is None:
+        return names
+    return [f"f{number}" for number in range(first, first + int(model.n_features_in_))]
 
 
 def trained_on(model: Any, path: Path) -> bool:

@@ -307,7 +307,7 @@ def _page(answer: Answer, model: Any, items: Items, test: Items | None, plan: Pl
             items.y,
             items.qid,
             ids=items.ids,
-            feature_names=items.feature_names,
+            feature_names=items.column_names,
             test=None if test is None else (scaled(scaler, test.X), test.y, test.qid, test.ids),
             measures=list(measures),
             title=f"Ranking of {items.path}",

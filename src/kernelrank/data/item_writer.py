@@ -59,7 +59,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     kind = _format_of(path, format)
     if kind == "svmlight":
         return _write_ranking(items, path)
-    names = items.feature_names or tuple(f"f{number}" for number in range(1, items.n_features + 1))
+    names = items.column_names
     columns = _columns(items)
     if kind == "parquet":
         write_parquet(columns, path, matrix=items.X, matrix_names=names)

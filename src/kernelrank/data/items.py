@@ -37,12 +37,16 @@ class Items:
         What was guessed and what was left out, in words.
     classes : tuple of str, or None
         What the targets 0 and 1 are called, where they have names.
+    first_index : int, default=1
+        The number of the first column in a file that numbers its columns instead of naming them.
 
     Examples
     --------
     >>> items = Items(np.ones((2, 1)), np.array([0.0, 1.0]), None, None, None, None, ("age",), "a.csv", ())
     >>> len(items), items.n_features
     (2, 1)
+    >>> Items(np.ones((1, 2)), None, None, None, None, None, None, "a.txt", ()).column_names
+    ('f1', 'f2')
     """
 
     X: Any
@@ -55,6 +59,7 @@ class Items:
     path: str
     notes: tuple[str, ...]
     classes: tuple[str, str] | None = None
+    first_index: int = 1
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -63,3 +68,9 @@ class Items:
     def n_features(self) -> int:
         """The number of columns of X."""
         return int(self.X.shape[1])
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """What to call the columns of X: by their names, or by the numbers that the file has for them."""
+        first = self.first_index
+        return self.feature_names or tuple(f"f{number}" for number in range(first, first + self.n_features))

@@ -24,7 +24,7 @@ def ranking_items(source: Source, n_features: int | None) -> Items:
     """Read the items of a ranking file; see `load_ranking` for time and memory."""
     layout = Layout(source_name(source), n_features, "auto", np.float64, "auto")
     ranking, lines = load_with_lines(source, layout)
-    return _items(ranking, lines, source)
+    return _items(ranking, lines, source, layout)
 
 
 def ranking_item_chunks(
@@ -33,12 +33,13 @@ def ranking_item_chunks(
     """Read the items of a ranking file in chunks; see `read_ranking_chunks` for time and memory."""
     layout = Layout(source_name(source), n_features, "auto", np.float64, "auto")
     for ranking, lines in chunks_with_lines(source, layout, chunk_rows, whole_queries, False):
-        yield _items(ranking, lines, source)
+        yield _items(ranking, lines, source, layout)
 
 
-def _items(ranking: Ranking, lines: NDArray[np.int64], source: Source) -> Items:
+def _items(ranking: Ranking, lines: NDArray[np.int64], source: Source, layout: Layout) -> Items:
     ids, notes = _find_ids(ranking, lines, source)
-    return Items(ranking.X, ranking.y, ranking.qid, ids, None, None, None, source_name(source), notes)
+    name, first = source_name(source), layout.first_index
+    return Items(ranking.X, ranking.y, ranking.qid, ids, None, None, None, name, notes, first_index=first)
 
 
 def _find_ids(
