@@ -29,8 +29,8 @@ def test_sums_are_those_of_uncut_sweeps(seed, sizes, n_levels, bits, low):
     counts = np.array([len(values) for values, _ in ranks])
     values = rng.integers(-5, 5, len(f))
     chunks = LevelChunks(f, levels, bounds, counts, bits=bits)
-    for cut, sweep in ((chunks.sums_below, sums_below), (chunks.sums_above, sums_above)):
-        np.testing.assert_array_equal(cut(values, low, 1.0), sweep(f, levels, values, bounds, counts, low, 1.0, 16))
+    for cut, sweep in zip(chunks.sums(values, low, 1.0), (sums_below, sums_above), strict=True):
+        np.testing.assert_array_equal(cut, sweep(f, levels, values, bounds, counts, low, 1.0, 16))
 
 
 def test_large_trees_are_cut(monkeypatch):

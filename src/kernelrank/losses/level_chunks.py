@@ -47,7 +47,7 @@ class LevelChunks:
     --------
     >>> f, levels = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 2], dtype=np.int32)
     >>> chunks = LevelChunks(f, levels, np.array([0, 3]), np.array([3]), bits=1)
-    >>> chunks.sums_below(np.ones(3), -np.inf, 4.0), chunks.sums_above(np.ones(3), -np.inf, 4.0)
+    >>> chunks.sums(np.ones(3), -np.inf, 4.0)
     (array([0., 1., 2.]), array([2., 1., 0.]))
     """
 
@@ -61,20 +61,17 @@ class LevelChunks:
         self._inside = (scores[self.order], inner), (chunk_bounds, chunk_levels)
         self._between = (scores, chunks), (bounds, n_chunks)
 
-    def sums_below(self, values: NDArray[Any], low: float, high: float) -> NDArray[Any]:
-        """Do what `kernelrank.losses.sweeps.sums_below` does."""
-        return self._sum(sums_below, values, low, high)
+    def sums(self, values: NDArray[Any], low: float, high: float) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return what `sums_below` and `sums_above` do, inside the chunks and over whole ones together."""
+        together = values[self.order]
+        below, above = (self._sum(sweep, values, together, low, high) for sweep in (sums_below, sums_above))
+        return below, above
 
-    def sums_above(self, values: NDArray[Any], low: float, high: float) -> NDArray[Any]:
-        """Do what `kernelrank.losses.sweeps.sums_above` does."""
-        return self._sum(sums_above, values, low, high)
-
-    def _sum(self, sweep: Any, values: NDArray[Any], low: float, high: float) -> NDArray[Any]:
-        """Add the sums inside the chunks to those over whole ones."""
+    def _sum(self, sweep: Any, values: NDArray[Any], together: NDArray[Any], low: float, high: float) -> NDArray[Any]:
         items, sizes = self._between
         sums: NDArray[Any] = sweep(*items, values, *sizes, low, high, FEW_LEVELS)
         items, sizes = self._inside
-        _add_at(sums, self.order, sweep(*items, values[self.order], *sizes, low, high, FEW_LEVELS))
+        _add_at(sums, self.order, sweep(*items, together, *sizes, low, high, FEW_LEVELS))
         return sums
 
 

@@ -127,7 +127,7 @@ class _PlacedScoredPairs(PlacedPairs):
         """Sum values over the partners below and above each item, in sorted order."""
         pairs = self.pairs
         if values.itemsize * int(pairs.n_levels.max(initial=0)) > CHUNKED_BYTES:
-            return self._chunks.sums_below(values, low, high), self._chunks.sums_above(values, low, high)
+            return self._chunks.sums(values, low, high)
         place = (self.sorted, self.levels, values, pairs.bounds, pairs.n_levels, low, high, FEW_LEVELS)
         return sums_below(*place), sums_above(*place)
 
