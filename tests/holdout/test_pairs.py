@@ -93,8 +93,7 @@ def test_equals_retraining(seed, m, n, kernel, name, outputs, exponents, graded,
             )
             expected = scores[0] - scores[1]
             allowed = [
-                holdout_tolerance(learner, X, y[:, k], held, alpha, scores[:, k], weight=weight)
-                for k in range(outputs)
+                holdout_tolerance(learner, X, y[:, k], held, alpha, scores[:, k], weight=weight) for k in range(outputs)
             ]
             assert np.all(np.abs(found.difference[number, :, column] - expected) <= allowed)
             assert np.all(np.abs(listed.difference[place, :, column] - expected) <= allowed)
