@@ -6,8 +6,16 @@ the pair has labels and weights of its own. In the *order graph* each token is a
 and labels that tell whether it stands before, between or after the pair. Names of entities are blinded: the model shall
 learn how a sentence says that two proteins interact, not which ones do.
 
-A mention of several tokens: all of them are blinded, and a path may begin at any. A token of both mentions of the pair
-has both stand-ins.
+What the article settles is as it says: every shortest path, if there are several; tags added to labels, to those of
+dependencies too; every token a vertex, punctuation and words outside the parse included; texts in their own case; edges
+from governor to dependent. It leaves four things open, or to its figure, and they were chosen here:
+
+- Of a mention of several tokens all are blinded, and a path may begin at any, so that the nearest tokens have it.
+- A blinded token keeps its part of speech. Read to the letter, the stand-in replaces both labels: ``keep_pos=False``.
+- The pair is neither before, between nor after itself, so that it has no tag in the order graph: ``pair_tag``.
+- A token of both mentions of the pair has both stand-ins.
+
+`docs/studies/protein_interactions.md` has what the choices are worth.
 
 Only labels and weights differ between the candidates of a sentence. So its vertices, edges, labels in every variant and
 distances are laid out once, and a candidate costs copies with a few places changed.
