@@ -12,7 +12,7 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.output_file import STANDARD_STREAM, check_output
 from kernelrank.cli.relations_corpora import CorpusOptions, Mentions, Pairs, Parse, Tokenization, joined
-from kernelrank.cli.relations_tables import as_csv, as_json_lines, pair_row, score_facts, score_row
+from kernelrank.cli.relations_tables import as_csv, as_json_lines, interval_row, pair_row, score_facts, score_row
 
 if TYPE_CHECKING:
     from kernelrank.relations import Corpus, RelationExtractor
@@ -412,7 +412,8 @@ def _cross_validate(
         rows += [
             score_row(corpus.name, mean),
             score_row("  deviation over folds", spread),
-            score_row("  all folds together", result.pooled(rule), intervals),
+            score_row("  all folds together", result.pooled(rule)),
+            interval_row(intervals),
             score_row("  all pairs interact", baseline),
         ]
         facts[corpus.name] = {
@@ -458,8 +459,8 @@ def _cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[C
                 }
             )
     answer.fact("cross_corpus", facts)
-    heading = ("trained on", "tested on", "AUC", *(f"F: {rule}" for rule in RULES), "F: best", "F: all")
-    answer.table("From corpus to corpus, by the rule for the threshold", heading, rows)
+    heading = ("trained on", "tested on", "AUC", *RULES, "best", "all")
+    answer.table("From corpus to corpus: AUC, and F by the rule for the threshold", heading, rows)
 
 
 def _measure_model(
@@ -473,7 +474,8 @@ def _measure_model(
         result = evaluate_on(extractor, corpus)
         intervals = result.intervals(rule, confidence=confidence)
         rows += [
-            score_row(corpus.name, result.measure(rule), intervals),
+            score_row(corpus.name, result.measure(rule)),
+            interval_row(intervals),
             score_row("  all pairs interact", result.all_true()),
         ]
         facts[corpus.name] = {

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from kernelrank.relations.extraction_scores import ExtractionScores, ScoreInterval
     from kernelrank.relations.ranked_candidate import RankedCandidate
 
-__all__ = ["COLUMNS", "as_csv", "as_json_lines", "pair_row", "score_facts", "score_row"]
+__all__ = ["COLUMNS", "as_csv", "as_json_lines", "interval_row", "pair_row", "score_facts", "score_row"]
 
+MEASURES = ("precision", "recall", "f", "auc")
 COLUMNS = ("rank", "score", "interacts", "first", "second", "document", "sentence", "pair", "text")
 
 
@@ -41,21 +42,20 @@ def as_json_lines(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"[\n{lines}\n]\n" if rows else "[]\n"
 
 
-def score_row(
-    name: str, scores: ExtractionScores, intervals: Mapping[str, ScoreInterval] | None = None
-) -> tuple[str, ...]:
-    """Return the four measures in hundredths, with their intervals."""
-    cells = []
-    for measure in ("precision", "recall", "f", "auc"):
-        value = getattr(scores, measure)
-        cell = "–" if value != value else f"{100 * value:.1f}"
-        cells.append(cell if intervals is None else f"{cell} {intervals[measure]}")
-    return (name, *cells)
+def score_row(name: str, scores: ExtractionScores) -> tuple[str, ...]:
+    """Return the four measures in hundredths."""
+    values = [getattr(scores, measure) for measure in MEASURES]
+    return (name, *("–" if value != value else f"{100 * value:.1f}" for value in values))
+
+
+def interval_row(intervals: Mapping[str, ScoreInterval]) -> tuple[str, ...]:
+    """Return the intervals of the four measures, in a row of their own: beside them they would not fit 80 columns."""
+    return (f"    {100 * intervals['f'].confidence:g} % interval", *(str(intervals[name]) for name in MEASURES))
 
 
 def score_facts(scores: ExtractionScores, intervals: Mapping[str, ScoreInterval] | None = None) -> dict[str, Any]:
     """Return the four measures for programs."""
-    facts: dict[str, Any] = {name: getattr(scores, name) for name in ("precision", "recall", "f", "auc")}
+    facts: dict[str, Any] = {name: getattr(scores, name) for name in MEASURES}
     if intervals is not None:
         facts["intervals"] = {name: [found.low, found.high] for name, found in intervals.items()}
     return facts
