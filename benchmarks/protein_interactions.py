@@ -18,7 +18,8 @@ and AIMed has one alpha here, 0.5. A basis is of a fifth of the pairs.
 
 The corpora have no lemmas; words in lower case stand in for them.
 
-The whole study takes about ten minutes on one processor. --quick leaves AIMed out and deals documents twice: two.
+The whole study takes about seven minutes on one processor; --quick, which leaves AIMed out and deals documents twice,
+about two.
 """
 
 from __future__ import annotations
