@@ -388,7 +388,7 @@ def print_variant(name: str, results: list[CrossValidation], reference: list[Cro
 
 
 def order_weight_inside(study: Study, kernels: dict[str, np.ndarray], alphas: tuple[float, ...]) -> None:
-    """Choose the order weight inside each fold, over all splits: smaller ones were better inside every corpus."""
+    """Choose the order weight inside each fold, over all splits: a smaller one was better inside every corpus."""
     learning = Learning("rls", alphas, "auc", None, 0)
     variants = [VARIANTS[0], *(variant for variant in VARIANTS if "order" in variant.name)]
     all_results = []
