@@ -71,8 +71,12 @@ class SquaredHinge(PairLoss):
         """Evaluate from one sort and two sweeps; a product with the curvature takes two."""
         placed = self.pairs.place(f)
         won, lost, sums = placed.band(-np.inf, 1.0)
-        degree = 2.0 * (won + lost)
-        gradient = degree * placed.scores + 2.0 * (lost - won - sums)
+        degree = won + lost
+        degree *= 2.0
+        gradient = lost - won
+        gradient -= sums
+        gradient *= 2.0
+        gradient += degree * placed.scores
         value = max(_hinge(placed, won, lost, 1.0) + 0.5 * float(gradient @ placed.scores), 0.0)
 
         def curvature(v: Float) -> Float:

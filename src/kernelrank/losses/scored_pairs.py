@@ -119,6 +119,15 @@ class _PlacedScoredPairs(PlacedPairs):
         result[self.order] = values
         return result
 
+    def _weigh(self, values: Float) -> Float:
+        """Multiply sorted values by the weights of their items and bring them back; one weight for all needs no copy."""
+        if len(self.outer) > 1:
+            return self._scatter(self.outer * values)
+        result = self._scatter(values)
+        if self.outer[0] != 1.0:
+            result *= self.outer
+        return result
+
     @cached_property
     def _chunks(self) -> LevelChunks:
         return LevelChunks(self.sorted, self.levels, self.pairs.bounds, self.pairs.n_levels)
@@ -134,20 +143,19 @@ class _PlacedScoredPairs(PlacedPairs):
     def counts(self, threshold: float) -> tuple[Float, Float]:
         """Count by two sweeps, over whole numbers where the items have no weights."""
         below, above = self._sweep(self.inner, -np.inf, threshold)
-        return self._scatter(self.outer * below), self._scatter(self.outer * above)
+        return self._weigh(below), self._weigh(above)
 
     def sums(self, v: Float, low: float, high: float) -> Float:
         """Sum by two sweeps."""
         below, above = self._sweep(self.inner * v[self.order], low, high)
-        return self._scatter(self.outer * (below + above))
+        return self._weigh(below + above)
 
     def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
         """Count and sum by the same two sweeps: counts are the real parts, sums the imaginary ones."""
         values = np.empty(len(self.sorted), dtype=np.complex128)
         values.real, values.imag = self.inner, self.inner * self.centred
         below, above = self._sweep(values, low, high)
-        won, lost = self._scatter(self.outer * below.real), self._scatter(self.outer * above.real)
-        return won, lost, self._scatter(self.outer * (below.imag + above.imag))
+        return self._weigh(below.real), self._weigh(above.real), self._weigh(below.imag + above.imag)
 
 
 def _levels(y: Float, codes: Index, bounds: Index) -> tuple[NDArray[np.int32], Index]:

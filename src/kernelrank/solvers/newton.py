@@ -37,8 +37,9 @@ WIDEST = 2.0
 WARM = 0.2
 """The first μ where w is thought to be near the minimum already."""
 
-LARGE, SHARE = 30_000, 0.125
-"""With more items than that, an eighth of them is solved first, and so on down."""
+LARGE, SHARE, EIGHTH = 30_000, 0.125, 100_000
+"""With more items than that, an eighth of them is solved first, and so on down; of more than `EIGHTH` items a share
+that falls with the cube root of their number, for the error of a sample falls with its size and not with its share."""
 
 FORCING = 0.05
 """The relative residual at which conjugate gradients leave a Newton step."""
@@ -99,8 +100,8 @@ class Newton(Solver[PairProblem]):
         """Begin at a given point, at the solution of a sample of a large problem, or at zero."""
         if start is not None:
             return _Path(problem, alpha, self, problem.begin(start), WARM)
-        large = problem.features.n_items > LARGE
-        sample = problem.sample(SHARE) if large else None
+        m = problem.features.n_items
+        sample = problem.sample(SHARE * min(1.0, (EIGHTH / m) ** (1 / 3))) if m > LARGE else None
         if sample is None:
             return _Path(problem, alpha, self, problem.begin(None), WIDEST)
         path = self._begin(sample, alpha * sample.pairs.total / problem.pairs.total, None)
