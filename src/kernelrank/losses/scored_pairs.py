@@ -120,7 +120,7 @@ class _PlacedScoredPairs(PlacedPairs):
         return result
 
     def _weigh(self, values: Float) -> Float:
-        """Multiply sorted values by the weights of their items and bring them back; one weight for all needs no copy."""
+        """Multiply sorted values by the weights of their items and bring them back, without a copy for one weight."""
         if len(self.outer) > 1:
             return self._scatter(self.outer * values)
         result = self._scatter(values)
