@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from kernelrank.errors import NothingToCompareError
 from kernelrank.kernels import Kernel
-from tests.oracles.pairs import scored_edges, tolerance
+from tests.oracles.pairs import scored_edges
 
 
 def retrained_scores(estimator, X, y, held, alpha, qid=None, weight=None):
@@ -27,7 +27,12 @@ def retrained_scores(estimator, X, y, held, alpha, qid=None, weight=None):
 
 
 def holdout_tolerance(estimator, X, y, held, alpha, expected, qid=None, weight=None):
-    """How far held-out scores may be from retraining: what the retrained problem itself may be off (one output)."""
+    """How far the held-out scores of one output may be from retraining.
+
+    1e-8 of the largest score of the retrained model, or what rounding K and L in their last digits does to it where
+    that is more: ε (1 + ‖K‖‖L‖ / alpha). Scores that cancel to nothing have no size to be measured by: they may be off
+    by what is left of the sums that they are made of.
+    """
     kept = np.setdiff1d(np.arange(len(y)), held)
     K = X[kept][:, kept] if estimator.kernel == "precomputed" else Kernel(estimator.kernel).matrix(X[kept])
     w = np.ones(len(kept)) if weight is None else weight[kept]
@@ -38,7 +43,13 @@ def holdout_tolerance(estimator, X, y, held, alpha, expected, qid=None, weight=N
         options = {name: getattr(estimator, name) for name in names}
         edges = scored_edges(y[kept], None if qid is None else qid[kept], weight=w, **options)
         L, target = edges.laplacian(), edges.target()
-    return max(tolerance(K, L, target, alpha, expected), 0.0 if np.any(expected) else 1e-10 * np.abs(y).max())
+    norm_K, norm_L, epsilon = np.linalg.norm(K, 2), np.linalg.norm(L, 2), np.finfo(float).eps
+    trained = K @ np.linalg.solve(L @ K + alpha * np.eye(len(K)), target)
+    largest = max(np.abs(expected).max(), np.abs(trained).max())
+    allowed = largest * max(1e-8, 8 * epsilon * (1.0 + norm_K * norm_L / alpha))
+    if largest > 1e-6 * np.abs(y).max() * min(1.0, norm_K * norm_L / alpha):
+        return allowed
+    return max(allowed, 4 * epsilon * norm_K * np.linalg.norm(target) / alpha, 1e-10 * np.abs(y).max())
 
 
 def retrained_difference(estimator, X, y, i, j, alpha, weight=None):
