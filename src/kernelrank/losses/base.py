@@ -16,10 +16,18 @@ __all__ = ["LossPoint", "PairLoss", "Pairs", "PlacedPairs"]
 
 
 class PlacedPairs(ABC):
-    """All pairs at given scores."""
+    """All pairs at given scores. What is taken and returned has the items in an order of its own, but for `bring`."""
 
     scores: Float
     """The scores f less a constant for each query, which no margin sees and rounding does, shape (m,)."""
+
+    @abstractmethod
+    def bring(self, values: Float) -> Float:
+        """Bring values of the items, shape (m,), into the order of this."""
+
+    @abstractmethod
+    def back(self, values: Float) -> Float:
+        """Bring values in the order of this back to that of the items; they may be written over."""
 
     @abstractmethod
     def counts(self, threshold: float) -> tuple[Float, Float]:
@@ -62,8 +70,8 @@ class LossPoint:
         What was asked for: the value itself, or the loss that the value is a smooth bound of.
     slack : float
         How much of the gap between `loss` and its dual the smoothing alone accounts for; zero without smoothing.
-    degree : ndarray, shape (m,), or None
-        The diagonal of the (generalised) Hessian; None where there is none.
+    trace : float
+        The trace of the (generalised) Hessian; zero where there is none.
     curvature : callable or None
         Maps v to the product of the Hessian with v.
     """
@@ -72,7 +80,7 @@ class LossPoint:
     gradient: Float
     loss: float
     slack: float = 0.0
-    degree: Float | None = None
+    trace: float = 0.0
     curvature: Callable[[Float], Float] | None = None
 
 

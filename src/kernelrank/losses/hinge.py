@@ -47,7 +47,7 @@ class Hinge(PairLoss):
         placed = self.pairs.place(f)
         won, lost = placed.counts(1.0)
         value = _hinge(placed, won, lost, 1.0)
-        return LossPoint(value, lost - won, value)
+        return LossPoint(value, placed.back(lost - won), value)
 
 
 class SquaredHinge(PairLoss):
@@ -80,10 +80,10 @@ class SquaredHinge(PairLoss):
         value = max(_hinge(placed, won, lost, 1.0) + 0.5 * float(gradient @ placed.scores), 0.0)
 
         def curvature(v: Float) -> Float:
-            product: Float = degree * v - 2.0 * placed.sums(v, -np.inf, 1.0)
-            return product
+            v = placed.bring(v)
+            return placed.back(degree * v - 2.0 * placed.sums(v, -np.inf, 1.0))
 
-        return LossPoint(value, gradient, value, 0.0, degree, curvature)
+        return LossPoint(value, placed.back(gradient), value, 0.0, float(degree.sum()), curvature)
 
 
 class SmoothedHinge(PairLoss):
@@ -122,10 +122,10 @@ class SmoothedHinge(PairLoss):
         slack = hinge - (hinge - hinge_below) / mu - moment
 
         def curvature(v: Float) -> Float:
-            product: Float = degree * v - placed.sums(v, 1.0 - mu, 1.0) / mu
-            return product
+            v = placed.bring(v)
+            return placed.back(degree * v - placed.sums(v, 1.0 - mu, 1.0) / mu)
 
-        return LossPoint(value, gradient, hinge, max(slack, 0.0), degree, curvature)
+        return LossPoint(value, placed.back(gradient), hinge, max(slack, 0.0), float(degree.sum()), curvature)
 
 
 def _hinge(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> float:

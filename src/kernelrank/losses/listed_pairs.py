@@ -53,6 +53,14 @@ class _PlacedListedPairs(PlacedPairs):
         # The same expression as for scored pairs, so that both take the same pairs.
         self.f_head, self.f_tail = f[pairs.head], f[pairs.tail]
 
+    def bring(self, values: Float) -> Float:
+        """Return them as they are: the items keep their order."""
+        return values
+
+    def back(self, values: Float) -> Float:
+        """Return them as they are."""
+        return values
+
     def _weight(self, low: float, high: float) -> Float:
         inside = (self.f_head - high < self.f_tail) & ~(self.f_head - low < self.f_tail)
         weight: Float = np.where(inside, self.pairs.weight, 0.0)

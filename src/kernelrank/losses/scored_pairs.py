@@ -44,8 +44,9 @@ class ScoredPairs(Pairs):
     Examples
     --------
     >>> pairs = ScoredPairs(np.array([3.0, 1.0, 1.0]), Queries.from_labels(None, 3))
-    >>> pairs.total, pairs.place(np.array([0.5, 0.0, -1.0])).counts(1.0)
-    (2.0, (array([1., 0., 0.]), array([0., 1., 0.])))
+    >>> placed = pairs.place(np.array([0.5, 0.0, -1.0]))
+    >>> pairs.total, [placed.back(counts) for counts in placed.counts(1.0)]
+    (2.0, [array([1., 0., 0.]), array([0., 1., 0.])])
     """
 
     def __init__(
@@ -107,26 +108,24 @@ class _PlacedScoredPairs(PlacedPairs):
         self.outer: Float = pairs.outer[order] if len(pairs.outer) > 1 else pairs.outer
         self.order: Index = order if pairs.by_query is None else pairs.by_query[order]
         middle = self.sorted[(pairs.bounds[:-1] + pairs.bounds[1:]) // 2]
-        if len(middle) == 1:
-            self.centred, self.scores = self.sorted - middle, f - middle
-        else:
-            self.centred = self.sorted - np.repeat(middle, np.diff(pairs.bounds))
-            self.scores = self._scatter(self.centred)
+        self.scores = self.sorted - (middle if len(middle) == 1 else np.repeat(middle, np.diff(pairs.bounds)))
 
-    def _scatter(self, values: Float) -> Float:
+    def bring(self, values: Float) -> Float:
+        """Sort values as the items are sorted."""
+        return values[self.order]
+
+    def back(self, values: Float) -> Float:
         """Bring sorted values back to the order of the items."""
         result = np.empty(len(values))
         result[self.order] = values
         return result
 
-    def _weigh(self, values: Float) -> Float:
-        """Multiply sorted values by the weights of their items and bring them back, without a copy for one weight."""
-        if len(self.outer) > 1:
-            return self._scatter(self.outer * values)
-        result = self._scatter(values)
-        if self.outer[0] != 1.0:
-            result *= self.outer
-        return result
+    def _weigh(self, values: NDArray[Any]) -> Float:
+        """Multiply by the weights of the items, without a copy of numbers that all have the weight one."""
+        if len(self.outer) == 1 and self.outer[0] == 1.0:
+            return values.astype(np.float64, copy=False)
+        weighed: Float = self.outer * values
+        return weighed
 
     @cached_property
     def _chunks(self) -> LevelChunks:
@@ -147,13 +146,14 @@ class _PlacedScoredPairs(PlacedPairs):
 
     def sums(self, v: Float, low: float, high: float) -> Float:
         """Sum by two sweeps."""
-        below, above = self._sweep(self.inner * v[self.order], low, high)
-        return self._weigh(below + above)
+        below, above = self._sweep(self.inner * v, low, high)
+        below += above
+        return self._weigh(below)
 
     def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
         """Count and sum by the same two sweeps: counts are the real parts, sums the imaginary ones."""
         values = np.empty(len(self.sorted), dtype=np.complex128)
-        values.real, values.imag = self.inner, self.inner * self.centred
+        values.real, values.imag = self.inner, self.inner * self.scores
         below, above = self._sweep(values, low, high)
         return self._weigh(below.real), self._weigh(above.real), self._weigh(below.imag + above.imag)
 

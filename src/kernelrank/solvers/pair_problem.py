@@ -99,13 +99,13 @@ class PairProblem:
         """Return the vector to start from, shape (r,)."""
         return np.zeros(self.size) if start is None else np.array(start, dtype=np.float64).reshape(self.size)
 
-    def preconditioner(self, degree: float, alpha: float) -> Callable[[Float], Float]:
+    def preconditioner(self, trace: float, alpha: float) -> Callable[[Float], Float]:
         """Return the inverse of ``s Φᵀ L Φ + 2 alpha I``, or of its diagonal, as a function.
 
-        L is the Laplacian of all pairs. A Hessian that takes some of them only, with the sum `degree` of its diagonal,
+        L is the Laplacian of all pairs. A Hessian that takes some of them only, with a certain trace,
         resembles it but for the factor s.
         """
-        scale = degree / (2.0 * self.pairs.total)
+        scale = trace / (2.0 * self.pairs.total)
         if self.features.sparse or self.size > min(GRAM_COLUMNS, self.features.n_items):
             if self._gram is None:
                 self._gram = self.features.gram_diagonal(self.comparisons)
