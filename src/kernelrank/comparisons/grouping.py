@@ -36,9 +36,19 @@ class Grouping:
         self.codes = codes
         self.count = count
         self.weight = weight
-        self.total: Float = np.bincount(codes, weights=weight, minlength=count).astype(np.float64)
-        self._uniform = bool(np.all(weight == 1.0))
-        self._inverse_total = np.divide(1.0, self.total, out=np.zeros(count), where=self.total > 0)
+
+    @cached_property
+    def total(self) -> Float:
+        """The weight of each group, shape (count,)."""
+        return np.bincount(self.codes, weights=self.weight, minlength=self.count).astype(np.float64)
+
+    @cached_property
+    def _inverse_total(self) -> Float:
+        return np.divide(1.0, self.total, out=np.zeros(self.count), where=self.total > 0)
+
+    @cached_property
+    def _uniform(self) -> bool:
+        return bool(np.all(self.weight == 1.0))
 
     @cached_property
     def _indicator(self) -> Matrix:

@@ -94,19 +94,27 @@ class ScoredQueries(Comparisons):
         """Group the items by (query, score), the levels of a query numbered in ascending order of the score."""
         if self.scores.shape[1] != 1:
             raise ValueError("scores with ties left out have one graph per output: pass one column")
-        order = self.queries.order
-        if self.n_items > COMPILED_SORT:
-            order = order[sort_queries(self.scores[order, 0], self.queries.bounds)]
-        else:
-            order = np.lexsort((self.scores[:, 0], self.queries.codes))
-        y, q = self.scores[order, 0], np.repeat(np.arange(self.n_queries), self.queries.sizes)
+        y, first = self.scores[:, 0], self.queries.bounds[:-1]
+        order = self._sorted_items(y)
+        y = y[order]
         new = np.ones(self.n_items, dtype=bool)
         new[1:] = y[1:] != y[:-1]
-        new[self.queries.bounds[:-1]] = True
+        new[first] = True
+        number = np.cumsum(new) - 1
         codes = np.empty(self.n_items, dtype=np.int64)
-        codes[order] = np.cumsum(new) - 1
-        self._level_query = q[new]
-        return Grouping(codes, int(new.sum()), self.weight)
+        codes[order] = number
+        count = int(number[-1]) + 1 if self.n_items else 0
+        self._level_query = np.repeat(np.arange(self.n_queries), np.diff(np.append(number[first], count)))
+        return Grouping(codes, count, self.weight)
+
+    def _sorted_items(self, y: Float) -> Index:
+        """Return the items by query, and those of a query by their scores y."""
+        if self.n_items <= COMPILED_SORT:
+            return np.lexsort((y, self.queries.codes))
+        if self.queries.contiguous:
+            return sort_queries(np.ascontiguousarray(y), self.queries.bounds)
+        order = self.queries.order
+        return order[sort_queries(y[order], self.queries.bounds)]
 
     @property
     def levels(self) -> tuple[Index, Index] | None:
@@ -115,10 +123,10 @@ class ScoredQueries(Comparisons):
 
     def _count_pairs(self) -> None:
         """Count pairs, and queries without one, among the items that have weight."""
-        taking_part = self.weight > 0
+        taking_part = None if np.all(self.weight > 0) else self.weight > 0
         sizes = np.bincount(self.queries.codes, weights=taking_part, minlength=self.n_queries)
         pairs = sizes * (sizes - 1) / 2
-        if self._by_level is not None:
+        if self._by_level is not None and self._by_level.count < self.n_items:
             levels = np.bincount(self._by_level.codes, weights=taking_part, minlength=self._by_level.count)
             pairs -= np.bincount(self._level_query, levels * (levels - 1) / 2, minlength=self.n_queries)
         self.n_pairs = int(pairs.sum())
