@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
@@ -15,7 +15,11 @@ from dask.delayed import Delayed, delayed
 from dask.layers import ArrayBlockIdDep
 from numpy.typing import NDArray
 
+from kernelrank.arrays import Index
+from kernelrank.dask.column_groups import joined_columns
+from kernelrank.dask.parquet import read_columns
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.file_fit import is_path
 
 __all__ = ["Partitions", "column_names", "item_array"]
 
@@ -29,7 +33,8 @@ class Partitions:
     Parameters
     ----------
     X, y, qid, weight : dask collections
-        Items, their scores, their query labels and weights; the last two may be None.
+        Items, their scores, their query labels and weights; the last two may be None. The partitions of X may be arrays
+        even if the others are series (see `column_groups`).
     n_features : int
     names : ndarray of str, or None
         The names of the columns, if X is a data frame.
@@ -53,11 +58,11 @@ class Partitions:
 
         Parameters
         ----------
-        X : dask array or data frame, shape (m, n_features)
+        X : dask array or data frame, shape (m, n_features), or path
         y : dask array, series or data frame, shape (m,) or (m, n_outputs)
         qid, weight : dask array or series, shape (m,), optional
             All partitioned like X. Arrays whose sizes are known are partitioned anew where they differ, and local
-            arrays are cut likewise.
+            arrays are cut likewise. With a path they are the names of columns.
 
         Returns
         -------
@@ -65,6 +70,8 @@ class Partitions:
         """
         if y is None:
             raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
+        if is_path(X):
+            X, y, qid, weight = read_columns(X, y, qid, weight)
         items = item_array(X)
         given = {"y": y, "qid": qid, "weight": weight}
         beside = {
@@ -87,6 +94,17 @@ class Partitions:
             n_outputs,
             one_output,
         )
+
+    def in_column_groups(self, sizes: Index) -> Partitions:
+        """Return the same data, with large partitions of Parquet files read some columns at a time.
+
+        Parameters
+        ----------
+        sizes : ndarray of int64
+            The number of rows of each partition.
+        """
+        joined = joined_columns(self.X, int(sizes.max(initial=0))) if _is_frame(self.X) else None
+        return self if joined is None else replace(self, X=joined)
 
     def each(
         self, function: Callable[..., Any], names: Sequence[str] = NAMES, shared: Sequence[Any] = ()

@@ -41,26 +41,27 @@ class Work:
     """
 
     def __init__(self, client: Client, learner: RankRLS, partitions: Partitions) -> None:
-        self.client, self.learner, self.partitions = client, learner, partitions
+        self.client, self.learner = client, learner
         surveys = partitions.each(survey_partition, ("y", "qid", "weight"))
         survey = client.persist(reduced(merge_surveys, surveys))
         self.spanning = client.persist(delayed(Survey.spanning)(survey))
         self.summary: Summary = gathered(client, delayed(Survey.summary)(survey))[0]
-        self._refuse_spanning()
+        self._refuse_spanning(partitions.n_outputs)
+        self.partitions = partitions = partitions.in_column_groups(self.summary.sizes)
         self.features: FeatureMap
         self.basis: Basis | None
         self.features, self.basis = choose_map(
             learner, partitions, self.summary.sizes, lambda *tasks: gathered(client, *tasks)
         )
 
-    def _refuse_spanning(self) -> None:
+    def _refuse_spanning(self, n_outputs: int) -> None:
         if self.summary.n_spanning and not mergeable(self.learner):
             raise InvalidInputError(
                 f"{self.summary.n_spanning} queries lie in several partitions, such as {self.summary.example!r}, and "
                 "only cost='magnitude' with ties='include' can merge them: repartition the data so that each query "
                 "lies in one"
             )
-        if self.partitions.n_outputs > 1 and not mergeable(self.learner):
+        if n_outputs > 1 and not mergeable(self.learner):
             raise InvalidInputError(
                 "several outputs share their statistics only with cost='magnitude' and ties='include': fit them one by "
                 "one"

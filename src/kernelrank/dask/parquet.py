@@ -1,0 +1,68 @@
+"""Parquet files as partitions: a path where the items would stand."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["read_columns"]
+
+BLOCKSIZE = "64MiB"
+"""Row groups are joined up to this size, and never cut."""
+
+
+def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the columns of Parquet files as Dask data frames and series; no row is read.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, a folder of them, a pattern such as ``part-*.parquet`` or a URL, which all workers must be able to open.
+    y : str
+        The column of scores.
+    qid, weight : str or None
+        The columns of queries and of weights.
+
+    Returns
+    -------
+    X : dask data frame, shape (m, n_features)
+        All other columns of integers and floats.
+    y, qid, weight : dask series, shape (m,), or None
+    """
+    data = _opened(os.fspath(path))
+    known = [str(name) for name in data.columns]
+    if not known:
+        raise FileFormatError("there is no Parquet file", os.fspath(path))
+    for argument, name in (("y", y), ("qid", qid), ("sample_weight", weight)):
+        if name is None and argument != "y":
+            continue
+        if not isinstance(name, str):
+            raise InvalidInputError(
+                f"X is the path {os.fspath(path)!r}: {argument} must be the name of a column there, got "
+                f"{type(name).__name__}; the columns are {', '.join(known)}"
+            )
+        if name not in known:
+            raise FileFormatError(f"there is no column {name!r}; the columns are {', '.join(known)}", os.fspath(path))
+    names = [
+        name
+        for name, dtype in data.dtypes.items()
+        if getattr(dtype, "kind", "O") in "iuf" and name not in (y, qid, weight)
+    ]
+    if not names:
+        raise FileFormatError("no numeric column is left for the features", os.fspath(path))
+    return data[names], data[y], None if qid is None else data[qid], None if weight is None else data[weight]
+
+
+def _opened(path: str) -> Any:
+    """Open Parquet files; no row is read."""
+    # Pandas takes its time, and arrays do without.
+    import dask.dataframe as dd
+
+    try:
+        return dd.read_parquet(path, blocksize=BLOCKSIZE)
+    except FileNotFoundError:
+        raise FileFormatError("there is no such file or folder", path) from None
+    except (OSError, ValueError) as error:
+        raise FileFormatError(f"these are no Parquet files: {error}", path) from None

@@ -1,0 +1,107 @@
+"""A path where the items would stand gives the model that a local fit to the same path gives."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kernelrank import RankRLS, make_ranking
+from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups, parquet
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+X, y, qid = make_ranking(n_queries=40, n_items=(1, 12), n_features=11, n_levels=4, random_state=0)
+X = np.asarray(X)
+
+
+def close(found, expected, tolerance=1e-10):
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three files of several row groups, which cut queries."""
+    folder = tmp_path_factory.mktemp("files")
+    columns = {f"x{k}": X[:, k] for k in range(9)}
+    # A column of integers is a feature, one of words is not.
+    columns |= {
+        "x9": X[:, 9].astype(np.float32),
+        "rank": np.arange(len(y)) % 7,
+        "title": [f"t{i}" for i in range(len(y))],
+    }
+    table = pa.table({**columns, "score": y, "query": qid, "weight": 1.0 + np.arange(len(y)) % 3})
+    for number, rows in enumerate(np.array_split(np.arange(len(y)), 3)):
+        pq.write_table(table.take(pa.array(rows)), folder / f"{number}.parquet", row_group_size=20)
+    return folder
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
+    if large:
+        monkeypatch.setattr(column_groups, "SMALL", 0)
+        monkeypatch.setattr(parquet, "BLOCKSIZE", 100)
+    names = [f"x{k}" for k in range(10)] + ["rank", "weight"]
+    expected = RankRLS(0.3).fit(folder, y="score", qid="query")
+    for path in (folder, str(folder / "*.parquet"), f"file://{folder}"):
+        model = DaskRankRLS(0.3, client=client).fit(path, "score", "query")
+        close(model.coef_, expected.coef_)
+        assert list(model.feature_names_in_) == list(expected.feature_names_in_) == names
+        assert (model.n_queries_, model.n_pairs_) == (expected.n_queries_, expected.n_pairs_)
+    first = RankRLS(0.3).fit(folder / "0.parquet", y="score")
+    close(DaskRankRLS(0.3, client=client).fit(folder / "0.parquet", "score").coef_, first.coef_)
+
+
+def test_large_files_are_cut_into_row_groups(folder, monkeypatch):
+    data, *_ = parquet.read_columns(folder, "score", "query", None)
+    assert data.npartitions == 3
+    monkeypatch.setattr(parquet, "BLOCKSIZE", 100)
+    data, *_ = parquet.read_columns(folder, "score", "query", None)
+    assert data.npartitions == sum(pq.ParquetFile(folder / name).num_row_groups for name in os.listdir(folder)) > 3
+
+
+def test_weights_folds_and_a_basis(client, folder):
+    table = pd.read_parquet(folder)
+    names = [f"x{k}" for k in range(10)] + ["rank"]
+    expected = RankRLS(0.3).fit(table[names], y, qid=qid, sample_weight=table["weight"])
+    close(DaskRankRLS(0.3, client=client).fit(folder, "score", "query", "weight").coef_, expected.coef_)
+    options = {"kernel": "rbf", "gamma": 0.05, "basis": 9, "random_state": 0}
+    model = DaskRankRLS(0.3, client=client, **options).fit(folder, "score", "query")
+    expected = RankRLS(0.3, **options).fit(folder, y="score", qid="query")
+    np.testing.assert_array_equal(model.basis_, expected.basis_)
+    close(model.dual_coef_, expected.dual_coef_)
+    search = DaskRankRLSCV([0.1, 10.0, 1e3, 1e5, 1e7], cv=3, client=client).fit(folder, "score", "query")
+    close(search.coef_, RankRLS(search.alpha_).fit(folder, y="score", qid="query").coef_)
+
+
+def test_what_is_wrong_with_a_path_is_said(client, folder, tmp_path):
+    model = DaskRankRLS(client=client)
+    with pytest.raises(FileFormatError, match="there is no such file or folder"):
+        model.fit(folder / "absent.parquet", "score", "query")
+    with pytest.raises(FileFormatError, match="there is no Parquet file"):
+        model.fit(str(folder / "absent-*.parquet"), "score", "query")
+    (tmp_path / "words.parquet").write_text("these are words")
+    with pytest.raises(FileFormatError, match="these are no Parquet files"):
+        model.fit(tmp_path / "words.parquet", "score", "query")
+    with pytest.raises(FileFormatError, match=r"there is no column 'grade'; the columns are x0, x1, .*weight"):
+        model.fit(folder, "grade", "query")
+    with pytest.raises(FileFormatError, match="there is no column 'session'"):
+        model.fit(folder, "score", "session")
+    with pytest.raises(
+        InvalidInputError, match=r"y must be the name of a column there, got ndarray; the columns are x0"
+    ):
+        model.fit(folder, y, "query")
+    with pytest.raises(InvalidInputError, match="qid must be the name of a column there, got ndarray"):
+        model.fit(folder, "score", qid)
+    with pytest.raises(InvalidInputError, match="the target y is None"):
+        model.fit(folder, None, "query")
+    pq.write_table(pa.table({"score": [1.0, 2.0], "title": ["a", "b"]}), tmp_path / "words.parquet")
+    with pytest.raises(FileFormatError, match="no numeric column is left for the features"):
+        model.fit(tmp_path / "words.parquet", "score")
+    pq.write_table(pa.table({"score": [1.0, 2.0], "x": [1.0, None]}), tmp_path / "holes.parquet")
+    with pytest.raises(InvalidInputError, match="partition 0: Input X contains NaN"):
+        model.fit(tmp_path / "holes.parquet", "score")
+    assert not hasattr(model, "coef_")
