@@ -11,8 +11,8 @@ accounts for falls with μ², so that a gap of a thousandth is reached at a μ o
 minimum; the best of each is kept.
 
 A large problem is solved for a sample of its items first. Their minimum is so near that all items see a step or two.
-The Hessian of the sample serves for the first of these where it should close the gap: from s items it differs by a
-relative error of about ``√(r / s)``, so that such a step leaves about ``r / s`` of ``‖∇‖²``.
+The Hessian of the sample serves for the first of these [BCNN11]_ where it should close the gap: from s items it differs
+by a relative error of about ``√(r / s)``, so that such a step leaves about ``r / s`` of ``‖∇‖²``.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class _Path:
         return d, self.problem.features.multiply(d)
 
     def _aim(self) -> float:
-        """Return the share of the squared gradient that may be left; the smoothing of the hinge needs some of the gap too."""
+        """Return the share of the squared gradient that may be left; smoothing, for the hinge, takes its part of the gap."""
         allowed = (0.5 if self.options.loss == "hinge" else 0.9) * self.options.tol * self.upper
         return allowed / self.remainder if self.remainder > allowed else 1.0
 
