@@ -31,6 +31,10 @@ class Edges:
     def target(self) -> np.ndarray:
         return self.incidence() @ (np.sqrt(self.w2) * self.z)
 
+    def summands(self) -> np.ndarray:
+        """What the target is summed from, without signs: of this size are the numbers that are rounded."""
+        return np.abs(self.incidence()) @ (np.sqrt(self.w2) * np.abs(self.z))
+
     def without(self, items) -> Edges:
         """The induced graph on the other items, renumbered."""
         kept = np.setdiff1d(np.arange(self.m), items)
@@ -100,15 +104,15 @@ def centred(scores, qid=None):
     return scores
 
 
-def tolerance(K, L, target, alpha, expected) -> float:
+def tolerance(K, L, summands, alpha, expected) -> float:
     """How far scores may be from those expected: 1e-8 of the largest, or what no arithmetic in double precision avoids.
 
-    Rounding K and L in their last digits moves the solution by ε (1 + ‖K‖‖L‖ / alpha) of itself, and evaluating
-    K a with coefficients as large as ‖M N‖ / alpha, which cancel between duplicated items, costs ε ‖K‖‖M N‖ / alpha.
+    Rounding K and L in their last digits moves the solution by ε (1 + ‖K‖‖L‖ / alpha) of itself. Scores that cancel to
+    nothing, as between duplicated items, have no size to be measured by: there the rounding of the sums that they are
+    made of counts, ε ‖K‖‖|M| |N|‖ / alpha.
     """
     norm_K, norm_L, epsilon = np.linalg.norm(K, 2), np.linalg.norm(L, 2), np.finfo(float).eps
     condition = 1.0 + norm_K * norm_L / alpha
     largest = np.abs(expected).max()
-    return float(
-        max(1e-8 * largest, 8 * epsilon * condition * largest, 100 * epsilon * norm_K * np.linalg.norm(target) / alpha)
-    )
+    cancelled = epsilon * norm_K * np.linalg.norm(summands) / alpha
+    return float(max(1e-8 * largest, 8 * epsilon * condition * largest, 16 * cancelled))
