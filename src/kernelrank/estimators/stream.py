@@ -26,9 +26,10 @@ from sklearn.utils.metaestimators import available_if
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
-from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
+from kernelrank.estimators.query_part import QueryPart
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.progress import track
 from kernelrank.queries import Queries
@@ -41,34 +42,6 @@ __all__ = ["StreamLearner"]
 QueryMode = Literal["whole", "mergeable"]
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The statistics of one mergeable query: weight, means, scatter and moment."""
-
-    weight: float
-    features: Float
-    scores: Float
-    scatter: Float
-    moment: Float
-
-    def factor(self, query_weight: QueryWeight) -> float:
-        """Return ``c_q W``."""
-        return float(pair_weight(query_weight, np.array([self.weight]))[0] * self.weight)
-
-    def merged(self, other: _Part) -> _Part:
-        """Return the statistics of both parts together."""
-        total = self.weight + other.weight
-        between, share = (self.weight * other.weight / total, other.weight / total) if total > 0 else (0.0, 0.0)
-        delta, difference = other.features - self.features, other.scores - self.scores
-        return _Part(
-            total,
-            self.features + share * delta,
-            self.scores + share * difference,
-            self.scatter + other.scatter + between * np.outer(delta, delta),
-            self.moment + other.moment + between * np.outer(delta, difference),
-        )
-
-
 @dataclass
 class _Stream:
     """What is known of all batches so far."""
@@ -78,7 +51,7 @@ class _Stream:
     one_output: bool
     mode: QueryMode
     seen: dict[Any, None] = field(default_factory=dict)
-    parts: dict[Any, _Part] = field(default_factory=dict)
+    parts: dict[Any, QueryPart] = field(default_factory=dict)
     n_pairs: int = 0
     n_idle_queries: int = 0
 
@@ -340,7 +313,7 @@ class StreamLearner(KernelLearner):
             stream = _Stream(np.zeros((size, size)), right, one_output, "mergeable")
         gram, right, parts = stream.gram.copy(), stream.right.copy(), dict(stream.parts)
         for label, items in zip(labels, graph.queries, strict=True):
-            part = _part_of(features, graph, items)
+            part = QueryPart.of(features, graph, items)
             if label in parts:
                 factor = parts[label].factor(graph.query_weight)
                 gram -= factor * parts[label].scatter
@@ -378,18 +351,6 @@ def _n_rows(batch: Any) -> int:
     """Return how many items a batch has."""
     X = batch[0]
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def _part_of(features: ColumnFeatures, graph: ScoredQueries, items: Any) -> _Part:
-    """Return the statistics of the items of one query in a batch."""
-    weight = graph.weight[items]
-    Phi = np.asarray(features.rows(items), dtype=np.float64)
-    scores = graph.scores[items]
-    total = float(weight.sum())
-    share = weight / total if total > 0 else weight
-    mean, level = share @ Phi, share @ scores
-    centred = (Phi - mean) * weight[:, None]
-    return _Part(total, mean, level, centred.T @ (Phi - mean), centred.T @ (scores - level))
 
 
 def _labels(graphs: list[OutputGraph], qid: Any) -> list[Any]:

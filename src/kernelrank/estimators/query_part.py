@@ -1,0 +1,65 @@
+"""A part of a query: what a batch knows of it, ready to be merged with what comes later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.features import ColumnFeatures
+
+__all__ = ["QueryPart"]
+
+
+@dataclass(frozen=True)
+class QueryPart:
+    """The statistics of one mergeable query, or of a part of it.
+
+    Parameters
+    ----------
+    weight : float
+        W.
+    features, scores : ndarray, shapes (r,), (k,)
+        The means of φ and y.
+    scatter, moment : ndarray, shapes (r, r), (r, k)
+        S and s.
+    """
+
+    weight: float
+    features: Float
+    scores: Float
+    scatter: Float
+    moment: Float
+
+    @classmethod
+    def of(cls, features: ColumnFeatures, graph: ScoredQueries, items: Any) -> Self:
+        """Return the statistics of the items of one query in a batch."""
+        weight = graph.weight[items]
+        Phi = np.asarray(features.rows(items), dtype=np.float64)
+        scores = graph.scores[items]
+        total = float(weight.sum())
+        share = weight / total if total > 0 else weight
+        mean, level = share @ Phi, share @ scores
+        centred = (Phi - mean) * weight[:, None]
+        return cls(total, mean, level, centred.T @ (Phi - mean), centred.T @ (scores - level))
+
+    def factor(self, query_weight: QueryWeight) -> float:
+        """Return ``c_q W``."""
+        return float(pair_weight(query_weight, np.array([self.weight]))[0] * self.weight)
+
+    def merged(self, other: QueryPart) -> QueryPart:
+        """Return the statistics of both parts together."""
+        total = self.weight + other.weight
+        between, share = (self.weight * other.weight / total, other.weight / total) if total > 0 else (0.0, 0.0)
+        delta, difference = other.features - self.features, other.scores - self.scores
+        return QueryPart(
+            total,
+            self.features + share * delta,
+            self.scores + share * difference,
+            self.scatter + other.scatter + between * np.outer(delta, delta),
+            self.moment + other.moment + between * np.outer(delta, difference),
+        )

@@ -1,0 +1,211 @@
+"""Fold residuals: how far every fold is from the scores that all others predict for it, linear in the scores.
+
+See `kernelrank.holdout.transduction` for T and its two forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import lapack
+
+from kernelrank.arrays import Float, Index, block_rows, blocks
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.comparisons.query_weights import pair_weight
+from kernelrank.errors import InvalidInputError
+from kernelrank.holdout.factors import Factors, factorise
+from kernelrank.holdout.item_sets import ItemSets
+from kernelrank.holdout.leave_sets_out import PIVOT, SET_BYTES
+from kernelrank.holdout.problem import Problem
+from kernelrank.progress import track
+from kernelrank.solvers.automatic import DIRECT_LIMIT
+
+__all__ = ["Fold", "FoldResiduals"]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A fold: its items, and which of them are unscored."""
+
+    items: Index
+    places: Index  # of the unscored ones among `items`
+    columns: Index  # their numbers among all unscored items
+
+
+@dataclass(frozen=True)
+class FoldResiduals:
+    """T: ``T_UU = C_U`` and, for W outside the fold U, ``T_UW = sign B_U Q_Wᵀ``.
+
+    Parameters
+    ----------
+    graph : ScoredQueries
+    folds : list of Fold
+    unscored : ndarray of int64, shape (v,)
+    primal : bool
+    sign : float
+    left, right : ndarray, shape (m, s)
+        B and Q.
+    """
+
+    graph: ScoredQueries
+    folds: list[Fold]
+    unscored: Index
+    primal: bool
+    sign: float
+    left: Float
+    right: Float
+
+    @classmethod
+    def of(
+        cls, problem: Problem, folds: ItemSets, alpha: float, unscored: Index, *, dual: bool = False
+    ) -> FoldResiduals:
+        """Factorise the problem, and solve one small system for each fold."""
+        graph = problem.graph
+        assert isinstance(graph, ScoredQueries)
+        ((factors, _),) = factorise(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
+        first, second, sign = _products(factors, alpha)
+        left = np.empty_like(first)
+        roots = _Roots(graph)
+        batches = list(_batches(folds, first.shape[1]))
+        for numbers in track(batches, len(batches), "folds"):
+            items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
+            solutions, pivots = _solve_folds(problem, items, first, second, sign)
+            if pivots.min() < PIVOT[factors.primal]:
+                if factors.primal and graph.n_items <= DIRECT_LIMIT:
+                    return cls.of(problem, folds, alpha, unscored, dual=True)
+                raise InvalidInputError(
+                    f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
+                    "computed: beside the kernel it is lost in rounding. Take a larger alpha, or scale the items down"
+                )
+            left[items] = roots.of(items) @ solutions
+        read = _read_folds(folds, unscored, graph.n_items)
+        return cls(graph, read, unscored, factors.primal, sign, left, second)
+
+    def at(self, scores: Float) -> Float:
+        """Return ``T y``, shape (m, k)."""
+        total = self.right.T @ scores
+        residuals = self.graph.centre(scores)
+        for fold in self.folds:
+            outside = total - self.right[fold.items].T @ scores[fold.items]
+            residuals[fold.items] += self.sign * (self.left[fold.items] @ outside)
+        return residuals
+
+    @cached_property
+    def _roots(self) -> _Roots:
+        return _Roots(self.graph)
+
+    def own_root(self, fold: Fold) -> Float:
+        """Return the columns of ``C_U`` that belong to unscored items, shape (u, unscored items of the fold)."""
+        root: Float = self._roots.of(fold.items[None])[0][:, fold.places]
+        return root
+
+    @cached_property
+    def unscored_right(self) -> Float:
+        """The rows of Q at the unscored items, shape (v, s)."""
+        return self.right[self.unscored]
+
+    def rows(self) -> Iterator[tuple[Index, Float]]:
+        """Yield items and their rows of ``T_V``, some folds at a time."""
+        batch: list[Fold] = []
+        enough = block_rows(len(self.unscored))
+        for fold in self.folds:
+            batch.append(fold)
+            if sum(len(held.items) for held in batch) >= enough:
+                yield self._batch_rows(batch)
+                batch = []
+        if batch:
+            yield self._batch_rows(batch)
+
+    def _batch_rows(self, batch: list[Fold]) -> tuple[Index, Float]:
+        items = np.concatenate([fold.items for fold in batch])
+        rows = (self.sign * self.left[items]) @ self.unscored_right.T
+        start = 0
+        for fold in batch:
+            own = np.arange(start, start + len(fold.items))
+            if len(fold.columns):
+                rows[np.ix_(own, fold.columns)] = self.own_root(fold)
+            start += len(own)
+        return items, rows
+
+
+def _products(factors: Factors, alpha: float) -> tuple[Float, Float, float]:
+    """Return Q' and Q (m × s), with the roots of d taken into both, and the sign of their product in M."""
+    if not factors.primal and alpha <= factors.trace:
+        first = second = factors.left
+        d, sign = factors.inverse(np.array([alpha]))[:, 0], 1.0
+    else:
+        first, second, d = factors.smoother(alpha)
+        sign = -1.0
+    if np.all(d == 1.0):
+        return first, second, sign
+    root = np.sqrt(d)
+    scaled = first * root
+    return scaled, scaled if second is first else second * root, sign
+
+
+def _batches(folds: ItemSets, width: int) -> Iterator[Index]:
+    """Yield the numbers of folds of one size, as many as fit into a block."""
+    for size in np.unique(folds.sizes):
+        same = np.flatnonzero(folds.sizes == size).astype(np.int64)
+        for part in blocks(len(same), 8 * int(size) * max(width, int(size)), SET_BYTES):
+            yield same[part]
+
+
+def _read_folds(folds: ItemSets, unscored: Index, n_items: int) -> list[Fold]:
+    column_of = np.full(n_items, -1, dtype=np.int64)
+    column_of[unscored] = np.arange(len(unscored))
+    read = []
+    for items in folds:
+        columns = column_of[items]
+        places = np.flatnonzero(columns >= 0).astype(np.int64)
+        read.append(Fold(items, places, columns[places]))
+    return read
+
+
+class _Roots:
+    """``C_U`` of folds of one size: ``√(c W w_i) (δ_ij - w_j / W)`` inside a query of the total weight W."""
+
+    def __init__(self, graph: ScoredQueries) -> None:
+        self.codes = graph.queries.codes
+        total: Float = np.bincount(self.codes, graph.weight, graph.n_queries).astype(np.float64)
+        scale = pair_weight(graph.query_weight, total) * total
+        self.scale = np.sqrt(scale[self.codes] * graph.weight)
+        self.share = graph.weight / np.where(total > 0, total, 1.0)[self.codes]
+
+    def of(self, items: Index) -> Float:
+        """Return the roots of folds with the items (folds, u), shape (folds, u, u)."""
+        codes = self.codes[items]
+        root = np.where(codes[:, :, None] == codes[:, None, :], -self.share[items][:, None, :], 0.0)
+        diagonal = np.arange(items.shape[1])
+        root[:, diagonal, diagonal] += 1.0
+        root *= self.scale[items][:, :, None]
+        return np.asarray(root)
+
+
+def _solve_folds(problem: Problem, items: Index, first: Float, second: Float, sign: float) -> tuple[Float, Float]:
+    """Return ``(M_UU)⁻¹ Q'_U`` for folds of one size (folds, u, s), and the smallest relative pivot of each.
+
+    M_UU is filled up where it is known to be zero: along the constants of its queries, and at idle items.
+    """
+    graph = problem.graph
+    assert isinstance(graph, ScoredQueries)
+    u, rows = items.shape[1], first[items]
+    base = graph.submatrix(items) if sign < 0 else np.zeros((len(items), u, u))
+    systems = base + sign * (rows @ second[items].transpose(0, 2, 1))
+    codes, diagonal = graph.queries.codes[items], np.arange(u)
+    null = (codes[:, :, None] == codes[:, None, :]) / u
+    null[:, diagonal, diagonal] += problem.idle[items]
+    mean = systems[:, diagonal, diagonal].mean(axis=1)
+    systems += np.where(mean > 0, mean, 1.0)[:, None, None] * null
+    floor = (base if sign < 0 else systems)[:, diagonal, diagonal]
+    floor = np.where(floor == 0.0, systems[:, diagonal, diagonal], floor)
+    pivots = np.zeros(len(items))
+    for number, system in enumerate(systems):
+        factor, failed_at = lapack.dpotrf(system, lower=1, clean=0)
+        if failed_at == 0:
+            rows[number], _ = lapack.dpotrs(factor, rows[number], lower=1)
+            pivots[number] = np.min(np.diagonal(factor) ** 2 / floor[number])
+    return rows, pivots
