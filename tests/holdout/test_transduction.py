@@ -9,7 +9,9 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import ExplicitFeatures, FullKernel
-from kernelrank.holdout import ItemSets, Problem, transduction
+from kernelrank.holdout import ItemSets, Problem
+from kernelrank.holdout.anchored_minimum import BlockMinimum, DenseMinimum
+from kernelrank.holdout.fold_residuals import FoldResiduals
 from kernelrank.holdout.transduction import transduce
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
@@ -24,10 +26,10 @@ ANCHORS = np.array([0.01, 1.0, 100.0])
 
 # How the minimum is found: 2 columns are fewer than half of the unscored items, 5 are not, and 30 exceed the items.
 ROUTES = {
-    "blocks": ("linear", 2, True, transduction._BlockMinimum),
-    "dense primal": ("linear", 5, True, transduction._DenseMinimum),
-    "dense dual": ("linear", 30, False, transduction._DenseMinimum),
-    "kernel": ("rbf", 3, False, transduction._DenseMinimum),
+    "blocks": ("linear", 2, True, BlockMinimum),
+    "dense primal": ("linear", 5, True, DenseMinimum),
+    "dense dual": ("linear", 30, False, DenseMinimum),
+    "kernel": ("rbf", 3, False, DenseMinimum),
 }
 
 
@@ -55,14 +57,14 @@ def sets_of(name):
 def test_the_route_is_the_one_meant(route, monkeypatch):
     kernel, n_features, primal, kind = ROUTES[route]
     taken = []
-    for minimum in (transduction._BlockMinimum, transduction._DenseMinimum):
+    for minimum in (BlockMinimum, DenseMinimum):
         make = minimum.of
         monkeypatch.setattr(minimum, "of", lambda *args, make=make, kind=minimum: (taken.append(kind), make(*args))[1])
     problem, _, _ = make_problem(kernel, n_features, "pairs")
     folds = ItemSets.of(sets_of("queries"), len(QID))
     transduce(problem, UNSCORED, folds, 1.0, ANCHORS)
     assert taken == [kind]
-    assert transduction._FoldResiduals.of(problem, folds, 1.0, UNSCORED).primal == primal
+    assert FoldResiduals.of(problem, folds, 1.0, UNSCORED).primal == primal
 
 
 @pytest.mark.parametrize("query_weight", QUERY_WEIGHTS)
@@ -166,8 +168,8 @@ def test_a_fold_that_alone_carries_a_feature_takes_the_dual_form():
     problem, X, y = lonely_feature(10.0)
     held = sets_of("queries")
     folds = ItemSets.of(held, len(QID))
-    assert not transduction._FoldResiduals.of(problem, folds, 2.0**-15, UNSCORED).primal
-    assert transduction._FoldResiduals.of(problem, folds, 1.0, UNSCORED).primal
+    assert not FoldResiduals.of(problem, folds, 2.0**-15, UNSCORED).primal
+    assert FoldResiduals.of(problem, folds, 1.0, UNSCORED).primal
     found, _ = transduce(problem, UNSCORED, folds, 2.0**-15, np.array([0.01]))
     expected, _ = exact_transduction(X @ X.T, y[:, 0], QID, UNSCORED, held, 2.0**-15, [0.01])
     np.testing.assert_allclose(found[:, 0], expected, rtol=0, atol=1e-8 * np.abs(expected).max())
@@ -194,7 +196,7 @@ def test_duplicated_items_and_a_singular_kernel(kernel):
 
 
 def test_too_many_items_are_refused(monkeypatch):
-    monkeypatch.setattr(transduction, "DIRECT_LIMIT", 10)
+    monkeypatch.setattr("kernelrank.holdout.transduction.DIRECT_LIMIT", 10)
     problem, _, _ = make_problem("rbf", 3, "pairs")
     with pytest.raises(InvalidInputError, match="here 16, and 10 is the most"):
         transduce(problem, UNSCORED, ItemSets.of(sets_of("queries"), len(QID)), 1.0, ANCHORS)
