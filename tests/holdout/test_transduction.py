@@ -9,7 +9,7 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import ExplicitFeatures, FullKernel
-from kernelrank.holdout import ItemSets, Problem
+from kernelrank.holdout import ItemSets, Problem, transduction
 from kernelrank.holdout.anchored_minimum import BlockMinimum, DenseMinimum
 from kernelrank.holdout.fold_residuals import FoldResiduals
 from kernelrank.holdout.transduction import transduce
@@ -196,7 +196,7 @@ def test_duplicated_items_and_a_singular_kernel(kernel):
 
 
 def test_too_many_items_are_refused(monkeypatch):
-    monkeypatch.setattr("kernelrank.holdout.transduction.DIRECT_LIMIT", 10)
+    monkeypatch.setattr(transduction, "DIRECT_LIMIT", 10)
     problem, _, _ = make_problem("rbf", 3, "pairs")
     with pytest.raises(InvalidInputError, match="here 16, and 10 is the most"):
         transduce(problem, UNSCORED, ItemSets.of(sets_of("queries"), len(QID)), 1.0, ANCHORS)
