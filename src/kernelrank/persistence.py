@@ -33,6 +33,7 @@ REGISTRY: dict[str, str] = {
     "CoRankRLS": "kernelrank.estimators:CoRankRLS",
     "CoRankRLSCV": "kernelrank.estimators:CoRankRLSCV",
     "NystromMap": "kernelrank.estimators:NystromMap",
+    "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
     "Pipeline": "sklearn.pipeline:Pipeline",
     "RLS": "kernelrank.estimators:RLS",
     "RLSCV": "kernelrank.estimators:RLSCV",

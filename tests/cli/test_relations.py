@@ -109,7 +109,9 @@ def test_evaluate_within_and_across_corpora(files, tmp_path):
     assert len(told["cross_validation"]["one"]["thresholds"]) == 4
     assert [(row["train"], row["test"]) for row in told["cross_corpus"]] == [("one", "two"), ("two", "one")]
     for row in told["cross_corpus"]:
-        assert row["best"]["f"] >= max(row[rule]["f"] for rule in ("resampled", "training", "zero", "proportion"))
+        assert row["best"]["f"] >= max(
+            row[rule]["f"] for rule in ("calibrated", "resampled", "training", "zero", "proportion")
+        )
     for_people = run(*arguments).stdout
     assert "trained on" in for_people
     assert "all pairs interact" in for_people
@@ -127,7 +129,11 @@ def test_the_graphs_are_made_as_the_options_say(files, tmp_path):
     run("train", files["one"], "-o", model, "--alphas", "1", "--lowercase", "--order-weight", "0.5", "--combine", "sum")
     loaded = load(model)
     assert loaded.scheme == {"order_weight": 0.5, "lowercase": True}
-    assert (loaded.combine, loaded.learner) == ("sum", "rls")
+    assert (loaded.combine, loaded.learner, loaded.features) == ("sum", "rls", "parts")
+    run("train", files["one"], "-o", model, "--alphas", "1", "--features", "article")
+    assert load(model).features == "article"
+    found = json.loads(run("extract", model, files["two"], "--json").stdout)["pairs"]
+    assert found == 24
 
 
 def test_conllu_is_read_with_its_tables(files, tmp_path):

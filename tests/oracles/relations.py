@@ -34,6 +34,20 @@ def shortest_path_parts(sentence: Sentence, first: int, second: int) -> tuple[se
     return tokens, links
 
 
+def steps_of_shortest_paths(sentence: Sentence, first: int, second: int) -> set[tuple[int, int, int]]:
+    """Steps on any shortest undirected path from one mention to another, path by path: from, dependency, to."""
+    graph = nx.MultiGraph()
+    graph.add_nodes_from(range(len(sentence.tokens)))
+    for place, link in enumerate(sentence.dependencies):
+        graph.add_edge(link.governor, link.dependent, key=place)
+    ends = [(a, b) for a in sentence.mentions[first].tokens for b in sentence.mentions[second].tokens]
+    paths = [path for a, b in ends if nx.has_path(graph, a, b) for path in nx.all_shortest_paths(graph, a, b)]
+    shortest = min(map(len, paths), default=0)
+    return {
+        (a, place, b) for path in paths if len(path) == shortest for a, b in pairwise(path) for place in graph[a][b]
+    }
+
+
 def train_and_score(
     K: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, alpha: float, *, ranks: bool
 ) -> np.ndarray:

@@ -14,9 +14,10 @@ from kernelrank.relations import (
     Token,
     candidate_graph,
     candidate_graphs,
+    candidate_parts,
 )
 from tests.oracles.all_paths import adjacency
-from tests.oracles.relations import shortest_path_parts
+from tests.oracles.relations import shortest_path_parts, steps_of_shortest_paths
 
 
 def sentence_of(words, tags, links, mentions, name="s0"):
@@ -26,6 +27,15 @@ def sentence_of(words, tags, links, mentions, name="s0"):
         at += len(word) + 1
     named = tuple(Mention(f"e{i}", "".join(words[p] for p in places), places) for i, places in enumerate(mentions))
     return Sentence(name, "d0", " ".join(words), tuple(tokens), tuple(Dependency(*link) for link in links), named)
+
+
+def random_sentence(seed):
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(2, 12))
+    n_links = int(generator.integers(1, 2 * n))
+    links = [(*generator.integers(0, n, 2).tolist(), f"t{i}") for i in range(n_links)]
+    places = [tuple(sorted(set(generator.integers(0, n, generator.integers(1, 3)).tolist()))) for _ in range(2)]
+    return sentence_of([f"w{i}" for i in range(n)], ["X"] * n, links, places)
 
 
 # A sentence with three proteins, as in figure 2 of the article: the pair, and a third one beside it.
@@ -183,12 +193,8 @@ def test_labels_that_are_the_same_count_once():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_marked_vertices_and_edges_are_those_of_all_shortest_paths(seed):
-    generator = np.random.default_rng(seed)
-    n = int(generator.integers(2, 12))
-    n_links = int(generator.integers(1, 2 * n))
-    links = [(*generator.integers(0, n, 2).tolist(), f"t{i}") for i in range(n_links)]
-    places = [tuple(sorted(set(generator.integers(0, n, generator.integers(1, 3)).tolist()))) for _ in range(2)]
-    sentence = sentence_of([f"w{i}" for i in range(n)], ["X"] * n, links, places)
+    sentence = random_sentence(seed)
+    n = len(sentence.tokens)
     graph = candidate_graph(Candidate(sentence, 0, 1))
     marked = {place for place, labels in enumerate(graph.labels) if any(label.endswith("_IP") for label in labels)}
     tokens, on_path = shortest_path_parts(sentence, 0, 1)
@@ -199,6 +205,57 @@ def test_marked_vertices_and_edges_are_those_of_all_shortest_paths(seed):
         assert A[link.governor, n + place] == pytest.approx(weight)
         assert A[n + place, link.dependent] == pytest.approx(weight)
     assert np.count_nonzero(A) == 2 * len(sentence.dependencies) + n - 1
+
+
+def test_the_path_leads_from_name_to_name_by_hand(three_proteins):
+    _, path, _ = next(candidate_parts([Candidate(three_proteins, 0, 1)]))
+    assert path.labels == (
+        ("PROT1_IP", "NN_IP"),
+        ("binds_IP", "VBZ_IP"),
+        ("PROT2_IP", "NN_IP"),
+        ("nsubj<",),
+        ("dobj>",),
+    )
+    edges = sorted(zip(path.sources.tolist(), path.targets.tolist(), path.weights.tolist(), strict=True))
+    assert edges == [(0, 3, 0.9), (1, 4, 0.9), (3, 1, 0.9), (4, 2, 0.9)]
+    assert path.name == "P1 and P2 in sentence s0"
+    scheme = GraphScheme(path_weight=0.5, up_tag="/up", down_tag="/down")
+    _, path, _ = next(candidate_parts([Candidate(three_proteins, 0, 1)], scheme))
+    assert path.labels[3:] == (("nsubj/up",), ("dobj/down",))
+    assert set(path.weights.tolist()) == {0.5}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_parts_are_the_graph_taken_apart_and_all_shortest_paths(seed):
+    sentence = random_sentence(seed)
+    whole = candidate_graph(Candidate(sentence, 0, 1))
+    dependencies, path, order = next(candidate_parts([Candidate(sentence, 0, 1)]))
+    assert dependencies.labels + order.labels == whole.labels
+    first = len(dependencies.labels)
+    A = adjacency(whole)
+    np.testing.assert_array_equal(adjacency(dependencies), A[:first, :first])
+    np.testing.assert_array_equal(adjacency(order), A[first:, first:])
+    # Every step of every path, and nothing else: from a token to a dependency that tells its direction, and on.
+    tokens, links = shortest_path_parts(sentence, 0, 1)
+    places = sorted(tokens)
+    steps = steps_of_shortest_paths(sentence, 0, 1)
+    assert {place for _, place, _ in steps} == links
+    expected = np.zeros((len(tokens) + len(links),) * 2)
+    labels = [whole.labels[place] for place in places]
+    for number, link in enumerate(sorted(links)):
+        ((begin, end),) = [(a, b) for a, place, b in steps if place == link]
+        down = (begin, end) == (sentence.dependencies[link].governor, sentence.dependencies[link].dependent)
+        labels.append((sentence.dependencies[link].type + (">" if down else "<"),))
+        expected[places.index(begin), len(tokens) + number] = 0.9
+        expected[len(tokens) + number, places.index(end)] = 0.9
+    assert path.labels == tuple(labels)
+    np.testing.assert_array_equal(adjacency(path), expected)
+
+
+def test_names_that_the_parse_does_not_connect_have_an_empty_path():
+    sentence = sentence_of(["A", "x", "B", "y"], list("abcd"), [(0, 1, "dep"), (2, 3, "dep")], [(0,), (2,)])
+    _, path, _ = next(candidate_parts([Candidate(sentence, 0, 1)]))
+    assert (path.n_vertices, path.n_edges) == (0, 0)
 
 
 def test_a_sentence_of_300_tokens():

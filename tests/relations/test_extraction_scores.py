@@ -2,12 +2,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import norm
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.relations.extraction_scores import ExtractionScores, document_intervals, measure, measure_all_true
-from kernelrank.relations.threshold import best_threshold, resampled_threshold, threshold_of_share
+from kernelrank.relations.threshold import (
+    best_threshold,
+    calibrated_threshold,
+    resampled_threshold,
+    threshold_of_share,
+)
 
 
 def drawn(seed, m=60, *, ties=False):
@@ -120,6 +126,49 @@ def test_a_resampled_threshold_is_the_mean_over_literal_resamples(seed):
         if labels[places].any():
             found.append(max(best_threshold(labels[places], scores[places]), np.nextafter(scores.min(), -np.inf)))
     assert resampled_threshold(labels, scores, documents.tolist()) == pytest.approx(np.mean(found), abs=1e-12)
+
+
+def learnt_chances(labels, scores):
+    """Logistic regression with targets a little inside 0 and 1, by a search that knows the loss only."""
+    n_positive, n_negative = labels.sum(), (~labels).sum()
+    targets = np.where(labels, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+    def loss(weights):
+        values = weights[0] * scores + weights[1]
+        return np.sum(targets * np.log1p(np.exp(-values)) + (1 - targets) * np.log1p(np.exp(values)))
+
+    found = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000})
+    assert found.success
+    return 1 / (1 + np.exp(-(found.x[0] * scores + found.x[1])))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_calibrated_threshold_has_the_largest_expected_f_score(seed, ties):
+    labels, scores = drawn(seed, ties=ties)
+    chances = learnt_chances(labels, scores)
+
+    def expected(threshold):
+        above = scores > threshold
+        return 2 * chances[above].sum() / (above.sum() + chances.sum())
+
+    threshold = calibrated_threshold(labels, scores)
+    best = max(expected(other) for other in [*scores.tolist(), scores.min() - 1])
+    assert expected(threshold) == pytest.approx(best, abs=1e-9)
+    # Scores on another scale, and in another order, are decided on in the same way.
+    assert calibrated_threshold(labels, 1e6 * scores + 5e5) == pytest.approx(1e6 * threshold + 5e5)
+    assert calibrated_threshold(labels[::-1], scores[::-1]) == pytest.approx(threshold, abs=1e-12)
+
+
+def test_a_calibrated_threshold_at_the_edges():
+    # Classes that the scores part, by much or by nothing; scores that say nothing, or the contrary; one class.
+    assert calibrated_threshold(np.array([True, True, False, False]), np.array([9.0, 8.0, 1.0, 0.0])) == 4.5
+    assert calibrated_threshold(np.array([True, False, False]), np.zeros(3)) < 0
+    labels, scores = drawn(0)
+    assert calibrated_threshold(labels, -scores) < (-scores).min()
+    assert calibrated_threshold(np.array([True, True]), np.array([1.0, 2.0])) < 1.0
+    with pytest.raises(InvalidInputError, match="at least one pair that interacts"):
+        calibrated_threshold(np.array([False, False]), np.array([1.0, 2.0]))
 
 
 def test_a_resampled_threshold_with_little_to_draw_from():

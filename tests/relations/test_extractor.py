@@ -17,13 +17,14 @@ from kernelrank.relations import (
     Sentence,
     Token,
     candidate_graphs,
+    candidate_parts,
     cross_validate,
     document_folds,
     evaluate_on,
     make_corpus,
 )
 from kernelrank.relations.extraction_scores import measure
-from kernelrank.relations.threshold import best_threshold, resampled_threshold
+from kernelrank.relations.threshold import best_threshold, calibrated_threshold, resampled_threshold
 from tests.oracles.relations import train_and_score
 
 # Two, so that neither is an edge beyond which one should look.
@@ -35,16 +36,26 @@ def corpus():
     return make_corpus(24, random_state=0)
 
 
+def cosines(X):
+    X = X.toarray()
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X @ X.T
+
+
 @pytest.mark.parametrize("learner", ["rls", "rankrls"])
 @pytest.mark.parametrize("combine", ["max", "sum"])
-def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, combine):
-    scheme = {"order_weight": 0.5}
-    extractor = RelationExtractor(learner=learner, combine=combine, scheme=scheme, alphas=ALPHAS)
+@pytest.mark.parametrize("features", ["parts", "article"])
+def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, combine, features):
+    settings = {"features": features, "combine": combine, "scheme": {"order_weight": 0.5}}
+    extractor = RelationExtractor(learner=learner, alphas=ALPHAS, **settings)
     extractor.fit(corpus.candidates)
-    graphs = list(candidate_graphs(corpus.candidates, GraphScheme(order_weight=0.5)))
-    X = AllPathsVectorizer(combine=combine).fit_transform(graphs).toarray()
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    K, labels, documents = X @ X.T, corpus.labels, np.array(corpus.documents)
+    scheme = GraphScheme(order_weight=0.5)
+    if features == "article":
+        kinds = [list(candidate_graphs(corpus.candidates, scheme))]
+    else:
+        kinds = list(zip(*candidate_parts(corpus.candidates, scheme), strict=True))
+    K = np.mean([cosines(AllPathsVectorizer(combine=combine).fit_transform(graphs)) for graphs in kinds], axis=0)
+    labels, documents = corpus.labels, np.array(corpus.documents)
     y = np.where(labels, 1.0, -1.0)
     aucs = []
     for alpha in ALPHAS:
@@ -58,7 +69,8 @@ def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, c
             # Scores that differ by rounding only may change places, and with them the threshold of a resample.
             found = extractor.holdout_scores_
             assert extractor.training_threshold_ == best_threshold(labels, found)
-            assert extractor.threshold_ == resampled_threshold(labels, found, corpus.documents)
+            assert extractor.threshold_ == calibrated_threshold(labels, found)
+            assert extractor.resampled_threshold_ == resampled_threshold(labels, found, corpus.documents)
     np.testing.assert_allclose(extractor.cv_results_["auc"], aucs)
     assert extractor.alpha_ == ALPHAS[int(np.argmax(aucs))]
     everything = np.arange(len(y))
@@ -67,7 +79,9 @@ def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, c
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"learner": "rankrls", "select": "f"}, {"basis": 20, "random_state": 0}], ids=str
+    "settings",
+    [{}, {"learner": "rankrls", "select": "f"}, {"basis": 20, "random_state": 0}, {"features": "article"}],
+    ids=str,
 )
 def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
     extractor = RelationExtractor(alphas=ALPHAS, **settings)
@@ -80,9 +94,11 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         own = result.folds == fold
         assert result.alphas[fold] == fitted.alpha_
         assert result.training_thresholds[fold] == pytest.approx(fitted.training_threshold_, abs=1e-9)
+        assert result.resampled_thresholds[fold] == pytest.approx(fitted.resampled_threshold_, abs=1e-9)
         assert result.thresholds[fold] == pytest.approx(fitted.threshold_, abs=1e-9)
         np.testing.assert_allclose(result.scores[own], fitted.decision_function(test), atol=1e-9)
         assert result.decisions()[own].tolist() == fitted.predict(test).tolist()
+        assert result.decisions("resampled")[own].tolist() == fitted.predict(test, "resampled").tolist()
         assert result.decisions("training")[own].tolist() == fitted.predict(test, "training").tolist()
         assert result.decisions("zero")[own].tolist() == fitted.predict(test, "zero").tolist()
         share = float(np.mean([c.interacts for c in test]))
@@ -93,7 +109,9 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
     assert result.deviation().f == pytest.approx(np.std([scores.f for scores in result.by_fold()]))
     assert result.all_true().auc == 0.5
     assert result.intervals()["f"].low <= result.pooled().f <= result.intervals()["f"].high
-    with pytest.raises(InvalidInputError, match="the rule must be one of resampled, training, zero, proportion"):
+    with pytest.raises(
+        InvalidInputError, match="the rule must be one of calibrated, resampled, training, zero, proportion"
+    ):
         result.decisions("best")
 
 
@@ -170,7 +188,8 @@ def test_thresholds_by_rule(corpus):
     extractor = RelationExtractor(alphas=[1.0]).fit(corpus.candidates)
     scores = np.array([-2.0, -1.0, 1.0, 2.0])
     assert extractor.threshold("zero") == 0.0
-    assert extractor.threshold() == extractor.threshold("resampled") == extractor.threshold_
+    assert extractor.threshold() == extractor.threshold("calibrated") == extractor.threshold_
+    assert extractor.threshold("resampled") == extractor.resampled_threshold_ != extractor.threshold_
     assert extractor.threshold("training") == extractor.training_threshold_ != extractor.threshold_
     assert extractor.threshold("proportion", scores, 0.25) == 1.5
     assert extractor.share_ == np.mean(corpus.labels)
@@ -183,7 +202,11 @@ def test_thresholds_by_rule(corpus):
     assert extractor.rank([]) == []
 
 
-@pytest.mark.parametrize("settings", [{}, {"basis": 15, "random_state": 0, "scheme": {"labels": ["text"]}}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"features": "article"}, {"basis": 15, "random_state": 0, "scheme": {"labels": ["text"]}}],
+    ids=str,
+)
 def test_a_saved_model_scores_the_same(corpus, tmp_path, settings):
     extractor = RelationExtractor(alphas=ALPHAS, **settings).fit(corpus.candidates)
     save(extractor, tmp_path / "model.kr")
@@ -191,6 +214,7 @@ def test_a_saved_model_scores_the_same(corpus, tmp_path, settings):
     other = make_corpus(5, random_state=9).candidates
     assert np.array_equal(loaded.decision_function(other), extractor.decision_function(other))
     assert loaded.threshold_ == extractor.threshold_
+    assert loaded.resampled_threshold_ == extractor.resampled_threshold_
     assert loaded.training_threshold_ == extractor.training_threshold_
     assert loaded.get_params() == extractor.get_params()
 
@@ -211,6 +235,8 @@ def test_bad_input_is_named(corpus):
         RelationExtractor(scheme={"weight": 1}).fit(candidates)
     with pytest.raises(InvalidInputError, match="learner must be one of"):
         RelationExtractor(learner="svm").fit(candidates)
+    with pytest.raises(InvalidInputError, match="features must be one of parts, article, got 'whole'"):
+        RelationExtractor(features="whole").fit(candidates)
     with pytest.raises(NotFittedError):
         RelationExtractor().predict(candidates)
 

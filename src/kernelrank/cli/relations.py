@@ -36,6 +36,14 @@ Learner = Annotated[
     Literal["rls", "rankrls"],
     typer.Option("--learner", help="Squared errors of labels, or of their differences.", rich_help_panel=LEARNING),
 ]
+Features = Annotated[
+    Literal["parts", "article"],
+    typer.Option(
+        "--features",
+        help="Dependencies, path and order as parts that count the same; or the graph of the article.",
+        rich_help_panel=LEARNING,
+    ),
+]
 CombineWalks = Annotated[
     Literal["max", "sum"],
     typer.Option("--combine", help="How the walks between two labels are combined.", rich_help_panel=LEARNING),
@@ -75,7 +83,7 @@ OtherWeight = Annotated[float | None, _weight("--other-weight", "The weight of e
 OrderWeight = Annotated[float | None, _weight("--order-weight", "The weight of edges from word to word.", "0.9")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="How many processors make features.", show_default=False)]
 RuleName = Annotated[
-    Literal["resampled", "training", "zero", "proportion"],
+    Literal["calibrated", "resampled", "training", "zero", "proportion"],
     typer.Option("--rule", help="Where the scores of interactions begin."),
 ]
 
@@ -85,6 +93,7 @@ def train(
     corpora: Corpora,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("relations.kr"),
     learner: Learner = "rls",
+    features: Features = "parts",
     combine: CombineWalks = "max",
     select: Select = "auc",
     alphas: Alphas = None,
@@ -114,7 +123,7 @@ def train(
     answer = Answer("relations train", as_json=as_json)
     check_output(output, corpora)
     scheme = _scheme(lowercase, path_weight=path_weight, other_weight=other_weight, order_weight=order_weight)
-    extractor = _extractor(learner, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
+    extractor = _extractor(learner, features, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
     candidates, documents = joined(read)
     with answer.noting_warnings():
@@ -150,7 +159,7 @@ def extract(
     top: Annotated[
         int | None, typer.Option("--top", min=1, help="Write only so many pairs.", show_default=False)
     ] = None,
-    rule: RuleName = "resampled",
+    rule: RuleName = "calibrated",
     share: Annotated[
         float | None,
         typer.Option(
@@ -207,6 +216,7 @@ def evaluate(
         str, typer.Option("--folds", help="How many folds of documents; or a file of lines: fold, tab, document.")
     ] = "10",
     learner: Learner = "rls",
+    features: Features = "parts",
     combine: CombineWalks = "max",
     select: Select = "auc",
     alphas: Alphas = None,
@@ -215,7 +225,7 @@ def evaluate(
     path_weight: PathWeight = None,
     other_weight: OtherWeight = None,
     order_weight: OrderWeight = None,
-    rule: RuleName = "resampled",
+    rule: RuleName = "calibrated",
     parse: Parse = "split_parse",
     tokenization: Tokenization = None,
     mentions: Mentions = None,
@@ -228,7 +238,7 @@ def evaluate(
     """Measure by document: within each corpus, and from each corpus to the others.
 
     Each corpus is cross-validated by document, alpha and threshold chosen inside. With several corpora, a model of each
-    is also tested on the others, with four rules for the threshold and the best with hindsight. Examples:
+    is also tested on the others, with five rules for the threshold and the best with hindsight. Examples:
 
     kernelrank relations evaluate corpus.xml
 
@@ -236,7 +246,7 @@ def evaluate(
     """
     answer = Answer("relations evaluate", as_json=as_json)
     scheme = _scheme(lowercase, path_weight=path_weight, other_weight=other_weight, order_weight=order_weight)
-    extractor = _extractor(learner, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
+    extractor = _extractor(learner, features, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
     trained = None if model is None else _load(model)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
     with answer.noting_warnings():
@@ -292,6 +302,7 @@ def show(
 
 def _extractor(
     learner: str,
+    features: str,
     combine: Any,
     select: str,
     alphas: str | None,
@@ -306,6 +317,7 @@ def _extractor(
     given: dict[str, Any] = {} if alphas is None else {"alphas": _numbers(alphas)}
     extractor = RelationExtractor(
         learner=learner,
+        features=features,
         combine=combine,
         scheme=scheme,
         select=select,

@@ -41,12 +41,12 @@ class CrossCorpus:
     documents: list[str]
     extractor: RelationExtractor
 
-    def decisions(self, rule: Rule = "resampled") -> NDArray[np.bool_]:
+    def decisions(self, rule: Rule = "calibrated") -> NDArray[np.bool_]:
         """Decide by a rule; "proportion" takes the share of the corpus that is tested on."""
         share = float(self.labels.mean())
         return np.asarray(self.scores > self.extractor.threshold(rule, self.scores, share))
 
-    def measure(self, rule: Rule = "resampled") -> ExtractionScores:
+    def measure(self, rule: Rule = "calibrated") -> ExtractionScores:
         """Measure the decisions by a rule."""
         return measure(self.labels, self.scores, self.decisions(rule))
 
@@ -58,7 +58,7 @@ class CrossCorpus:
         """Measure the co-occurrence baseline."""
         return measure_all_true(self.labels)
 
-    def intervals(self, rule: Rule = "resampled", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
+    def intervals(self, rule: Rule = "calibrated", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
         """Resample documents; see `document_intervals`."""
         return document_intervals(self.labels, self.scores, self.decisions(rule), self.documents, confidence=confidence)
 

@@ -26,7 +26,14 @@ from kernelrank.relations.extraction_scores import (
 from kernelrank.relations.extractor import RelationExtractor, check_documents, check_labels
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning, choose_alpha, hold_out_documents
-from kernelrank.relations.threshold import RULES, Rule, best_threshold, resampled_threshold, threshold_of_share
+from kernelrank.relations.threshold import (
+    RULES,
+    Rule,
+    best_threshold,
+    calibrated_threshold,
+    resampled_threshold,
+    threshold_of_share,
+)
 
 __all__ = ["CrossValidation", "cross_validate", "cross_validate_kernel", "document_folds"]
 
@@ -41,8 +48,8 @@ class CrossValidation:
     scores : ndarray, shape (m,)
     folds : ndarray of int, shape (m,)
     documents : list of str
-    alphas, thresholds, training_thresholds : list of float
-        What was chosen in each fold; the thresholds are those of the rules "resampled" and "training".
+    alphas, thresholds, resampled_thresholds, training_thresholds : list of float
+        What was chosen in each fold; the thresholds are those of the rules "calibrated", "resampled" and "training".
     inner : list of ExtractionScores
         The measures of the training part of each fold with each of its documents left out: what was chosen by.
     """
@@ -53,10 +60,11 @@ class CrossValidation:
     documents: list[str]
     alphas: list[float]
     thresholds: list[float]
+    resampled_thresholds: list[float]
     training_thresholds: list[float]
     inner: list[ExtractionScores]
 
-    def decisions(self, rule: Rule = "resampled") -> NDArray[np.bool_]:
+    def decisions(self, rule: Rule = "calibrated") -> NDArray[np.bool_]:
         """Decide in each fold by a rule; "proportion" takes the share of the fold itself."""
         if rule not in RULES:
             raise InvalidInputError(f"the rule must be one of {', '.join(RULES)}, got {rule!r}")
@@ -67,15 +75,17 @@ class CrossValidation:
         return decided
 
     def _threshold(self, rule: Rule, fold: int, items: NDArray[np.bool_]) -> float:
-        if rule == "resampled":
+        if rule == "calibrated":
             return self.thresholds[fold]
+        if rule == "resampled":
+            return self.resampled_thresholds[fold]
         if rule == "training":
             return self.training_thresholds[fold]
         if rule == "zero":
             return 0.0
         return threshold_of_share(self.scores[items], float(self.labels[items].mean()))
 
-    def by_fold(self, rule: Rule = "resampled") -> list[ExtractionScores]:
+    def by_fold(self, rule: Rule = "calibrated") -> list[ExtractionScores]:
         """Measure each fold."""
         decided = self.decisions(rule)
         return [
@@ -83,11 +93,11 @@ class CrossValidation:
             for items in (self.folds == fold for fold in range(len(self.thresholds)))
         ]
 
-    def mean(self, rule: Rule = "resampled") -> ExtractionScores:
+    def mean(self, rule: Rule = "calibrated") -> ExtractionScores:
         """Average over the folds, as in [APBPGS08]; a measure that a fold does not define is averaged over the rest."""
         return ExtractionScores.mean(self.by_fold(rule))
 
-    def deviation(self, rule: Rule = "resampled") -> ExtractionScores:
+    def deviation(self, rule: Rule = "calibrated") -> ExtractionScores:
         """Return the standard deviations over the folds."""
         return ExtractionScores.deviation(self.by_fold(rule))
 
@@ -96,11 +106,11 @@ class CrossValidation:
         parts = [measure_all_true(self.labels[self.folds == fold]) for fold in range(len(self.thresholds))]
         return ExtractionScores.mean(parts)
 
-    def pooled(self, rule: Rule = "resampled") -> ExtractionScores:
+    def pooled(self, rule: Rule = "calibrated") -> ExtractionScores:
         """Measure the decisions of all folds together; AUC compares candidates of one fold only."""
         return measure(self.labels, self.scores, self.decisions(rule), self.folds)
 
-    def intervals(self, rule: Rule = "resampled", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
+    def intervals(self, rule: Rule = "calibrated", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
         """Resample documents for intervals of the pooled measures; see `document_intervals`."""
         decided = self.decisions(rule)
         return document_intervals(self.labels, self.scores, decided, self.documents, self.folds, confidence=confidence)
@@ -178,19 +188,20 @@ def cross_validate_kernel(
             raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
     held_out = hold_out_documents(learning, K, labels, documents, tests)
     scores = np.empty(len(labels))
-    alphas, thresholds, training, inner = [], [], [], []
+    alphas, thresholds, resampled, training, inner = [], [], [], [], []
     names = np.asarray(documents, dtype=object)
     for fold, test in enumerate(tests):
         rest = np.setdiff1d(np.arange(len(labels)), test)
         known = held_out.inner[:, fold, rest]
         place, _ = choose_alpha(learning, labels[rest], known)
-        threshold = resampled_threshold(labels[rest], known[place], names[rest].tolist())
+        threshold = calibrated_threshold(labels[rest], known[place])
         scores[test] = held_out.outer[place, test]
         alphas.append(learning.alphas[place])
         thresholds.append(threshold)
+        resampled.append(resampled_threshold(labels[rest], known[place], names[rest].tolist()))
         training.append(best_threshold(labels[rest], known[place]))
         inner.append(measure(labels[rest], known[place], known[place] > threshold))
-    return CrossValidation(labels, scores, folds, list(documents), alphas, thresholds, training, inner)
+    return CrossValidation(labels, scores, folds, list(documents), alphas, thresholds, resampled, training, inner)
 
 
 def document_folds(documents: Sequence[str], n_folds: int, random_state: int | None = 0) -> dict[str, int]:

@@ -16,32 +16,46 @@ from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandi
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate import Candidate
-from kernelrank.relations.candidate_graph import candidate_graphs
+from kernelrank.relations.candidate_graph import candidate_graphs, candidate_parts
 from kernelrank.relations.corpus import labels_of
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.graph_scheme import GraphScheme
 from kernelrank.relations.held_out_documents import Learning, choose_alpha, hold_out_documents
+from kernelrank.relations.parts_vectorizer import PartsVectorizer
 from kernelrank.relations.ranked_candidate import RankedCandidate
-from kernelrank.relations.threshold import RULES, Rule, best_threshold, resampled_threshold, threshold_of_share
+from kernelrank.relations.threshold import (
+    RULES,
+    Rule,
+    best_threshold,
+    calibrated_threshold,
+    resampled_threshold,
+    threshold_of_share,
+)
 
 __all__ = ["ALPHAS", "RelationExtractor"]
 
+FEATURES = ("parts", "article")
 ALPHAS = tuple(2.0**k for k in range(-4, 4))
 
 
 class RelationExtractor(BaseEstimator):
     """Learn from candidate pairs with labels which pairs of other sentences interact.
 
-    Candidates become graphs, graphs the features of the all-paths kernel with norm one [APBPGS08]_, and RLS or RankRLS
-    learns a weight for each feature. Alpha and the decision threshold are those that are best when each document is
-    scored by the model that was trained without it, the threshold on average over resampled documents [BY02]_; the
-    exact shortcuts make that as cheap as one training for each alpha. No candidate is ever judged by a model that has
-    seen its document.
+    Candidates become graphs, graphs the features of the all-paths kernel [APBPGS08]_, and RLS or RankRLS learns a
+    weight for each feature. Alpha and the decision threshold are those that are best when each document is scored by
+    the model that was trained without it, the threshold by probabilities learnt from these scores [LEN14]_; the exact
+    shortcuts make that as cheap as one training for each alpha. No candidate is ever judged by a model that has seen
+    its document.
 
     Parameters
     ----------
     learner : {"rls", "rankrls"}, default="rls"
         Squared errors of labels ±1, or of their differences: `RankRLS` on one ranking with ``query_weight="items"``.
+    features : {"parts", "article"}, default="parts"
+        "parts" are the dependencies, the path between the pair and the order of the words, three graphs that count the
+        same: their features side by side, each with norm one (`candidate_parts`). "article" is the graph of the article
+        (`candidate_graphs`), without the path from name to name and with one norm for all. What either is worth is in
+        `docs/studies/protein_interactions.md`.
     combine : {"max", "sum"}, default="max"
         How the walks between two labels are combined, as in `AllPathsVectorizer`.
     scheme : dict, optional
@@ -59,13 +73,15 @@ class RelationExtractor(BaseEstimator):
 
     Attributes
     ----------
-    vectorizer_ : AllPathsVectorizer
+    vectorizer_ : PartsVectorizer or AllPathsVectorizer
     coef_ : ndarray, shape (n_features,)
         The weight of each feature.
     intercept_ : float
         Zero for RLS.
     alpha_, threshold_ : float
-        What was chosen; the threshold is the mean of the best ones of resampled training documents.
+        What was chosen; the threshold is that with the largest expected F-score.
+    resampled_threshold_ : float
+        The mean of the best thresholds of resampled training documents [BY02]_.
     training_threshold_ : float
         The threshold with the largest F-score on the training documents as they are.
     holdout_scores_ : ndarray, shape (m,)
@@ -86,6 +102,8 @@ class RelationExtractor(BaseEstimator):
     .. [APBPGS08] Airola, Pyysalo, Björne, Pahikkala, Ginter and Salakoski (2008). All-paths graph kernel for
        protein-protein interaction extraction with evaluation of cross-corpus learning. BMC Bioinformatics 9(S11), S2.
     .. [BY02] Bühlmann and Yu (2002). Analyzing bagging. Annals of Statistics 30(4), 927-961.
+    .. [LEN14] Lipton, Elkan and Naryanaswamy (2014). Optimal thresholding of classifiers to maximize F1 measure. ECML
+       PKDD 2014, 225-239.
 
     Examples
     --------
@@ -101,6 +119,7 @@ class RelationExtractor(BaseEstimator):
         self,
         *,
         learner: str = "rls",
+        features: str = "parts",
         combine: Combine = "max",
         scheme: dict[str, Any] | None = None,
         alphas: Sequence[float] = ALPHAS,
@@ -110,6 +129,7 @@ class RelationExtractor(BaseEstimator):
         random_state: int | None = None,
     ) -> None:
         self.learner = learner
+        self.features = features
         self.combine = combine
         self.scheme = scheme
         self.alphas = alphas
@@ -147,7 +167,8 @@ class RelationExtractor(BaseEstimator):
         self.intercept_ = float(found.intercept[place])
         self.alpha_ = learning.alphas[place]
         self.holdout_scores_ = held_out[place]
-        self.threshold_ = resampled_threshold(labels, held_out[place], groups)
+        self.threshold_ = calibrated_threshold(labels, held_out[place])
+        self.resampled_threshold_ = resampled_threshold(labels, held_out[place], groups)
         self.training_threshold_ = best_threshold(labels, held_out[place])
         self.cv_results_ = {"alpha": list(learning.alphas), **results}
         self.share_ = float(np.mean(labels))
@@ -172,15 +193,16 @@ class RelationExtractor(BaseEstimator):
         X = self.vectorizer_.transform(self.graphs(candidates))
         return np.asarray(X @ self.coef_ + self.intercept_)
 
-    def threshold(self, rule: Rule = "resampled", scores: Float | None = None, share: float | None = None) -> float:
+    def threshold(self, rule: Rule = "calibrated", scores: Float | None = None, share: float | None = None) -> float:
         """Return the score above which a candidate is said to interact.
 
         Parameters
         ----------
-        rule : {"resampled", "training", "zero", "proportion"}, default="resampled"
-            The mean of the thresholds that were best on resampled training documents when they were left out; that
-            which was best on the training documents as they are; zero; or that above which a given share of the
-            candidates lies. The last three are those of [APBPGS08].
+        rule : {"calibrated", "resampled", "training", "zero", "proportion"}, default="calibrated"
+            The threshold with the largest F-score that is expected of probabilities learnt on training documents left
+            out; the mean of those that were best on resampled training documents; that which was best on the training
+            documents as they are; zero; or that above which a given share of the candidates lies. The last three are
+            those of [APBPGS08].
         scores : ndarray, shape (t,), optional
             The scores of the candidates, for "proportion".
         share : float, optional
@@ -193,8 +215,10 @@ class RelationExtractor(BaseEstimator):
         check_is_fitted(self)
         if rule not in RULES:
             raise InvalidInputError(f"the rule must be one of {', '.join(RULES)}, got {rule!r}")
-        if rule == "resampled":
+        if rule == "calibrated":
             return float(self.threshold_)
+        if rule == "resampled":
+            return float(self.resampled_threshold_)
         if rule == "training":
             return float(self.training_threshold_)
         if rule == "zero":
@@ -204,7 +228,7 @@ class RelationExtractor(BaseEstimator):
         return threshold_of_share(scores, self.share_ if share is None else share)
 
     def predict(
-        self, candidates: Sequence[Candidate], rule: Rule = "resampled", share: float | None = None
+        self, candidates: Sequence[Candidate], rule: Rule = "calibrated", share: float | None = None
     ) -> NDArray[np.bool_]:
         """Decide which candidates interact.
 
@@ -224,7 +248,7 @@ class RelationExtractor(BaseEstimator):
         return np.asarray(scores > self.threshold(rule, scores, share))
 
     def rank(
-        self, candidates: Sequence[Candidate], rule: Rule = "resampled", share: float | None = None
+        self, candidates: Sequence[Candidate], rule: Rule = "calibrated", share: float | None = None
     ) -> list[RankedCandidate]:
         """List candidates from the most likely interaction to the least.
 
@@ -279,13 +303,21 @@ class RelationExtractor(BaseEstimator):
         """Return what is learnt, checked."""
         return Learning(self.learner, tuple(self.alphas), self.select, self.basis, self.random_state)
 
-    def make_vectorizer(self) -> AllPathsVectorizer:
+    def make_vectorizer(self) -> PartsVectorizer | AllPathsVectorizer:
         """Return the vectoriser of these settings, not fitted."""
+        if self._in_parts():
+            return PartsVectorizer(combine=self.combine, n_jobs=self.n_jobs)
         return AllPathsVectorizer(combine=self.combine, normalize=True, n_jobs=self.n_jobs)
 
     def graphs(self, candidates: Iterable[Candidate]) -> list[Any]:
-        """Return the graphs of candidates."""
-        return list(candidate_graphs(candidates, GraphScheme.of(self.scheme)))
+        """Return the graphs of candidates, or tuples of the graphs that are their parts: what the vectoriser takes."""
+        make = candidate_parts if self._in_parts() else candidate_graphs
+        return list(make(candidates, GraphScheme.of(self.scheme)))
+
+    def _in_parts(self) -> bool:
+        if self.features not in FEATURES:
+            raise InvalidInputError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}")
+        return self.features == "parts"
 
 
 def check_labels(candidates: Sequence[Candidate], y: Any) -> NDArray[np.bool_]:

@@ -20,7 +20,8 @@ class GraphScheme:
     Parameters
     ----------
     path_weight, other_weight : float, default=0.9 and 0.3
-        The weights of edges on the shortest paths between the pair and elsewhere, in the dependency graph.
+        The weights of edges on the shortest paths between the pair and elsewhere, in the dependency graph; the former
+        also that of all edges of the path graph.
     order_weight : float, default=0.9
         The weight of edges from a word to the next, in the order graph.
     path_tag : str, default="_IP"
@@ -29,6 +30,9 @@ class GraphScheme:
         What is appended to the labels of the order graph: before, between and after the pair.
     pair_tag : str, default=""
         What is appended to the labels of the pair itself in the order graph.
+    up_tag, down_tag : str, default="<" and ">"
+        What is appended to the labels of dependencies in the path graph, where it goes from a dependent to its governor
+        and from a governor to its dependent.
     pair_names : tuple of two str, default=("PROT1", "PROT2")
         What stands for the texts of the pair, in the order of the sentence.
     other_name : str, default="PROT"
@@ -59,6 +63,8 @@ class GraphScheme:
     middle_tag: str = "_M"
     after_tag: str = "_A"
     pair_tag: str = ""
+    up_tag: str = "<"
+    down_tag: str = ">"
     pair_names: tuple[str, str] = ("PROT1", "PROT2")
     other_name: str = "PROT"
     labels: tuple[str, ...] = ("text", "pos")
