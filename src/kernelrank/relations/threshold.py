@@ -83,8 +83,8 @@ def calibrated_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
 
     Examples
     --------
-    >>> calibrated_threshold(np.array([True, False, True, False]), np.array([4.0, 3.0, 2.0, 1.0]))
-    1.5
+    >>> calibrated_threshold(np.array([True, True, False, True, False, False]), np.arange(6.0, 0.0, -1.0))
+    2.5
     """
     if not labels.any():
         raise InvalidInputError("a threshold needs at least one pair that interacts")
