@@ -39,8 +39,10 @@ def connected(client: Client | str | None) -> Iterator[Client]:
     elif (current := _current()) is not None:
         yield current
     else:
-        # Nothing listens beyond this machine, and no port is asked for that another program may have.
-        with LocalCluster(dashboard_address="127.0.0.1:0") as cluster, Client(cluster, set_as_default=False) as opened:
+        # Nothing listens beyond this machine, and no port is asked for that another program may have. Nobody knows
+        # where the dashboard of a cluster is that lives for one fit, and starting it takes time.
+        local: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
+        with LocalCluster(**local) as cluster, Client(cluster, set_as_default=False) as opened:
             yield opened
 
 
