@@ -1,4 +1,4 @@
-"""DaskRankRLS: RankRLS on Dask arrays and data frames of any size."""
+"""DaskRankRLS: RankRLS on Dask arrays, data frames and Parquet files of any size."""
 
 from __future__ import annotations
 
@@ -53,9 +53,11 @@ feature_names_in_
     Notes
     -----
     Two passes: one over the labels of the queries and one over the items, O(m r²) in all, and r³/3 for the solution; a
-    basis that is drawn needs one more to fetch its items. A worker holds the partitions that Dask gives it, r² numbers
-    and r for each part of a query that lies in several partitions; one worker holds the labels of all queries for a
-    moment. The client holds r² numbers.
+    basis that is drawn needs one more to fetch its items. Each thread of a worker holds one partition, r² numbers and r
+    for each part of a query that lies in several partitions; one worker holds the labels of all queries for a moment.
+    Partitions of Parquet files, by a path or by `dask.dataframe.read_parquet`, take about twice their size, since some
+    columns are read at a time; where a data frame does not allow that, Dask reads it whole, which takes six to nine
+    times the size of a partition. The client holds r² numbers.
 
     Examples
     --------
@@ -111,13 +113,15 @@ feature_names_in_
 
         Parameters
         ----------
-        X : dask array or data frame, shape (m, n_features)
-            The items; the sizes of the partitions need not be known. Blocks may be dense or sparse.
-        y : dask array, series or data frame, shape (m,) or (m, n_outputs)
-            Their scores, partitioned like X.
-        qid : dask array or series, shape (m,), optional
+        X : dask array or data frame, shape (m, n_features), or path
+            The items; the sizes of the partitions need not be known. Blocks may be dense or sparse. Or the path of
+            Parquet files that all workers can open: a file, a folder, a pattern such as ``part-*.parquet`` or a URL.
+            All numeric columns that are nothing else are features; partitions are some row groups of a file.
+        y : dask array, series or data frame, shape (m,) or (m, n_outputs), or str
+            Their scores, partitioned like X; or the name of the column, if X is a path.
+        qid : dask array or series, shape (m,), or str, optional
             The query of each item: any hashable labels in any order. One query unless given.
-        sample_weight : dask array or series, shape (m,), optional
+        sample_weight : dask array or series, shape (m,), or str, optional
             Item weights.
 
         Returns
