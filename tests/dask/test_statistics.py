@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
+from dask.delayed import delayed
 
 from kernelrank import RankRLS, make_ranking
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of
+from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.statistics import merge_statistics, partition_statistics
 from kernelrank.dask.survey import merge_surveys, survey_partition
 from tests.oracles.pairs import scored_edges
@@ -102,3 +106,18 @@ def test_a_label_has_one_fold_whatever_holds_it():
     np.testing.assert_array_equal(fold_of(words, 7), fold_of(words.astype(object), 7))
     counts = np.bincount(fold_of(np.arange(10_000), 5))
     assert counts.min() > 1800
+
+
+def test_small_arguments_travel_with_each_task_and_large_ones_are_sent_once():
+    values = da.from_array(np.arange(6.0), chunks=2)
+    partitions = Partitions.of(values[:, None], values)
+
+    def scaled(number, X, small, large, given):
+        return number + small(X).sum() * large[1] * given
+
+    # A function without a name cannot be pickled by reference; the large one may not be copied into three tasks.
+    shared = (lambda X: 2 * X, np.arange(1_000.0), delayed(3.0))
+    tasks = partitions.each(scaled, ("X",), shared)
+    graph = dict(tasks[0].__dask_graph__())
+    assert sorted(key.split("-")[0] for key in graph if isinstance(key, str)) == ["float", "ndarray"]
+    assert dask.compute(*tasks, scheduler="synchronous") == (6.0, 31.0, 56.0)
