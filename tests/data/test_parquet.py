@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernelrank.data import read_parquet_chunks
+from kernelrank.data import read_items, read_parquet_chunks
+from kernelrank.data.parquet_items import read_parquet_items
 from kernelrank.errors import FileFormatError
 
 
@@ -31,3 +32,19 @@ def test_files_of_a_folder_have_the_same_columns(tmp_path):
     pq.write_table(pa.table({"y": [1.0, 2.0]}), tmp_path / "b.parquet")
     with pytest.raises(FileFormatError, match=r"b\.parquet: there is no column 'x', which another file"):
         list(read_parquet_chunks(tmp_path, target="y"))
+
+
+@pytest.mark.parametrize("name", [None, "row"])
+def test_the_index_of_a_data_frame_is_no_feature(name, tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": [3.0, 1.0, 2.0], "q": [0, 0, 0]}).iloc[[2, 0, 1]]
+    frame.index.name = name
+    path = tmp_path / "sorted.parquet"
+    frame.to_parquet(path)
+    assert len(pq.read_schema(path).names) == 4
+    (chunk,) = read_parquet_chunks(path, target="y", query="q")
+    np.testing.assert_array_equal(chunk.X, [[3.0], [1.0], [2.0]])
+    ((X, _),) = read_parquet_items(path, query="q", features=None)
+    np.testing.assert_array_equal(X, frame[["x", "y"]])
+    if name is None:
+        np.testing.assert_array_equal(read_items(path, target="y", query="q").X, chunk.X)

@@ -34,7 +34,7 @@ def read_parquet_chunks(
     query : str, optional
         The column of query labels; the rows of a query must stand together.
     features : sequence of str, optional
-        The columns of features; all other numeric ones unless given.
+        The columns of features; all other numeric ones unless given, but the index of a data frame.
     chunk_rows : int, default=100_000
         About how many rows make a chunk.
 
@@ -103,20 +103,27 @@ def feature_columns(
     dataset: Any, path: str, target: str, query: str | None, features: Sequence[str] | None
 ) -> list[str]:
     """Return the names of the columns of features: those given, or all other numeric ones; each must be there."""
-    import pyarrow.types
-
     known = dataset.schema.names
     for name in [target, *([query] if query else []), *(features or [])]:
         if name not in known:
             raise FileFormatError(f"there is no column {name!r}; the columns are {', '.join(known)}", path)
     if features is not None:
         return list(features)
-    numeric = [
+    return numeric_columns(dataset.schema, path, (target, query))
+
+
+def numeric_columns(schema: Any, path: str, taken: Sequence[str | None]) -> list[str]:
+    """Return the names of the numeric columns that are not taken; the index of a pandas data frame is no feature."""
+    import pyarrow.types
+
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = {name for name in stored if isinstance(name, str)}  # a range is described and has no column
+    names = [
         field.name
-        for field in dataset.schema
-        if pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type)
+        for field in schema
+        if (pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type))
+        and field.name not in index.union(taken)
     ]
-    names = [name for name in numeric if name not in (target, query)]
     if not names:
         raise FileFormatError("no numeric column is left for the features", path)
     return names

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.data.parquet import open_parquet
+from kernelrank.data.parquet import numeric_columns, open_parquet
 from kernelrank.errors import FileFormatError
 
 __all__ = ["read_parquet_items"]
@@ -31,7 +31,7 @@ def read_parquet_items(
     query : str, optional
         The column of query labels.
     features : sequence of str, optional
-        The columns of features; all other numeric ones unless given.
+        The columns of features; all other numeric ones unless given, but the index of a data frame.
     block_rows : int, default=16_384
         How many rows make a block, at most.
 
@@ -62,21 +62,12 @@ def read_parquet_items(
 
 def _feature_names(schema: Any, path: str, query: str | None, features: Sequence[str] | None) -> list[str]:
     """Return the names of the columns of features; each must be there."""
-    import pyarrow.types
-
     for name in [*([] if query is None else [query]), *(features or [])]:
         if name not in schema.names:
             raise FileFormatError(f"there is no column {name!r}; the columns are {', '.join(schema.names)}", path)
     if features is not None:
         return list(features)
-    numeric = [
-        field.name
-        for field in schema
-        if (pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type)) and field.name != query
-    ]
-    if not numeric:
-        raise FileFormatError("no numeric column is left for the features", path)
-    return numeric
+    return numeric_columns(schema, path, (query,))
 
 
 def _arrays(batch: Any, names: list[str], query: str | None, path: str) -> tuple[NDArray[Any], NDArray[Any] | None]:

@@ -6,6 +6,7 @@ import bisect
 import contextlib
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,8 @@ class ParquetTable(Table):
             twice = next(name for name in names if names.count(name) > 1)
             raise FileFormatError(f"two columns are called {twice!r}", path)
         if not self.names:
-            self.names = tuple(names)
+            # An index of a pandas data frame that has no name of its own is no column that anyone wrote.
+            self.names = tuple(name for name in names if not re.fullmatch(r"__index_level_\d+__", name))
         for name in self.names:
             if name not in known:
                 raise FileFormatError(f"there is no column {name!r}, which another file of the folder has", path)
