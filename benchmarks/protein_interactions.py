@@ -22,7 +22,7 @@ and AIMed has one alpha in what helps, in rules and in splits without chance, 0.
 
 The corpora have no lemmas; words in lower case stand in for them.
 
-The whole study takes about a quarter of an hour on one processor; --quick, which leaves AIMed out and deals documents
+The whole study takes about twenty minutes on one processor; --quick, which leaves AIMed out and deals documents
 twice, about four minutes.
 """
 
