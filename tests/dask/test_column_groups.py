@@ -96,8 +96,8 @@ def test_weights_a_basis_and_folds(client, small, folder, table):
 def test_a_reading_takes_some_columns_and_the_survey_none_of_the_items(small, folder, reads):
     data = dd.read_parquet(folder)
     partitions = Partitions.of(data[NAMES], data["grade"], data["query"])
-    dask.compute(*partitions.each(survey_partition, ("y", "qid", "weight")), scheduler="synchronous")
-    assert {name for columns in reads for name in columns} == {"grade", "query"}
+    dask.compute(*partitions.counted().each(survey_partition, ("y", "qid", "weight")), scheduler="synchronous")
+    assert {name for columns in reads for name in columns} == {"query"}
     reads.clear()
     sizes = np.full(4, N_ROWS // 4)
     tasks = partitions.in_column_groups(sizes).each(lambda number, *pieces: [len(piece) for piece in pieces[:3]])

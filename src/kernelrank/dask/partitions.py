@@ -100,6 +100,10 @@ class Partitions:
             one_output,
         )
 
+    def counted(self) -> Partitions:
+        """Return what the items are counted by: where they have labels, scores need not be read for that."""
+        return self if self.qid is None else replace(self, y=None)
+
     def in_column_groups(self, sizes: Index) -> Partitions:
         """Return the same data, with large partitions of Parquet files read some columns at a time.
 

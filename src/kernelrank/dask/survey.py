@@ -99,14 +99,18 @@ class Survey:
 
 
 def survey_partition(number: int, y: Any, qid: Any, weight: Any) -> Survey:
-    """Survey one partition: O(m) time, or O(m log m) where its queries are scattered."""
+    """Survey one partition: O(m) time, or O(m log m) where its queries are scattered.
+
+    Scores are looked at for their number only, and only without labels.
+    """
     try:
-        n_rows = len(y)
+        n_rows = len(y if qid is None else qid)
         queries = partition_queries(qid, n_rows)
-        weights = item_weight(weight, n_rows)
+        weights = None if weight is None else item_weight(weight, n_rows)
     except ValueError as error:
         raise InvalidInputError(f"partition {number}: {error}") from error
-    count = np.bincount(queries.codes, weights=weights > 0, minlength=len(queries)).astype(np.int64)
+    taking_part = None if weights is None else weights > 0
+    count = np.bincount(queries.codes, weights=taking_part, minlength=len(queries)).astype(np.int64)
     total = np.bincount(queries.codes, weights=weights, minlength=len(queries)).astype(np.float64)
     return Survey(queries.labels, count, total, np.ones(len(queries), dtype=np.int64), {number: n_rows})
 

@@ -42,7 +42,7 @@ class Work:
 
     def __init__(self, client: Client, learner: RankRLS, partitions: Partitions) -> None:
         self.client, self.learner = client, learner
-        surveys = partitions.each(survey_partition, ("y", "qid", "weight"))
+        surveys = partitions.counted().each(survey_partition, ("y", "qid", "weight"))
         survey = client.persist(reduced(merge_surveys, surveys))
         self.spanning = client.persist(delayed(Survey.spanning)(survey))
         self.summary: Summary = gathered(client, delayed(Survey.summary)(survey))[0]
