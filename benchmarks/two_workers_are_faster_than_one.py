@@ -13,6 +13,7 @@ local fit is printed as well.
 from __future__ import annotations
 
 import argparse
+import pickle
 import resource
 import tempfile
 import time
@@ -31,26 +32,25 @@ TURNS = 3
 
 
 def write(folder: Path, n_items: int, n_partitions: int) -> None:
-    """Write one partition after the other, so that this process stays small."""
+    """Write stacks of NumPy files as Dask has them, one partition after the other, so that this process stays small."""
     rng = np.random.default_rng(0)
     w = rng.standard_normal(COLUMNS)
-    for number, items in enumerate(np.array_split(np.arange(n_items), n_partitions)):
+    parts = np.array_split(np.arange(n_items), n_partitions)
+    rows = tuple(len(items) for items in parts)
+    for name, dtype in (("X", np.float64), ("y", np.float64), ("q", np.int64)):
+        (folder / name).mkdir()
+        chunks = (rows, (COLUMNS,)) if name == "X" else (rows,)
+        (folder / name / "info").write_bytes(pickle.dumps({"chunks": chunks, "dtype": np.dtype(dtype), "axis": 0}))
+    for number, items in enumerate(parts):
         X = rng.standard_normal((len(items), COLUMNS))
-        np.save(folder / f"X{number}.npy", X)
-        np.save(folder / f"y{number}.npy", X @ w + rng.standard_normal(len(items)))
-        np.save(folder / f"q{number}.npy", items // QUERY_ITEMS)
+        np.save(folder / "X" / f"{number}.npy", X)
+        np.save(folder / "y" / f"{number}.npy", X @ w + rng.standard_normal(len(items)))
+        np.save(folder / "q" / f"{number}.npy", items // QUERY_ITEMS)
 
 
-def read(folder: Path, name: str, n_items: int, n_partitions: int, width: int | None) -> da.Array:
-    rows = tuple(len(items) for items in np.array_split(np.arange(n_items), n_partitions))
-    chunks = (rows,) if width is None else (rows, (width,))
-
-    def load(block_info=None):
-        number = block_info[None]["chunk-location"][0]
-        return np.load(folder / f"{name}{number}.npy")
-
-    dtype = np.int64 if name == "q" else np.float64
-    return da.map_blocks(load, chunks=chunks, dtype=dtype, meta=np.zeros((0,) * len(chunks), dtype=dtype))
+def read(folder: Path, name: str) -> da.Array:
+    """Read the files anew in each fit, into memory."""
+    return da.from_npy_stack(folder / name, mmap_mode=None)
 
 
 def peak() -> float:
@@ -72,8 +72,7 @@ def warm(clients: dict[int, Client]) -> None:
 
 def compare(folder: Path, clients: dict[int, Client], n_items: int, n_partitions: int) -> None:
     write(folder, n_items, n_partitions)
-    X = read(folder, "X", n_items, n_partitions, COLUMNS)
-    y, qid = (read(folder, name, n_items, n_partitions, None) for name in ("y", "q"))
+    X, y, qid = (read(folder, name) for name in "Xyq")
     partition = 8 * COLUMNS * n_items / n_partitions / 2**20
     before = {number: client.run(peak) for number, client in clients.items()}
     best, busy = dict.fromkeys(clients, float("inf")), dict.fromkeys(clients, float("inf"))
@@ -93,7 +92,7 @@ def compare(folder: Path, clients: dict[int, Client], n_items: int, n_partitions
         )
     print(f"  two workers are {best[1] / best[2]:.2f} × as fast as one, {busy[1] / busy[2]:.2f} × by CPU seconds")
     print("  claimed: at least 1.6 ×, and below 3 partitions")
-    first = [np.load(folder / f"{name}{number}.npy") for name in "Xyq" for number in range(2)]
+    first = [np.load(folder / name / f"{number}.npy") for name in "Xyq" for number in range(2)]
     local = RankRLS().fit(np.concatenate(first[:2]), np.concatenate(first[2:4]), qid=np.concatenate(first[4:]))
     rows = sum(X.chunks[0][:2])
     model = DaskRankRLS(client=clients[2]).fit(X[:rows], y[:rows], qid[:rows])

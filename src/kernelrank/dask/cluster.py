@@ -71,8 +71,8 @@ def gathered(client: Client, *tasks: Delayed) -> list[Any]:
     return results
 
 
-def reduced(function: Callable[[list[Any]], Any], parts: Sequence[Delayed]) -> Delayed:
-    """Merge the results of many tasks in a tree, eight at a time, wherever they are.
+def reduced(function: Callable[[list[Any]], Any], parts: Sequence[Delayed], width: int = WIDTH) -> Delayed:
+    """Merge the results of many tasks in a tree, eight at a time or as many as is said, wherever they are.
 
     Examples
     --------
@@ -81,5 +81,5 @@ def reduced(function: Callable[[list[Any]], Any], parts: Sequence[Delayed]) -> D
     """
     level = list(parts)
     while len(level) > 1:
-        level = [delayed(function)(level[start : start + WIDTH]) for start in range(0, len(level), WIDTH)]
+        level = [delayed(function)(level[start : start + width]) for start in range(0, len(level), width)]
     return level[0]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Index
 from kernelrank.dask.column_groups import joined_columns
 from kernelrank.dask.parquet import read_columns
+from kernelrank.dask.whole_tasks import whole_tasks
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.file_fit import is_path
 
@@ -191,7 +192,7 @@ def _calls_on_blocks(
         meta=np.empty((0,) * len(out), dtype=object),
         align_arrays=False,
     )
-    return list(calls.to_delayed().ravel())
+    return whole_tasks(calls)
 
 
 def _call_with_frames(

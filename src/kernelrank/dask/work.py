@@ -19,6 +19,9 @@ from kernelrank.estimators import RankRLS
 
 __all__ = ["Work"]
 
+SURVEYS = 64
+"""How many surveys one task merges."""
+
 
 class Work:
     """The training data of a fit, on a cluster.
@@ -43,7 +46,8 @@ class Work:
     def __init__(self, client: Client, learner: RankRLS, partitions: Partitions) -> None:
         self.client, self.learner = client, learner
         surveys = partitions.counted().each(survey_partition, ("y", "qid", "weight"))
-        survey = client.persist(reduced(merge_surveys, surveys))
+        # Tables of labels are small, and one merge of many takes less time than several of a few.
+        survey = client.persist(reduced(merge_surveys, surveys, SURVEYS))
         self.spanning = client.persist(delayed(Survey.spanning)(survey))
         self.summary: Summary = gathered(client, delayed(Survey.summary)(survey))[0]
         self._refuse_spanning(partitions.n_outputs)
