@@ -222,7 +222,9 @@ def _add_parts(
 def _scaled_graph(scores: Float, queries: Queries, weight: Float) -> tuple[ScoredQueries, Float]:
     """Return the graph whose Laplacian is the plain weighted scatter inside queries, and ``‖N‖²``."""
     graph = ScoredQueries(scores, queries, weight, query_weight="items")
-    return graph, (graph.root_target() ** 2).sum(axis=0)
+    centred = Grouping(queries.codes, len(queries), weight).subtract_means(scores)
+    energy: Float = weight @ centred**2
+    return graph, energy
 
 
 def _items_of(queries: Queries, chosen: Index) -> tuple[Index, Index]:
