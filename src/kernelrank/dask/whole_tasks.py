@@ -60,14 +60,14 @@ def whole_tasks(calls: da.Array) -> list[Delayed]:
 
 def _own_tasks(key: Any, graph: dict[Any, Any], dependents: dict[Any, set[Any]], kept: set[Any]) -> set[Any]:
     """Return the keys of a task and of those that it alone needs, directly or through others of them."""
-    from dask._task_spec import Task
+    from dask._task_spec import Alias, Task
 
     own, waiting = {key}, list(graph[key].dependencies)
     while waiting:
         needed = waiting.pop()
         task = graph.get(needed)
         # Results that are on the cluster already, and what Dask says is to be left alone, are no tasks to join.
-        if needed in own or needed in kept or not isinstance(task, Task) or task.block_fusion:
+        if needed in own or needed in kept or not isinstance(task, Task | Alias) or task.block_fusion:
             continue
         if dependents[needed] <= own:
             own.add(needed)
