@@ -203,7 +203,7 @@ class _Path:
         return d, self.problem.features.multiply(d)
 
     def _aim(self) -> float:
-        """Return the share of the squared gradient that may be left; smoothing, for the hinge, takes its part of the gap."""
+        """Return the share of the squared gradient that may be left, beside what smoothing takes of the gap."""
         allowed = (0.5 if self.options.loss == "hinge" else 0.9) * self.options.tol * self.upper
         return allowed / self.remainder if self.remainder > allowed else 1.0
 
