@@ -51,7 +51,7 @@ FORCING, FINAL, CAREFUL = 0.05, 0.02, 0.01
 it the last one; and that for the Hessian of a sample, whose products cost little."""
 
 UNLIKE = 1.5
-"""A step by the Hessian of a sample of s items leaves about r / s of the squared gradient, and seldom more than this many
+"""A step by the Hessian of a sample of s items leaves about r / s of the squared gradient, seldom more than this many
 times as much: 0.4 to 1.8, measured for r from 5 to 100 and s from 5,000 to 60,000."""
 
 INNER = 250
