@@ -132,6 +132,16 @@ def test_the_graphs_are_made_as_the_options_say(files, tmp_path):
     assert (loaded.combine, loaded.learner, loaded.features) == ("sum", "rls", "parts")
     run("train", files["one"], "-o", model, "--alphas", "1", "--features", "article")
     assert load(model).features == "article"
+    told = run("train", files["one"], "-o", model, "--alphas", "1", "--features", "chosen").stdout
+    assert "Features that each document" in told
+    assert load(model).features_ in told
+    answer = run("train", files["one"], "-o", model, "--alphas", "1", "--features", "some", code=1)
+    assert "features must be one of parts, article, chosen" in answer.stderr
+    answer = run("train", files["one"], "-o", model, "--alphas", "1", "--labels", "text,stem", code=1)
+    assert "labels must be some of text, pos, lemma" in answer.stderr
+    assert load(model).features == "chosen"
+    run("train", files["one"], "-o", model, "--alphas", "1", "--labels", "pos,lemma")
+    assert load(model).scheme == {"labels": ["pos", "lemma"]}
     found = json.loads(run("extract", model, files["two"], "--json").stdout)["pairs"]
     assert found == 24
 

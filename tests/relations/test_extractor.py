@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -44,7 +46,7 @@ def cosines(X):
 
 @pytest.mark.parametrize("learner", ["rls", "rankrls"])
 @pytest.mark.parametrize("combine", ["max", "sum"])
-@pytest.mark.parametrize("features", ["parts", "article"])
+@pytest.mark.parametrize("features", ["parts", "article", "order+path"])
 def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, combine, features):
     settings = {"features": features, "combine": combine, "scheme": {"order_weight": 0.5}}
     extractor = RelationExtractor(learner=learner, alphas=ALPHAS, **settings)
@@ -53,7 +55,7 @@ def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, c
     if features == "article":
         kinds = [list(candidate_graphs(corpus.candidates, scheme))]
     else:
-        kinds = list(zip(*candidate_parts(corpus.candidates, scheme), strict=True))
+        kinds = list(zip(*candidate_parts(corpus.candidates, scheme), strict=True))[0 if features == "parts" else 1 :]
     K = np.mean([cosines(AllPathsVectorizer(combine=combine).fit_transform(graphs)) for graphs in kinds], axis=0)
     labels, documents = corpus.labels, np.array(corpus.documents)
     y = np.where(labels, 1.0, -1.0)
@@ -80,7 +82,16 @@ def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, c
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"learner": "rankrls", "select": "f"}, {"basis": 20, "random_state": 0}, {"features": "article"}],
+    [
+        {},
+        {"learner": "rankrls", "select": "f"},
+        {"basis": 20, "random_state": 0},
+        {"features": "article"},
+        {"features": "path+order"},
+        {"features": "chosen"},
+        {"features": "chosen", "select": "f", "learner": "rankrls"},
+        {"features": "chosen", "basis": 30, "random_state": 0},
+    ],
     ids=str,
 )
 def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
@@ -92,6 +103,7 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         train = [c for c in corpus.candidates if folds[c.document] != fold]
         fitted = clone(extractor).fit(train)
         own = result.folds == fold
+        assert result.features[fold] == fitted.features_
         assert result.alphas[fold] == fitted.alpha_
         assert result.training_thresholds[fold] == pytest.approx(fitted.training_threshold_, abs=1e-9)
         assert result.resampled_thresholds[fold] == pytest.approx(fitted.resampled_threshold_, abs=1e-9)
@@ -104,7 +116,9 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         share = float(np.mean([c.interacts for c in test]))
         assert result.decisions("proportion")[own].tolist() == fitted.predict(test, "proportion", share).tolist()
         assert result.by_fold()[fold].f == measure(result.labels[own], result.scores[own], fitted.predict(test)).f
-        assert result.inner[fold].auc == pytest.approx(max(fitted.cv_results_["auc"]), abs=1e-9) or settings
+        assert result.values[fold] == pytest.approx(max(fitted.cv_results_[extractor.select]), abs=1e-9)
+        if extractor.select == "auc":
+            assert result.inner[fold].auc == result.values[fold]
     assert result.mean().f == pytest.approx(np.mean([scores.f for scores in result.by_fold()]))
     assert result.deviation().f == pytest.approx(np.std([scores.f for scores in result.by_fold()]))
     assert result.all_true().auc == 0.5
@@ -113,6 +127,42 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         InvalidInputError, match="the rule must be one of calibrated, resampled, training, zero, proportion"
     ):
         result.decisions("best")
+
+
+@pytest.mark.parametrize("select", ["auc", "f"])
+def test_features_are_chosen_by_documents_left_out(corpus, select):
+    chosen = RelationExtractor(alphas=ALPHAS, features="chosen", select=select).fit(corpus.candidates)
+    alone = {
+        name: RelationExtractor(alphas=ALPHAS, features=name, select=select).fit(corpus.candidates)
+        for name in chosen.feature_results_
+    }
+    assert len(alone) == 8
+    for name, extractor in alone.items():
+        best = max(extractor.cv_results_[select])
+        assert chosen.feature_results_[name] == pytest.approx(best, abs=1e-9)
+        assert extractor.features_ == name
+        assert extractor.feature_results_ == {}
+    assert chosen.feature_results_[chosen.features_] == max(chosen.feature_results_.values())
+    expected = alone[chosen.features_]
+    assert np.array_equal(chosen.coef_, expected.coef_)
+    assert chosen.threshold_ == expected.threshold_
+
+
+def test_what_is_chosen_inside_owes_nothing_to_the_fold_that_is_tested_on(corpus):
+    extractor = RelationExtractor(alphas=ALPHAS, features="chosen")
+    folds = document_folds(corpus.documents, 3, random_state=0)
+    before = cross_validate(extractor, corpus.candidates, folds)
+    fold = 1
+    turned = [
+        replace(candidate, interacts=not candidate.interacts) if folds[candidate.document] == fold else candidate
+        for candidate in corpus.candidates
+    ]
+    after = cross_validate(extractor, turned, folds)
+    own = before.folds == fold
+    assert after.features[fold] == before.features[fold]
+    assert after.alphas[fold] == before.alphas[fold]
+    assert after.thresholds[fold] == pytest.approx(before.thresholds[fold], abs=1e-9)
+    np.testing.assert_allclose(after.scores[own], before.scores[own], atol=1e-9)
 
 
 def test_documents_that_are_split_cause_a_warning(corpus):
@@ -204,7 +254,12 @@ def test_thresholds_by_rule(corpus):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"features": "article"}, {"basis": 15, "random_state": 0, "scheme": {"labels": ["text"]}}],
+    [
+        {},
+        {"features": "article"},
+        {"features": "chosen"},
+        {"basis": 15, "random_state": 0, "scheme": {"labels": ["text"]}},
+    ],
     ids=str,
 )
 def test_a_saved_model_scores_the_same(corpus, tmp_path, settings):
@@ -235,8 +290,11 @@ def test_bad_input_is_named(corpus):
         RelationExtractor(scheme={"weight": 1}).fit(candidates)
     with pytest.raises(InvalidInputError, match="learner must be one of"):
         RelationExtractor(learner="svm").fit(candidates)
-    with pytest.raises(InvalidInputError, match="features must be one of parts, article, got 'whole'"):
+    with pytest.raises(InvalidInputError, match="parts, article, chosen, or some of dependencies, path, order"):
         RelationExtractor(features="whole").fit(candidates)
+    for features in ("path+path", "", "path+chosen", None, ("path", "order")):
+        with pytest.raises(InvalidInputError, match="features must be one of"):
+            RelationExtractor(features=features).fit(candidates)
     with pytest.raises(NotFittedError):
         RelationExtractor().predict(candidates)
 

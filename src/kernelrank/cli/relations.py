@@ -21,6 +21,7 @@ from kernelrank.cli.relations_learning import (
     CorpusFile,
     Features,
     Jobs,
+    Labels,
     Learner,
     Lowercase,
     OrderWeight,
@@ -53,6 +54,7 @@ def train(
     select: Select = "auc",
     alphas: Alphas = None,
     basis: BasisSize = None,
+    labels: Labels = None,
     lowercase: Lowercase = False,
     path_weight: PathWeight = None,
     other_weight: OtherWeight = None,
@@ -67,7 +69,8 @@ def train(
 ) -> None:
     """Learn from pairs that are known to interact or not, and save the model.
 
-    Alpha and the decision threshold are those that are best when each document is left out in turn. Examples:
+    Alpha, the decision threshold and, with --features chosen, the features are those that are best when each document
+    is left out in turn. Examples:
 
     kernelrank relations train corpus.xml -o model.kr
 
@@ -77,7 +80,8 @@ def train(
 
     answer = Answer("relations train", as_json=as_json)
     check_output(output, corpora)
-    scheme = graph_settings(lowercase, path_weight=path_weight, other_weight=other_weight, order_weight=order_weight)
+    weights = {"path_weight": path_weight, "other_weight": other_weight, "order_weight": order_weight}
+    scheme = graph_settings(lowercase, labels, **weights)
     extractor = make_extractor(learner, features, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
     candidates, documents = joined(read)
@@ -87,10 +91,19 @@ def train(
     answer.fact("model", str(output))
     answer.fact("pairs", extractor.n_candidates_)
     answer.fact("documents", extractor.n_documents_)
+    answer.fact("features", extractor.features_)
+    answer.fact("features_left_out", extractor.feature_results_)
     answer.fact("alpha", extractor.alpha_)
     answer.fact("threshold", extractor.threshold_)
     answer.fact("left_out", extractor.cv_results_)
     answer.fact("skipped", {corpus.name: corpus.skipped for corpus in read})
+    if extractor.feature_results_:
+        measured = "AUC" if select == "auc" else "best F"
+        tried = [
+            (f"{name}{' (chosen)' if name == extractor.features_ else ''}", f"{100 * value:.1f}")
+            for name, value in extractor.feature_results_.items()
+        ]
+        answer.table("Features that each document was left out with", ("features", measured), tried)
     rows = [
         (f"{alpha:g}{' (chosen)' if alpha == extractor.alpha_ else ''}", f"{100 * auc:.1f}", f"{100 * f:.1f}")
         for alpha, auc, f in zip(*(extractor.cv_results_[name] for name in ("alpha", "auc", "f")), strict=True)
@@ -176,6 +189,7 @@ def evaluate(
     select: Select = "auc",
     alphas: Alphas = None,
     basis: BasisSize = None,
+    labels: Labels = None,
     lowercase: Lowercase = False,
     path_weight: PathWeight = None,
     other_weight: OtherWeight = None,
@@ -200,7 +214,8 @@ def evaluate(
     kernelrank relations evaluate one.xml other.xml --json
     """
     answer = Answer("relations evaluate", as_json=as_json)
-    scheme = graph_settings(lowercase, path_weight=path_weight, other_weight=other_weight, order_weight=order_weight)
+    weights = {"path_weight": path_weight, "other_weight": other_weight, "order_weight": order_weight}
+    scheme = graph_settings(lowercase, labels, **weights)
     extractor = make_extractor(learner, features, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
     trained = None if model is None else _load(model)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)

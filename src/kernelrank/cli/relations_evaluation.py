@@ -65,6 +65,7 @@ def cross_validate_all(
             "pooled": score_facts(result.pooled(rule), intervals),
             "deviation": score_facts(spread),
             "all_true": score_facts(baseline),
+            "features": result.features,
             "alphas": result.alphas,
             "thresholds": result.thresholds,
         }

@@ -18,6 +18,7 @@ __all__ = [
     "CorpusFile",
     "Features",
     "Jobs",
+    "Labels",
     "Learner",
     "Lowercase",
     "OrderWeight",
@@ -43,10 +44,12 @@ Learner = Annotated[
     typer.Option("--learner", help="Squared errors of labels, or of their differences.", rich_help_panel=LEARNING),
 ]
 Features = Annotated[
-    Literal["parts", "article"],
+    str,
     typer.Option(
         "--features",
-        help="Dependencies, path and order as parts that count the same; or the graph of the article.",
+        metavar="[parts|article|chosen|PART+PART]",
+        help="Dependencies, path and order as parts that count the same, or some of them (path+order); the graph of "
+        "the article; or what is best of all these with documents left out.",
         rich_help_panel=LEARNING,
     ),
 ]
@@ -75,6 +78,15 @@ BasisSize = Annotated[
 ]
 Lowercase = Annotated[
     bool, typer.Option("--lowercase", help="Whether words are taken in lower case.", rich_help_panel=LEARNING)
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="What words are labelled with, with commas between: text, pos, lemma.  [default: text,pos]",
+        rich_help_panel=LEARNING,
+        show_default=False,
+    ),
 ]
 
 
@@ -107,7 +119,8 @@ def make_extractor(
     seed: int,
 ) -> RelationExtractor:
     """Return an extractor with the options of the command, checked."""
-    from kernelrank.relations import RelationExtractor
+    from kernelrank.relations import GraphScheme, RelationExtractor
+    from kernelrank.relations.feature_set import feature_sets
 
     given: dict[str, Any] = {} if alphas is None else {"alphas": _numbers(alphas)}
     extractor = RelationExtractor(
@@ -122,13 +135,19 @@ def make_extractor(
         **given,
     )
     extractor.learning()
+    feature_sets(features)
+    GraphScheme.of(scheme)
     return extractor
 
 
-def graph_settings(lowercase: bool, **weights: float | None) -> dict[str, Any] | None:
+def graph_settings(lowercase: bool, labels: str | None, **weights: float | None) -> dict[str, Any] | None:
     """Return the settings of the graphs that were given; None if none was."""
     given: dict[str, Any] = {name: weight for name, weight in weights.items() if weight is not None}
-    return {**given, **({"lowercase": True} if lowercase else {})} or None
+    if lowercase:
+        given["lowercase"] = True
+    if labels is not None:
+        given["labels"] = [label.strip() for label in labels.split(",")]
+    return given or None
 
 
 def _numbers(text: str) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from kernelrank.relations.extraction_scores import (
     measure_all_true,
 )
 from kernelrank.relations.extractor import RelationExtractor, check_documents, check_labels
-from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning, choose_alpha, hold_out_documents
 from kernelrank.relations.threshold import (
     RULES,
@@ -35,7 +34,18 @@ from kernelrank.relations.threshold import (
     threshold_of_share,
 )
 
-__all__ = ["CrossValidation", "cross_validate", "cross_validate_kernel", "document_folds"]
+__all__ = ["CrossValidation", "choose_inside", "cross_validate", "cross_validate_kernel", "document_folds"]
+
+# What a fold has of its own.
+CHOSEN_BY_FOLD = (
+    "features",
+    "alphas",
+    "thresholds",
+    "resampled_thresholds",
+    "training_thresholds",
+    "inner",
+    "values",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +58,27 @@ class CrossValidation:
     scores : ndarray, shape (m,)
     folds : ndarray of int, shape (m,)
     documents : list of str
+    features : list of str
+        The features of each fold: those that were asked for, or chosen.
     alphas, thresholds, resampled_thresholds, training_thresholds : list of float
         What was chosen in each fold; the thresholds are those of the rules "calibrated", "resampled" and "training".
     inner : list of ExtractionScores
-        The measures of the training part of each fold with each of its documents left out: what was chosen by.
+        The measures of the training part of each fold with each of its documents left out.
+    values : list of float
+        What alpha, and the features, were chosen by: the AUC of these, or their F at the best threshold.
     """
 
     labels: NDArray[np.bool_]
     scores: Float
     folds: Index
     documents: list[str]
+    features: list[str]
     alphas: list[float]
     thresholds: list[float]
     resampled_thresholds: list[float]
     training_thresholds: list[float]
     inner: list[ExtractionScores]
+    values: list[float]
 
     def decisions(self, rule: Rule = "calibrated") -> NDArray[np.bool_]:
         """Decide in each fold by a rule; "proportion" takes the share of the fold itself."""
@@ -123,7 +139,7 @@ def cross_validate(
     *,
     random_state: int | None = 0,
 ) -> CrossValidation:
-    """Cross-validate an extractor by document, with alpha and the threshold chosen inside.
+    """Cross-validate an extractor by document, with alpha, the threshold and the features chosen inside.
 
     Parameters
     ----------
@@ -144,7 +160,8 @@ def cross_validate(
     Notes
     -----
     The result is that of fitting the extractor once for each fold; the time that of fitting it once, and one
-    triangular system for each fold and alpha. With a basis it is fitted for each fold.
+    triangular system for each fold and alpha; eight times that if features are chosen. With a basis it is fitted for
+    each fold.
 
     Examples
     --------
@@ -157,12 +174,49 @@ def cross_validate(
     labels = check_labels(candidates, None)
     documents = check_documents(candidates, None)
     assigned = _assign(folds, documents, random_state)
-    X = extractor.make_vectorizer().fit_transform(extractor.graphs(candidates))
-    return cross_validate_kernel(extractor.learning(), linear_kernel(X), labels, documents, assigned)
+    learning = extractor.learning()
+    return choose_inside(
+        [
+            cross_validate_kernel(learning, K, labels, documents, assigned, features.name)
+            for features, K in extractor.kernels(candidates)
+        ]
+    )
+
+
+def choose_inside(results: Sequence[CrossValidation]) -> CrossValidation:
+    """Take in each fold the result whose training part is best with its documents left out.
+
+    Parameters
+    ----------
+    results : sequence of CrossValidation
+        Of the same items and folds, with other settings. Where two are as good the first is taken.
+
+    Returns
+    -------
+    CrossValidation
+    """
+    first = results[0]
+    if len(results) == 1:
+        return first
+    n_folds = len(first.values)
+    best = [results[int(np.argmax([result.values[fold] for result in results]))] for fold in range(n_folds)]
+    scores = first.scores.copy()
+    for fold, result in enumerate(best):
+        items = first.folds == fold
+        scores[items] = result.scores[items]
+    chosen: dict[str, Any] = {
+        name: [getattr(result, name)[fold] for fold, result in enumerate(best)] for name in CHOSEN_BY_FOLD
+    }
+    return replace(first, scores=scores, **chosen)
 
 
 def cross_validate_kernel(
-    learning: Learning, K: Float, labels: NDArray[np.bool_], documents: Sequence[str], folds: Index
+    learning: Learning,
+    K: Float,
+    labels: NDArray[np.bool_],
+    documents: Sequence[str],
+    folds: Index,
+    features: str = "given",
 ) -> CrossValidation:
     """Cross-validate on a kernel matrix that is known already; otherwise as `cross_validate`.
 
@@ -174,6 +228,8 @@ def cross_validate_kernel(
     documents : sequence, shape (m,)
     folds : ndarray of int, shape (m,)
         From zero, without a gap.
+    features : str, default="given"
+        What the matrix is of.
 
     Returns
     -------
@@ -188,12 +244,12 @@ def cross_validate_kernel(
             raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
     held_out = hold_out_documents(learning, K, labels, documents, tests)
     scores = np.empty(len(labels))
-    alphas, thresholds, resampled, training, inner = [], [], [], [], []
+    alphas, thresholds, resampled, training, inner, values = [], [], [], [], [], []
     names = np.asarray(documents, dtype=object)
     for fold, test in enumerate(tests):
         rest = np.setdiff1d(np.arange(len(labels)), test)
         known = held_out.inner[:, fold, rest]
-        place, _ = choose_alpha(learning, labels[rest], known)
+        place, results = choose_alpha(learning, labels[rest], known)
         threshold = calibrated_threshold(labels[rest], known[place])
         scores[test] = held_out.outer[place, test]
         alphas.append(learning.alphas[place])
@@ -201,7 +257,20 @@ def cross_validate_kernel(
         resampled.append(resampled_threshold(labels[rest], known[place], names[rest].tolist()))
         training.append(best_threshold(labels[rest], known[place]))
         inner.append(measure(labels[rest], known[place], known[place] > threshold))
-    return CrossValidation(labels, scores, folds, list(documents), alphas, thresholds, resampled, training, inner)
+        values.append(results[learning.select][place])
+    return CrossValidation(
+        labels=labels,
+        scores=scores,
+        folds=folds,
+        documents=list(documents),
+        features=[features] * len(tests),
+        alphas=alphas,
+        thresholds=thresholds,
+        resampled_thresholds=resampled,
+        training_thresholds=training,
+        inner=inner,
+        values=values,
+    )
 
 
 def document_folds(documents: Sequence[str], n_folds: int, random_state: int | None = 0) -> dict[str, int]:

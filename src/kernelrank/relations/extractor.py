@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,15 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandidateWarning
-from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate import Candidate
-from kernelrank.relations.candidate_graph import candidate_graphs, candidate_parts
 from kernelrank.relations.corpus import labels_of
+from kernelrank.relations.feature_set import FeatureSet, feature_kernels, feature_sets
 from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.graph_scheme import GraphScheme
 from kernelrank.relations.held_out_documents import Learning, choose_alpha, hold_out_documents
-from kernelrank.relations.parts_vectorizer import PartsVectorizer
 from kernelrank.relations.ranked_candidate import RankedCandidate
 from kernelrank.relations.threshold import (
     RULES,
@@ -34,7 +31,6 @@ from kernelrank.relations.threshold import (
 
 __all__ = ["ALPHAS", "RelationExtractor"]
 
-FEATURES = ("parts", "article")
 ALPHAS = tuple(2.0**k for k in range(-4, 4))
 
 
@@ -51,11 +47,12 @@ class RelationExtractor(BaseEstimator):
     ----------
     learner : {"rls", "rankrls"}, default="rls"
         Squared errors of labels ±1, or of their differences: `RankRLS` on one ranking with ``query_weight="items"``.
-    features : {"parts", "article"}, default="parts"
+    features : {"parts", "article", "chosen"} or str, default="parts"
         "parts" are the dependencies, the path between the pair and the order of the words, three graphs that count the
-        same: their features side by side, each with norm one (`candidate_parts`). "article" is the graph of the article
-        (`candidate_graphs`), without the path from name to name and with one norm for all. What either is worth is in
-        `docs/studies/protein_interactions.md`.
+        same: their features side by side, each with norm one (`candidate_parts`). Some of them are named with a plus
+        sign, as in "path+order". "article" is the graph of the article (`candidate_graphs`), without the path from name
+        to name and with one norm for all. "chosen" takes the best of these eight, as it takes the best alpha: by
+        documents left out. What each is worth is in `docs/studies/protein_interactions.md`.
     combine : {"max", "sum"}, default="max"
         How the walks between two labels are combined, as in `AllPathsVectorizer`.
     scheme : dict, optional
@@ -63,7 +60,7 @@ class RelationExtractor(BaseEstimator):
     alphas : tuple of float, default=(2⁻⁴, …, 2³)
         The values of alpha to choose from.
     select : {"auc", "f"}, default="auc"
-        What alpha is chosen by: the AUC, or the largest F-score, of the candidates held out.
+        What alpha, and the features, are chosen by: the AUC, or the largest F-score, of the candidates held out.
     basis : int, optional
         A reduced set: how many candidates, drawn at random, carry the model. All of them unless given.
     n_jobs : int, optional
@@ -74,6 +71,8 @@ class RelationExtractor(BaseEstimator):
     Attributes
     ----------
     vectorizer_ : PartsVectorizer or AllPathsVectorizer
+    features_ : str
+        The features that were taken: those that were asked for, or chosen.
     coef_ : ndarray, shape (n_features,)
         The weight of each feature.
     intercept_ : float
@@ -87,7 +86,9 @@ class RelationExtractor(BaseEstimator):
     holdout_scores_ : ndarray, shape (m,)
         The score of each candidate by the model without its document, at `alpha_`.
     cv_results_ : dict
-        `alpha`, `auc` and `f`: lists over the alphas.
+        `alpha`, `auc` and `f`: lists over the alphas, for the features that were taken.
+    feature_results_ : dict of str to float
+        What features were chosen by, at the best alpha of each; empty where there was nothing to choose.
     share_ : float
         The share of the candidates that interact.
     n_candidates_, n_documents_ : int
@@ -95,7 +96,8 @@ class RelationExtractor(BaseEstimator):
     Notes
     -----
     Time O(Σ c² + m³) for m candidates and each alpha, c being the numbers of candidates that have a feature; O(m r²)
-    in place of m³ with a basis of r. Memory three m × m arrays. Scoring costs O(size of the graphs).
+    in place of m³ with a basis of r. Memory three m × m arrays. Scoring costs O(size of the graphs). Choosing among
+    features takes nine times as long, and memory for four arrays more.
 
     References
     ----------
@@ -156,12 +158,15 @@ class RelationExtractor(BaseEstimator):
         labels = check_labels(candidates, y)
         groups = check_documents(candidates, documents)
         learning = self.learning()
-        vectorizer = self.make_vectorizer()
-        X = vectorizer.fit_transform(self.graphs(candidates))
+        chosen, tried = self._choose_features(learning, candidates, labels, groups)
+        vectorizer = chosen.vectorizer(self.combine, self.n_jobs)
+        X = vectorizer.fit_transform(chosen.graphs(candidates, self.scheme))
         found = hold_out_documents(learning, linear_kernel(X), labels, groups)
         held_out = found.inner[:, 0]
         place, results = choose_alpha(learning, labels, held_out)
         warn_at_edge(learning.alphas, place, results[self.select])
+        self.features_ = chosen.name
+        self.feature_results_ = tried
         self.vectorizer_ = vectorizer
         self.coef_: Float = np.asarray(X.T @ found.dual_coef[place])
         self.intercept_ = float(found.intercept[place])
@@ -190,7 +195,7 @@ class RelationExtractor(BaseEstimator):
         check_is_fitted(self)
         if not len(candidates):
             return np.empty(0)
-        X = self.vectorizer_.transform(self.graphs(candidates))
+        X = self.vectorizer_.transform(self._graphs(candidates))
         return np.asarray(X @ self.coef_ + self.intercept_)
 
     def threshold(self, rule: Rule = "calibrated", scores: Float | None = None, share: float | None = None) -> float:
@@ -269,7 +274,7 @@ class RelationExtractor(BaseEstimator):
         if not len(candidates):
             return []
         faults: list[InvalidInputError] = []
-        scores = np.array(self._scores_or_faults(self.graphs(candidates), faults))
+        scores = np.array(self._scores_or_faults(self._graphs(candidates), faults))
         scored = np.flatnonzero(~np.isnan(scores))
         if not len(scored):
             raise faults[0]
@@ -303,21 +308,29 @@ class RelationExtractor(BaseEstimator):
         """Return what is learnt, checked."""
         return Learning(self.learner, tuple(self.alphas), self.select, self.basis, self.random_state)
 
-    def make_vectorizer(self) -> PartsVectorizer | AllPathsVectorizer:
-        """Return the vectoriser of these settings, not fitted."""
-        if self._in_parts():
-            return PartsVectorizer(combine=self.combine, n_jobs=self.n_jobs)
-        return AllPathsVectorizer(combine=self.combine, normalize=True, n_jobs=self.n_jobs)
+    def kernels(self, candidates: Sequence[Candidate]) -> Iterator[tuple[FeatureSet, Float]]:
+        """Yield the features to choose from, with the kernel matrix of candidates for each."""
+        sets = feature_sets(self.features)
+        matrices = feature_kernels(sets, candidates, self.scheme, self.combine, self.n_jobs)
+        yield from zip(sets, matrices, strict=True)
 
-    def graphs(self, candidates: Iterable[Candidate]) -> list[Any]:
-        """Return the graphs of candidates, or tuples of the graphs that are their parts: what the vectoriser takes."""
-        make = candidate_parts if self._in_parts() else candidate_graphs
-        return list(make(candidates, GraphScheme.of(self.scheme)))
+    def _choose_features(
+        self, learning: Learning, candidates: Sequence[Candidate], labels: NDArray[np.bool_], groups: list[str]
+    ) -> tuple[FeatureSet, dict[str, float]]:
+        """Return the features that are best with documents left out, and how good each set is at its best alpha."""
+        sets = feature_sets(self.features)
+        if len(sets) == 1:
+            return sets[0], {}
+        tried = {}
+        for one, K in self.kernels(candidates):
+            held_out = hold_out_documents(learning, K, labels, groups).inner[:, 0]
+            place, results = choose_alpha(learning, labels, held_out)
+            tried[one.name] = results[self.select][place]
+        return FeatureSet.named(max(tried, key=lambda name: tried[name])), tried
 
-    def _in_parts(self) -> bool:
-        if self.features not in FEATURES:
-            raise InvalidInputError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}")
-        return self.features == "parts"
+    def _graphs(self, candidates: Iterable[Candidate]) -> list[Any]:
+        """Return the graphs of candidates: what the fitted vectoriser takes."""
+        return FeatureSet.named(self.features_).graphs(candidates, self.scheme)
 
 
 def check_labels(candidates: Sequence[Candidate], y: Any) -> NDArray[np.bool_]:

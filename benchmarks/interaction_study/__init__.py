@@ -1,0 +1,1 @@
+"""The steps of `protein_interactions.py`: its corpora, what it compares with, and what it prints."""

@@ -1,0 +1,38 @@
+"""How figures are printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from kernelrank.relations import CrossValidation
+from kernelrank.relations.extraction_scores import ExtractionScores
+
+
+def percent(*values: float) -> str:
+    return "".join(f"{100 * value:7.1f}" for value in values)
+
+
+def picked(results: list[CrossValidation]) -> str:
+    """Say in how many folds of all splits each kind of features was taken."""
+    counts = Counter(name for result in results for name in result.features)
+    return ", ".join(f"{name} {count}" for name, count in counts.most_common())
+
+
+def reaching(means: list[ExtractionScores], sketch: tuple[float, float]) -> str:
+    """Say how many splits have the figures of the sketch or better, which are known to a tenth."""
+    auc = np.array([round(100 * mean.auc, 1) >= sketch[0] for mean in means])
+    f = np.array([round(100 * mean.f, 1) >= sketch[1] for mean in means])
+    return f"or better: F {f.sum()} of {len(f)}, AUC {auc.sum()} of {len(f)}, both {(f & auc).sum()} of {len(f)}"
+
+
+def print_variant(name: str, results: list[CrossValidation], reference: list[CrossValidation]) -> None:
+    def figures(some: list[CrossValidation]) -> np.ndarray:
+        means = ExtractionScores.mean([result.mean() for result in some])
+        inside = np.mean([scores.auc for result in some for scores in result.inner])
+        return 100 * np.array([inside, means.auc, means.f])
+
+    ours, theirs = figures(results), figures(reference[: len(results)])
+    cells = "".join(f"{a:8.1f} ({a - b:+5.1f})" for a, b in zip(ours, theirs, strict=True))
+    print(f"    {name:<40}{cells}", flush=True)

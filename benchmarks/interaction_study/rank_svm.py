@@ -1,0 +1,59 @@
+"""RankSVM on the same features; it has no shortcut, so that alpha and threshold are chosen by three folds inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from interaction_study.corpora import Study
+from kernelrank import RankSVM
+from kernelrank.relations import CrossValidation, document_folds
+from kernelrank.relations.extraction_scores import measure
+from kernelrank.relations.threshold import best_threshold, calibrated_threshold, resampled_threshold
+
+
+def rank_svm(study: Study, X: Any, split: dict[str, int], alphas: tuple[float, ...]) -> CrossValidation:
+    """Cross-validate RankSVM, its alpha and threshold by three folds of documents inside."""
+    labels, documents, folds = study.labels, np.array(study.corpus.documents), study.folds(split)
+    y = labels.astype(float)
+    scores, chosen, thresholds, resampled, training, inner = np.empty(len(y)), [], [], [], [], []
+    for fold in range(int(folds.max()) + 1):
+        test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        inside = document_folds(documents[train].tolist(), 3)
+        parts = np.array([inside[name] for name in documents[train]])
+        held_out = np.empty((len(alphas), len(train)))
+        for part in range(3):
+            fit, left = train[parts != part], np.flatnonzero(parts == part)
+            for place, alpha in enumerate(alphas):
+                model = RankSVM(alpha, tol=1e-2).fit(X[fit], y[fit])
+                held_out[place, left] = centred(model, X, fit)(X[train[left]])
+        aucs = [measure(labels[train], row, labels[train], parts).auc for row in held_out]
+        place = int(np.argmax(aucs))
+        thresholds.append(calibrated_threshold(labels[train], held_out[place]))
+        resampled.append(resampled_threshold(labels[train], held_out[place], documents[train].tolist()))
+        training.append(best_threshold(labels[train], held_out[place]))
+        scores[test] = centred(RankSVM(alphas[place], tol=1e-2).fit(X[train], y[train]), X, train)(X[test])
+        chosen.append(alphas[place])
+        inner.append(replace(measure(labels[train], held_out[place], labels[train]), auc=aucs[place]))
+    return CrossValidation(
+        labels=labels,
+        scores=scores,
+        folds=folds,
+        documents=documents.tolist(),
+        features=["RankSVM"] * len(chosen),
+        alphas=chosen,
+        thresholds=thresholds,
+        resampled_thresholds=resampled,
+        training_thresholds=training,
+        inner=inner,
+        values=[scores.auc for scores in inner],
+    )
+
+
+def centred(model: RankSVM, X: Any, train: np.ndarray) -> Callable[[Any], np.ndarray]:
+    """Return what scores by a ranker from its mean on the training items: the thresholds of models are then alike."""
+    constant = float(np.mean(model.predict(X[train])))
+    return lambda rows: np.asarray(model.predict(rows) - constant)

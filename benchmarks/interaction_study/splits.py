@@ -1,0 +1,25 @@
+"""How far a figure depends on the split."""
+
+from __future__ import annotations
+
+from interaction_study.corpora import Study, splits_without_chance
+from interaction_study.layout import percent
+from interaction_study.variants import Kernels
+from kernelrank.relations.cross_validation import cross_validate_kernel
+from kernelrank.relations.extraction_scores import measure
+from kernelrank.relations.held_out_documents import Learning
+
+
+def show_splits(study: Study, kernels: Kernels, alphas: tuple[float, ...]) -> None:
+    """Print means over folds, and of all folds together with scores compared across folds, for each kind."""
+    learning = Learning("rls", alphas, "auc", None, 0)
+    print(f"  {study.name}")
+    for name, split in splits_without_chance(study):
+        cells = ""
+        for kind in ("article", "parts"):
+            K, folds = kernels[study.name, kind], study.folds(split)
+            result = cross_validate_kernel(learning, K, study.labels, study.corpus.documents, folds)
+            together = measure(result.labels, result.scores, result.decisions())
+            rule = "training" if kind == "article" else "calibrated"
+            cells += percent(result.mean().auc, result.mean(rule).f, together.auc, result.pooled(rule).f) + "  "
+        print(f"    {name:<28}{cells}", flush=True)
