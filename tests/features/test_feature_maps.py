@@ -7,6 +7,7 @@ from scipy import sparse
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet, choose_basis, kernel_scores
+from kernelrank.features.kernel_map import KernelMap
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
 
@@ -104,6 +105,28 @@ def test_basis_items_leave_the_map_itself():
     assert smaller.shape == (9, 3)
     expected = K[:, left] @ np.linalg.inv(K[np.ix_(left, left)]) @ K[left]
     np.testing.assert_allclose(smaller @ smaller.T, expected, atol=1e-12)
-    twice = ReducedSet(GAUSSIAN, np.vstack([X, X[:1]]), np.array([0, 3, 9]))
-    with pytest.raises(InvalidInputError, match="rank 2 of 3"):
-        twice.map.without(np.array([0]))
+
+
+@pytest.mark.parametrize("places", [[0], [3], [0, 3], [0, 1], [0, 3, 4], [4, 5], [0, 1, 2, 3, 4, 5]])
+def test_duplicates_stand_in_for_basis_items_that_leave(places):
+    twice = np.vstack([X, X[0], X[1], X[1]])
+    basis = np.array([0, 1, 2, 9, 10, 11])
+    features = ReducedSet(GAUSSIAN, twice, basis)
+    assert features.map.rank == 3
+    kernel = GAUSSIAN.matrix(twice)
+    left = np.delete(basis, places)
+    smaller = features.map.without(np.array(places))(features.rows(np.arange(12)))
+    expected = kernel[:, left] @ np.linalg.pinv(kernel[np.ix_(left, left)], rcond=1e-12) @ kernel[left]
+    assert smaller.shape == (12, len(np.unique(twice[left], axis=0)))
+    np.testing.assert_allclose(smaller @ smaller.T, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("share", "columns"), [(1e-3, 2), (3e-8, None), (1e-12, 1)])
+def test_what_may_be_rounding_is_left_open(share, columns):
+    other = np.sqrt(1 - share**2)
+    close = KernelMap.of(GAUSSIAN, np.array([[1.0, 0.0, share], [0.0, 1.0, other], [share, other, 1.0]]))
+    assert close.taken.tolist() == [0, 1]
+    # The third item has this share of the first, so that it may stand in for it, or not.
+    turn = close.without(np.array([0]))
+    assert (None if turn is None else turn(np.eye(2)).shape[1]) == columns
+    assert close.without(np.array([1]))(np.eye(2)).shape[1] == 2

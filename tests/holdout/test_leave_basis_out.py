@@ -75,7 +75,7 @@ def test_regression_leaves_any_item_out(seed):
         np.testing.assert_allclose(found[item], expected[0], rtol=1e-8, atol=1e-10)
 
 
-def test_parts_of_queries_and_singular_bases_are_refitted():
+def test_parts_of_queries_are_refitted():
     X, y, qid, _ = draw(0)
     X[20] = X[3]
     basis = np.array([1, 3, 5, 20, 30])
@@ -83,6 +83,76 @@ def test_parts_of_queries_and_singular_bases_are_refitted():
     found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, y, [held], qid)[0]
     expected = literal(RankRLS(0.5, **GAUSSIAN), X, y, qid, basis, held)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+
+
+def singular(kind, seed):
+    """Items whose basis is singular: repeated within queries or across, in a plane, or with zeros, in whole numbers."""
+    _, y, qid, _ = draw(seed)
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (len(y), 30)).astype(float)
+    if kind == "within":
+        for label in np.unique(qid):
+            same = np.flatnonzero(qid == label)
+            X[same] = X[rng.choice(same, len(same))]
+    elif kind == "across":
+        X = X[rng.integers(0, 12, len(X))]
+    elif kind == "plane":
+        X[:, 2:] = X[:, :1] - X[:, 1:2]
+    else:
+        X[rng.random(len(X)) < 0.7] = 0.0
+    return X, y, qid, np.sort(rng.permutation(len(y))[:24])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["within", "across", "plane", "zeros"])
+@pytest.mark.parametrize("options", [{}, GAUSSIAN | {"gamma": 0.01}], ids=["linear", "rbf"])
+def test_singular_bases_lose_what_they_no_longer_span(kind, seed, options):
+    X, y, qid, basis = singular(kind, seed)
+    alphas = 2.0 ** np.array([-15, 0, 15])
+    found = leave_query_out(RankRLS(basis=basis, **options), X, y, qid, alphas=alphas)
+    for k, alpha in enumerate(alphas):
+        for label in np.unique(qid):
+            held = np.flatnonzero(qid == label)
+            expected = literal(RankRLS(alpha, **options), X, y, qid, basis, held)
+            assert np.abs(found[held, k] - expected).max() <= 1e-8 * max(np.abs(expected).max(), 1e-3 / alpha)
+
+
+@pytest.mark.parametrize("kind", ["within", "across", "plane", "zeros"])
+def test_regression_on_a_singular_basis(kind):
+    X, y, qid, basis = singular(kind, 0)
+    found = leave_one_out(RLS(0.1, basis=basis), X, y)
+    for item in range(len(y)):
+        expected = literal(RLS(0.1), X, y, qid, basis, np.array([item]))
+        np.testing.assert_allclose(found[item], expected[0], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["within", "across", "plane", "zeros"])
+def test_no_set_of_a_singular_basis_needs_a_refit(kind, seed):
+    X, y, qid, basis = singular(kind, seed)
+    queries = Queries.from_labels(qid, len(y))
+    features = ReducedSet(Kernel("linear"), X, basis)
+    assert features.map.rank < len(basis)
+    _, lost = leave_basis_out(
+        features, ScoredQueries(y[:, None], queries), ItemSets.of_queries(queries), np.array([1.0, 2.0**15])
+    )
+    assert not lost.any()
+
+
+@pytest.mark.parametrize("width", [1e-11, 1e-10, 1e-5, 1e-4, 1e-3])
+@pytest.mark.parametrize("seed", range(3))
+def test_near_duplicates_are_as_exact_as_the_kernel_knows_them(width, seed):
+    """The square of what tells two such items apart is known to ε / width² of itself; below 1e-8 they are one."""
+    X, y, qid, basis = draw(seed)
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([X[:18], X[:18]])[rng.permutation(36)] + width * rng.standard_normal(X.shape)
+    found = leave_query_out(RankRLS(basis=basis, **GAUSSIAN), X, y, qid, alphas=[1e-3, 1.0])
+    for k, alpha in enumerate([1e-3, 1.0]):
+        for label in np.unique(qid):
+            held = np.flatnonzero(qid == label)
+            expected = literal(RankRLS(alpha, **GAUSSIAN), X, y, qid, basis, held)
+            precision = 1e-8 if width < 1e-8 else max(1e-8, 50 * np.finfo(float).eps / width**2)
+            np.testing.assert_allclose(found[held, k], expected, rtol=0, atol=precision * np.abs(expected).max())
 
 
 def test_a_drawn_basis_is_drawn_once():

@@ -3,22 +3,31 @@
 A pivoted Cholesky factorisation of ``K_RR`` takes the basis items one by one, always the one that those taken before
 explain least, and stops when rounding is all that is left. The items taken, as many as the numerical rank, span what
 the whole basis spans; the others get no column and no coefficient.
+
+Without some items H of those taken, the basis spans less: what is orthogonal to the rows H of ``U⁻¹`` as directions of
+the features. The items that were not taken may make up for it, a duplicate above all. Item d is ``U c_d`` in the
+features, with ``c = K_TT⁻¹ K_Td`` its coefficients on those taken; so its part in the directions that would be lost,
+``Q R`` being these rows turned orthonormal, is ``R⁻ᵀ c_H``. A singular value decomposition of these parts tells which
+directions the items that stay still span.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, lapack, qr, solve_triangular, svd
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
 
 __all__ = ["KernelMap", "KernelRows"]
+
+UNSURE = 1e4
+"""Squared lengths within this factor of what counts as zero may be rounding, or not."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,10 @@ class KernelMap:
         The places in the basis of the items that were taken, in their order.
     U : ndarray, shape (rank, rank)
         The upper triangular factor of their kernel.
+    left : ndarray of int64, shape (size - rank,)
+        The places of the others.
+    across : ndarray, shape (rank, size - rank)
+        The features of the others, as columns.
 
     Notes
     -----
@@ -44,6 +57,8 @@ class KernelMap:
     size: int
     taken: Index
     U: Float
+    left: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    across: Float = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def of(cls, kernel: Kernel, K: Float) -> KernelMap:
@@ -55,8 +70,9 @@ class KernelMap:
             raise InvalidInputError("the kernel of the basis is zero: every basis item is the zero vector")
         for column in range(rank):
             U[column + 1 :, column] = 0.0
-        taken = pivot[:rank].astype(np.int64) - 1
-        return cls(kernel, len(K), taken, U if rank == len(K) else np.asfortranarray(U[:rank, :rank]))
+        order = pivot.astype(np.int64) - 1
+        factor = U if rank == len(K) else np.asfortranarray(U[:rank, :rank])
+        return cls(kernel, len(K), order[:rank], factor, order[rank:], np.asfortranarray(U[:rank, rank:]))
 
     @property
     def rank(self) -> int:
@@ -83,43 +99,86 @@ class KernelMap:
         whole = solve_triangular(self.U, half.T, trans="T", check_finite=False)
         return (whole + whole.T) / 2, solve_triangular(self.U, right, trans="T", check_finite=False)
 
-    def without(self, places: Index) -> Callable[[Float], Float]:
+    @cached_property
+    def _dependence(self) -> Float:
+        """The coefficients of the items that were not taken on those that were, shape (rank, size - rank)."""
+        solved: Float = solve_triangular(self.U, self.across, check_finite=False)
+        return solved
+
+    def lost(self, columns: Index, gone: Index, rows: Float) -> Float | None:
+        """Return directions that the basis no longer spans without some of its items.
+
+        Parameters
+        ----------
+        columns : ndarray of int64, shape (h,)
+            The columns of the features whose items leave.
+        gone : ndarray of int64
+            The places in `left` of the items that leave.
+        rows : ndarray, shape (h, rank)
+            The rows of ``U⁻¹`` at these columns, in any orthonormal basis of the features.
+
+        Returns
+        -------
+        ndarray, shape (at most h, rank), or None
+            Rows in the same basis; None where rounding leaves open whether a direction is spanned.
+
+        Notes
+        -----
+        No time where the basis has full rank; else O(r h²) for a basis of r.
+        """
+        if len(self.left) == len(gone) or len(columns) == 0:
+            return rows
+        staying = np.delete(self._dependence[columns], gone, axis=1)
+        Q, R = qr(rows.T, mode="economic", check_finite=False)
+        reach = solve_triangular(R, staying, trans="T", check_finite=False)
+        turns, sizes, _ = svd(reach, check_finite=False)
+        lengths = np.zeros(len(columns))
+        lengths[: len(sizes)] = sizes**2
+        # What the factorisation itself takes for zero; the first pivot is the largest diagonal entry.
+        tolerance = self.size * float(np.finfo(np.float64).eps) * self.U[0, 0] ** 2
+        if np.any((lengths > tolerance / UNSURE) & (lengths < tolerance * UNSURE)):
+            return None
+        found: Float = turns[:, lengths <= tolerance].T @ Q.T
+        return found
+
+    def without(self, places: Index) -> Callable[[Float], Float] | None:
         """Return what turns features Φ into those of the basis without some of its items.
 
         This is Paper III's update of the map itself [Air11]_, for losses that have no closed form. A model without
-        these basis items is one whose weights are orthogonal to the rows that ``U⁻¹`` has for them. Householder
-        reflections turn those rows into the first h axes; the other columns of the turned Φ are features whose inner
-        products are the Nyström kernel of the items left.
+        these basis items is one whose weights are orthogonal to what the basis no longer spans (`lost`). Householder
+        reflections turn that into the first axes; the other columns of the turned Φ are features whose inner products
+        are the Nyström kernel of the items left.
 
         Parameters
         ----------
         places : ndarray of int64
-            Places in the basis; it must have full numerical rank, else an item left may stand in for one that leaves.
+            Places in the basis.
 
         Returns
         -------
-        callable
-            From ndarray, shape (t, rank), to ndarray, shape (t, rank - h).
+        callable or None
+            From ndarray, shape (t, rank), to ndarray, shape (t, at least rank - h); None where rounding leaves open
+            whether an item left stands in for one that leaves.
 
         Notes
         -----
         O(r h²) time for h items, and O(t r h) for the features of t items, where a new map would cost O(t r²).
         """
-        if self.rank < self.size:
-            raise InvalidInputError(
-                f"the basis has rank {self.rank} of {self.size}: remove its duplicated items before any other"
-            )
         columns = np.flatnonzero(np.isin(self.taken, places))
-        if len(columns) == 0:
-            return lambda Phi: Phi
+        gone = np.flatnonzero(np.isin(self.left, places))
         units = np.zeros((self.rank, len(columns)))
         units[columns, np.arange(len(columns))] = 1.0
-        constraints = solve_triangular(self.U, units, trans="T", check_finite=False)
-        reflectors, scales, _, _ = lapack.dgeqrf(constraints)
+        rows = solve_triangular(self.U, units, trans="T", check_finite=False).T
+        directions = self.lost(columns, gone, rows)
+        if directions is None:
+            return None
+        if len(directions) == 0:
+            return lambda Phi: Phi
+        reflectors, scales, _, _ = lapack.dgeqrf(directions.T)
 
         def turn(Phi: Float) -> Float:
             turned, _, _ = lapack.dormqr("R", "N", reflectors, scales, Phi, lwork=64 * max(1, len(Phi)))
-            left: Float = turned[:, len(columns) :]
+            left: Float = turned[:, len(directions) :]
             return left
 
         return turn

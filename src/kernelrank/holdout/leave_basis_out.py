@@ -16,6 +16,9 @@ with ``F = Φ_S P Φ_Sᵀ``, ``E = Φ_S P B_H`` and ``N = B_Hᵀ P B_H``. In the
 products of short rows of ``Φ V`` and ``U⁻¹ V`` with ``1 / (μ + λ)`` between them: one more m r² product serves every
 set and every λ, where the literal way costs a training each.
 
+Where the basis is singular, an item left may stand in for one that leaves, so that less is lost than ``b_H = 0`` says:
+the columns of ``B_H`` are then what the basis no longer spans without H (`KernelMap.lost`).
+
 Keeping the basis items (``held_out_basis="keep"``, the approximation of [CT04]_) drops the constraint. It is cheaper by
 little, and pessimistic where λ is small: nothing in the training data restrains the coefficient of an item that was
 taken out of them, and the model goes astray just where it is tested.
@@ -30,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from kernelrank.arrays import Float, block_rows
+from kernelrank.arrays import Float, Index, block_rows
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import ReducedSet
 from kernelrank.holdout.item_sets import ItemSets
@@ -51,7 +54,7 @@ def leave_basis_out(
     Parameters
     ----------
     features : ReducedSet
-        With a basis given by item numbers, and of full numerical rank where basis items are removed.
+        With a basis given by item numbers.
     graph : Comparisons
     sets : ItemSets
         L must have no entry between a set and the rest: unions of whole queries, or any sets for `ItemScores`.
@@ -64,7 +67,7 @@ def leave_basis_out(
     scores : ndarray, shape (total, outputs, n)
         In the order of ``sets.items``.
     lost : ndarray of bool, shape (sets,)
-        The sets whose system is too ill-conditioned to be trusted.
+        The sets whose system is too ill-conditioned to be trusted, or whose basis is.
 
     Notes
     -----
@@ -75,8 +78,7 @@ def leave_basis_out(
     values, vectors = spectrum(gram, np.inf)
     rotated, target = vectors.T @ right, graph.target()
     constraints = solve_triangular(features.map.U, vectors, check_finite=False)  # (r, r): rows of U⁻¹ V
-    column_of = np.full(graph.n_items, -1, dtype=np.int64)
-    column_of[features.basis[features.map.taken]] = np.arange(features.map.rank)
+    column_of, left_of = _places(features, graph.n_items)
     scores = np.zeros((len(sets.items), target.shape[1], len(alphas)))
     lost = np.zeros(len(sets), dtype=bool)
     rounding = 1e4 * float(np.finfo(np.float64).eps)
@@ -87,13 +89,29 @@ def leave_basis_out(
             place = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
             items = sets.items[place]
             Psi = rows[place.start - start : place.stop - start]
-            held = column_of[items] if not keep_basis else np.zeros(0, dtype=np.int64)
-            system = _SetSystem(Psi, constraints[held[held >= 0]], graph.submatrix(items))
+            held = _present(column_of[items]) if not keep_basis else np.zeros(0, dtype=np.int64)
+            directions = features.map.lost(held, _present(left_of[items]), constraints[held])
+            if directions is None:
+                lost[number] = True
+                continue
+            system = _SetSystem(Psi, directions, graph.submatrix(items))
             c = rotated - Psi.T @ target[items]
             for k, alpha in enumerate(alphas):
                 scores[place, :, k], reciprocal = system.solve(1.0 / (values + alpha), c)
                 lost[number] |= reciprocal <= min(TRUSTED, rounding * (1.0 + values[-1] / alpha))
     return scores, lost
+
+
+def _places(features: ReducedSet, n_items: int) -> tuple[Index, Index]:
+    """Return for each item its column in the features, and its place among the basis items that have none; or -1."""
+    column_of, left_of = np.full((2, n_items), -1, dtype=np.int64)
+    column_of[features.basis[features.map.taken]] = np.arange(features.map.rank)
+    left_of[features.basis[features.map.left]] = np.arange(len(features.map.left))
+    return column_of, left_of
+
+
+def _present(places: Index) -> Index:
+    return places[places >= 0]
 
 
 def _batches(sets: ItemSets, size: int) -> list[tuple[int, int]]:

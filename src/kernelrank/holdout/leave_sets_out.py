@@ -126,12 +126,10 @@ def _by_basis(problem: Problem, features: ReducedSet, sets: ItemSets, alphas: Fl
         whole = sets.whole_queries(problem.graph.queries)
     scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
     refitted = ~whole
-    if whole.any() and (problem.keep_basis or features.map.rank == len(features.basis)):
+    if whole.any():
         # Every set goes through the constraint; those that it does not hold for, or loses digits on, are refitted.
         scores, lost = leave_basis_out(features, problem.graph, sets, alphas, keep_basis=problem.keep_basis)
         refitted |= lost
-    else:
-        refitted[:] = True
     _refit(problem, sets, np.flatnonzero(refitted & ~barren.all(axis=1)), alphas, scores)
     scores[np.repeat(barren, sets.sizes, axis=0)] = 0.0
     return scores

@@ -36,7 +36,7 @@ def refit_on_map(
     Returns
     -------
     ndarray, shape (total, outputs, n), or None
-        None where the basis has duplicated items, so that the map cannot be turned.
+        None where the basis is so close to singular that the map cannot be turned.
 
     Notes
     -----
@@ -47,12 +47,15 @@ def refit_on_map(
     items = learner._check_items(X, reset=True)
     graphs, _ = learner._compare(items, y, qid, sample_weight)
     features = learner._features(items)
-    if not isinstance(features, ReducedSet) or features.map.rank < features.map.size:
+    if not isinstance(features, ReducedSet):
         return None
     Phi = features.rows(np.arange(features.n_items))
     scores = np.zeros((len(sets.items), sum(len(columns) for columns, _ in graphs), len(alphas)))
     for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
-        turned = features.map.without(np.flatnonzero(np.isin(features.basis, held)))(Phi)
+        turn = features.map.without(np.flatnonzero(np.isin(features.basis, held)))
+        if turn is None:
+            return None
+        turned = turn(Phi)
         if turned.shape[1] == 0:
             continue  # no basis item is left, and the model is zero
         kept = np.ascontiguousarray(np.delete(turned, held, axis=0))
