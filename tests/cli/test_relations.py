@@ -116,6 +116,11 @@ def test_evaluate_within_and_across_corpora(files, tmp_path):
     assert "trained on" in for_people
     assert "all pairs interact" in for_people
 
+    chosen = ("evaluate", files["one"], "--folds", "4", "--alphas", "1", "--features", "chosen")
+    taken = json.loads(run(*chosen, "--json").stdout)["cross_validation"]["one"]["features"]
+    assert len(taken) == 4
+    assert f"one: {max(taken, key=taken.count)} in {max(map(taken.count, taken))} folds" in run(*chosen).stdout
+
     folds = tmp_path / "folds.txt"
     folds.write_text("# a comment\n" + "".join(f"{n % 3}\td{n}\n" for n in range(12)))
     told = json.loads(run("evaluate", files["one"], "--folds", folds, "--alphas", "1", "--json").stdout)
@@ -133,7 +138,7 @@ def test_the_graphs_are_made_as_the_options_say(files, tmp_path):
     run("train", files["one"], "-o", model, "--alphas", "1", "--features", "article")
     assert load(model).features == "article"
     told = run("train", files["one"], "-o", model, "--alphas", "1", "--features", "chosen").stdout
-    assert "Features that each document" in told
+    assert "Features, each document scored" in told
     assert load(model).features_ in told
     answer = run("train", files["one"], "-o", model, "--alphas", "1", "--features", "some", code=1)
     assert "features must be one of parts, article, chosen" in answer.stderr

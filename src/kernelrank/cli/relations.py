@@ -103,7 +103,7 @@ def train(
             (f"{name}{' (chosen)' if name == extractor.features_ else ''}", f"{100 * value:.1f}")
             for name, value in extractor.feature_results_.items()
         ]
-        answer.table("Features that each document was left out with", ("features", measured), tried)
+        answer.table("Features, each document scored by the model without it", ("features", measured), tried)
     rows = [
         (f"{alpha:g}{' (chosen)' if alpha == extractor.alpha_ else ''}", f"{100 * auc:.1f}", f"{100 * f:.1f}")
         for alpha, auc, f in zip(*(extractor.cv_results_[name] for name in ("alpha", "auc", "f")), strict=True)

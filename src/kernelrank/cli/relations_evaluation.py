@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.answer import Answer
@@ -43,8 +44,9 @@ def cross_validate_all(
 ) -> None:
     """Cross-validate each corpus by document, and answer with a table."""
     from kernelrank.relations import cross_validate
+    from kernelrank.relations.feature_set import CHOSEN
 
-    facts = {}
+    facts: dict[str, Any] = {}
     rows = []
     for corpus in corpora:
         result = cross_validate(extractor, corpus.candidates, _folds(folds), random_state=seed)
@@ -71,6 +73,10 @@ def cross_validate_all(
         }
     answer.fact("cross_validation", facts)
     answer.table("Means over folds of documents; intervals by resampling documents", SCORES, rows)
+    for name, fact in facts.items():
+        chosen = Counter(fact["features"])
+        if extractor.features == CHOSEN:
+            answer.line(f"{name}: {', '.join(f'{one} in {count} folds' for one, count in chosen.most_common())}.")
 
 
 def cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[Corpus]) -> None:

@@ -216,7 +216,7 @@ def cross_validate_kernel(
     labels: NDArray[np.bool_],
     documents: Sequence[str],
     folds: Index,
-    features: str = "given",
+    features: str = "",
 ) -> CrossValidation:
     """Cross-validate on a kernel matrix that is known already; otherwise as `cross_validate`.
 
@@ -228,7 +228,7 @@ def cross_validate_kernel(
     documents : sequence, shape (m,)
     folds : ndarray of int, shape (m,)
         From zero, without a gap.
-    features : str, default="given"
+    features : str, default=""
         What the matrix is of.
 
     Returns
@@ -242,7 +242,7 @@ def cross_validate_kernel(
             raise InvalidInputError(f"fold {fold} has nothing to test on, or its training part has one class only")
         if len(set(np.delete(np.asarray(documents, dtype=object), test))) < 2:
             raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
-    held_out = hold_out_documents(learning, K, labels, documents, tests)
+    held_out = hold_out_documents(learning, K, labels, documents, tests, features)
     scores = np.empty(len(labels))
     alphas, thresholds, resampled, training, inner, values = [], [], [], [], [], []
     names = np.asarray(documents, dtype=object)

@@ -323,7 +323,7 @@ class RelationExtractor(BaseEstimator):
             return sets[0], {}
         tried = {}
         for one, K in self.kernels(candidates):
-            held_out = hold_out_documents(learning, K, labels, groups).inner[:, 0]
+            held_out = hold_out_documents(learning, K, labels, groups, features=one.name).inner[:, 0]
             place, results = choose_alpha(learning, labels, held_out)
             tried[one.name] = results[self.select][place]
         return FeatureSet.named(max(tried, key=lambda name: tried[name])), tried

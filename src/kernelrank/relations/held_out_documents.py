@@ -76,6 +76,7 @@ def hold_out_documents(
     labels: NDArray[np.bool_],
     documents: Sequence[str],
     folds: Sequence[Index] | None = None,
+    features: str = "",
 ) -> HeldOutDocuments:
     """Leave documents out, inside each fold's training items.
 
@@ -87,6 +88,8 @@ def hold_out_documents(
     documents : sequence, shape (m,)
     folds : list of ndarray of int, optional
         The items that each fold tests on. Unless given there is one fold, which tests on nothing.
+    features : str, default=""
+        What the matrix is of, if the progress shall say so.
 
     Returns
     -------
@@ -99,11 +102,12 @@ def hold_out_documents(
     y = np.where(labels, 1.0, -1.0)
     given = [np.empty(0, dtype=np.intp)] if folds is None else list(folds)
     hold_out = _from_inverses if learning.basis is None else _from_reduced_sets
-    return hold_out(learning, K, y, documents, given)
+    description = "leaving documents out" + (f", {features}" if features else "")
+    return hold_out(learning, K, y, documents, given, description)
 
 
 def _from_inverses(
-    learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index]
+    learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index], description: str
 ) -> HeldOutDocuments:
     n_alphas, m = len(learning.alphas), len(y)
     inner, outer = np.full((n_alphas, len(folds), m), np.nan), np.full((n_alphas, m), np.nan)
@@ -119,19 +123,19 @@ def _from_inverses(
                     outer[place, fold] = held_out.leave_fold_out(fold)
                 yield None
 
-    for _ in track(steps(), n_alphas * len(folds), "leaving documents out"):  # type: ignore[arg-type]
+    for _ in track(steps(), n_alphas * len(folds), description):  # type: ignore[arg-type]
         pass
     return HeldOutDocuments(inner, outer, dual, intercept)
 
 
 def _from_reduced_sets(
-    learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index]
+    learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index], description: str
 ) -> HeldOutDocuments:
     alphas, m = learning.alphas, len(y)
     inner, outer = np.full((len(alphas), len(folds), m), np.nan), np.full((len(alphas), m), np.nan)
     dual, intercept = np.zeros((len(alphas), m)), np.zeros(len(alphas))
     names = np.asarray(documents, dtype=object)
-    for number, fold in track(enumerate(folds), len(folds), "leaving documents out"):
+    for number, fold in track(enumerate(folds), len(folds), description):
         rest = np.setdiff1d(np.arange(m), fold)
         kernel = K if len(rest) == m else K[np.ix_(rest, rest)]
         estimator = _reduced(learning, len(rest))
