@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 
 import numpy as np
 import pytest
@@ -170,6 +171,34 @@ def test_folds_are_tuned_on_vali_and_measured_on_test(run, folds):
     run("evaluate", "one.kr", folds / "Fold1")
     assert "say nothing about new items" in run("evaluate", "one.kr", folds / "Fold1" / "train.txt").err
     assert "name one to save" in run("tune", folds, "-o", "all.kr", code=1).err
+
+
+def test_folds_are_known_by_all_names_and_sorted_by_number(run, folds):
+    expected = run("tune", folds, "--alphas", "1,10", "--json").json["folds"]
+    (folds / "Fold2").rename(folds / "Fold10")
+    (folds / "Fold1").rename(folds / "Fold9")
+    for name in ("train", "vali", "test"):
+        file = folds / "Fold10" / f"{name}.txt"
+        (folds / "Fold10" / f"{name}.txt.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    for name, other in (("train", "trainingset"), ("vali", "validationset"), ("test", "testset")):
+        (folds / "Fold9" / f"{name}.txt").rename(folds / "Fold9" / f"{other}.txt")
+    found = run("tune", folds, "--alphas", "1,10", "--json").json["folds"]
+    assert [one["fold"] for one in found] == ["Fold9", "Fold10"]
+    for field in ("alpha", "score", "test"):
+        assert [one[field] for one in found] == [one[field] for one in expected]
+    run("fit", folds / "Fold10")
+    run("evaluate", "model.kr", folds / "Fold9")
+    assert "data: a folder of 2 folds; give one of them, such as" in run("fit", "data", code=1).err
+
+
+@pytest.mark.parametrize("kernels", ["rbf,linear", "linear,rbf"])
+def test_tune_shows_the_parameters_of_every_kernel(run, ranking, folds, kernels):
+    options = ("--kernels", kernels, "--gammas", "0.01,0.1", "--alphas", "1,10")
+    for data in ("train.txt", folds):
+        lines = run("tune", data, *options).out.splitlines()
+        header = next(line.split() for line in lines if "alpha  " in line and "kernel  " in line)
+        assert header.index("kernel") < header.index("gamma") < header.index("alpha")
 
 
 @pytest.mark.parametrize(

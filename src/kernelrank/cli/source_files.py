@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.data import Items
 
-__all__ = ["SourceFile", "fold_part", "is_fold", "is_folder_of_folds", "speaking_of"]
+__all__ = ["SourceFile", "fold_file", "fold_part", "folds_in", "is_fold", "speaking_of"]
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,21 @@ def speaking_of(items: Items) -> Iterator[None]:
 
 def is_fold(path: Path) -> bool:
     """Whether this is a folder with a training file, as LETOR's folds are."""
-    return path.is_dir() and (path / "train.txt").is_file()
+    return path.is_dir() and fold_file(path, "train") is not None
 
 
-def is_folder_of_folds(path: Path) -> bool:
-    """Whether this folder holds folders that are folds."""
-    return path.is_dir() and any(is_fold(child) for child in path.iterdir())
+def folds_in(path: Path) -> list[Path]:
+    """Return the folders in this folder that are folds, by number; none in a file."""
+    from kernelrank.data.folds import fold_order
+
+    return sorted(filter(is_fold, path.iterdir()), key=fold_order) if path.is_dir() else []
+
+
+def fold_file(fold: Path, part: str) -> Path | None:
+    """Return the file of a fold, train, vali or test, compressed or not; None without one."""
+    from kernelrank.data.folds import find_part
+
+    return find_part(fold, part)
 
 
 def fold_part(path: Path, part: str) -> Path:
@@ -113,7 +122,13 @@ def fold_part(path: Path, part: str) -> Path:
         return path
     from kernelrank.errors import InvalidInputError
 
-    file = path / f"{part}.txt"
-    if not file.is_file():
-        raise InvalidInputError(f"{path}: a folder without {part}.txt; give a file, or a fold as LETOR has them")
-    return file
+    file = fold_file(path, part)
+    if file is not None:
+        return file
+    folds = folds_in(path)
+    if folds:
+        raise InvalidInputError(
+            f"{path}: a folder of {len(folds)} folds; give one of them, such as {folds[0]}, or let kernelrank tune "
+            "measure all"
+        )
+    raise InvalidInputError(f"{path}: a folder without {part}.txt; give a file, or a fold as LETOR has them")

@@ -17,7 +17,7 @@ from kernelrank.cli.number_grid import read_grid
 from kernelrank.cli.output_file import check_output
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
-from kernelrank.cli.source_files import SourceFile, fold_part, is_fold, is_folder_of_folds, speaking_of
+from kernelrank.cli.source_files import SourceFile, fold_file, fold_part, folds_in, is_fold, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -111,10 +111,11 @@ def tune(
     )
     plan.learner.parameters()
     source = SourceFile(train, input_format, target, query, id, weight, groups, features, positive)
-    if is_folder_of_folds(train):
+    folds = folds_in(train)
+    if folds and not is_fold(train):
         if output is not None or report is not None:
             raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save or report it")
-        _tune_folds(answer, plan, source)
+        _tune_folds(answer, plan, source, folds)
     else:
         _tune_one(answer, plan, source, output, report)
     answer.show()
@@ -209,39 +210,49 @@ def _note_edge(answer: Answer, found: Search) -> None:
 
 
 def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
-    columns = [name for name in found.candidates[0] if name != "score"]
+    columns = _parameter_names(found.candidates)
     best = sorted(found.candidates, key=lambda candidate: -candidate["score"])[:SHOWN]
-    rows = [[*(_shown(one[name]) for name in columns), f"{one['score']:.4f}"] for one in best]
+    rows = [[*(_shown(one.get(name)) for name in columns), f"{one['score']:.4f}"] for one in best]
     return [*columns, found.measure], rows
 
 
+def _parameter_names(candidates: list[dict[str, Any]]) -> list[str]:
+    """Return the parameters that some candidate has, the kernel first and alpha last; other kernels have others."""
+    known = {name: None for candidate in candidates for name in candidate}
+    between = [name for name in known if name not in ("kernel", "alpha", "score")]
+    return [*(["kernel"] if "kernel" in known else []), *between, "alpha"]
+
+
 def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, Items, Any, Items | None]:
     """Choose on the vali.txt of a fold; without one, by holding out from its train.txt."""
     fold = source.path
-    items = source.at(fold / "train.txt").read(answer)
+    items = source.at(fold_part(fold, "train")).read(answer)
     scaler = plan.learner.scaler(items.X)
     X = scaled(scaler, items.X)
     with answer.noting_warnings(), speaking_of(items):
-        if (fold / "vali.txt").is_file():
-            found = _search_on_vali(answer, plan, source, items, scaler)
+        vali = fold_file(fold, "vali")
+        if vali is not None:
+            found = _search_on_vali(answer, plan, source.at(vali), items, scaler)
         else:
             found = plan.search(X, items)
     _note_edge(answer, found)
     model = joined(scaler, found.model)
-    test = None
-    if (fold / "test.txt").is_file():
-        test = for_model(source.at(fold / "test.txt"), model).read(answer)
+    test, file = None, fold_file(fold, "test")
+    if file is not None:
+        test = for_model(source.at(file), model).read(answer)
     return found, items, model, test
 
 
 def _search_on_vali(answer: Answer, plan: Plan, source: SourceFile, items: Items, scaler: Any) -> Search:
     from dataclasses import replace
 
-    vali = replace(source, path=source.path / "vali.txt", n_features=items.n_features).read(answer)
+    vali = replace(source, n_features=items.n_features).read(answer)
     X_vali = scaled(scaler, vali.X)
 
     def score(model: Any) -> float:
@@ -253,32 +264,32 @@ def _search_on_vali(answer: Answer, plan: Plan, source: SourceFile, items: Items
         items,
         plan.alphas,
         plan.settings,
-        name="vali.txt",
+        name=source.path.name,
         measure=plan.measure,
         score=score,
     )
 
 
-def _tune_folds(answer: Answer, plan: Plan, source: SourceFile) -> None:
+def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path]) -> None:
     """Choose in every fold of a folder, and average what the test sets say."""
     import numpy as np
 
     from kernelrank.progress import track
 
-    folds = sorted(child for child in source.path.iterdir() if is_fold(child))
-    found = []
+    found, chosen = [], []
     for fold in track(folds, len(folds), "folds"):
         search, _, model, test = _tune_fold(answer, plan, source.at(fold))
         value = None
         if test is not None:
             value = plan.value(model, test)
+        chosen.append(search.best)
         found.append({"fold": fold.name, **search.best, "how": search.how, "test": value})
     answer.fact("measure", plan.measure.name)
     answer.fact("folds", found)
     tested = [one["test"] for one in found if one["test"] is not None]
-    columns = [name for name in found[0] if name not in ("fold", "score", "how", "test")]
+    columns = _parameter_names(chosen)
     rows = [
-        [one["fold"], *(_shown(one[name]) for name in columns), f"{one['score']:.4f}", _shown_or_dash(one["test"])]
+        [one["fold"], *(_shown(one.get(name)) for name in columns), f"{one['score']:.4f}", _shown_or_dash(one["test"])]
         for one in found
     ]
     held = found[0]["how"]

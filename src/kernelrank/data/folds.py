@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kernelrank.data.source import DECOMPRESSORS
 from kernelrank.errors import FileFormatError
 
-__all__ = ["Fold", "letor_folds"]
+__all__ = ["Fold", "find_part", "fold_order", "letor_folds"]
 
 PARTS = {
     "train": ("train", "trainingset"),
@@ -69,27 +69,35 @@ def letor_folds(folder: str | os.PathLike[str]) -> tuple[Fold, ...]:
     root = Path(folder)
     if not root.is_dir():
         raise FileFormatError("there is no such folder", str(root))
-    if _part(root, "train") is not None:
+    if find_part(root, "train") is not None:
         return (_fold(root),)
     folds = [child for child in root.iterdir() if child.is_dir() and re.fullmatch(r"(?i)fold[ _-]?\d+", child.name)]
     if not folds:
         message = "no fold is here: expected folders Fold1, Fold2, ... with train.txt, vali.txt and test.txt"
         raise FileFormatError(message, str(root))
-    return tuple(_fold(child) for child in sorted(folds, key=_number))
+    return tuple(_fold(child) for child in sorted(folds, key=fold_order))
 
 
-def _number(folder: Path) -> int:
-    return int("".join(letter for letter in folder.name if letter.isdigit()))
+def fold_order(folder: Path) -> tuple[int, str]:
+    """Return what folds are sorted by: their numbers, then their names.
+
+    Examples
+    --------
+    >>> [folder.name for folder in sorted([Path("Fold10"), Path("Fold9")], key=fold_order)]
+    ['Fold9', 'Fold10']
+    """
+    return int("0" + "".join(letter for letter in folder.name if letter in "0123456789")), folder.name
 
 
 def _fold(folder: Path) -> Fold:
-    files = {part: _part(folder, part) for part in PARTS}
+    files = {part: find_part(folder, part) for part in PARTS}
     for part, file in files.items():
         if file is None:
             raise FileFormatError(f"the fold has no {part}.txt: expected train.txt, vali.txt and test.txt", str(folder))
     return Fold(folder.name, **files)  # type: ignore[arg-type]
 
 
-def _part(folder: Path, part: str) -> Path | None:
+def find_part(folder: Path, part: str) -> Path | None:
+    """Return the file of a fold, "train", "vali" or "test", by any of its names, compressed or not; None without one."""
     candidates = (folder / f"{name}.txt{suffix}" for name in PARTS[part] for suffix in ("", *DECOMPRESSORS))
     return next((file for file in candidates if file.is_file()), None)
