@@ -98,6 +98,6 @@ def _fold(folder: Path) -> Fold:
 
 
 def find_part(folder: Path, part: str) -> Path | None:
-    """Return the file of a fold, "train", "vali" or "test", by any of its names, compressed or not; None without one."""
+    """Return the file of a fold, "train", "vali" or "test", by any name, compressed or not; None without one."""
     candidates = (folder / f"{name}.txt{suffix}" for name in PARTS[part] for suffix in ("", *DECOMPRESSORS))
     return next((file for file in candidates if file.is_file()), None)
