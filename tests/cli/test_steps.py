@@ -67,6 +67,18 @@ def test_numbers_are_those_of_python(run, ranking):
         assert (facts["low"], facts["high"], facts["exact"]) == (expected.low, expected.high, True)
 
 
+def test_scores_below_zero_are_measured_by_what_knows_them(run, ranking):
+    file = ranking / "below.txt"
+    file.write_text("".join("-" + line for line in (ranking / "train.txt").read_text().splitlines(keepends=True)))
+    run("fit", file, "-o", "one.kr")
+    run("fit", file, "-o", "two.kr", "--alpha", 1000)
+    for words in (("evaluate", "one.kr", file), ("compare", "one.kr", "two.kr", file)):
+        facts = run(*words, "--json").json
+        assert [one["measure"] for one in facts["measures"]] == ["pairwise accuracy"]
+        assert any("left out: nDCG@10 needs grades of at least 0" in note for note in facts["notes"])
+        assert "nDCG@10 needs grades of at least 0" in run(*words, "-m", "ndcg@10", code=1).err
+
+
 def test_runs_are_those_of_trec(run, ranking):
     run("fit", "train.txt", "--kernel", "rbf", "--gamma", "5", "--alpha", "1e6")  # small scores, far from one
     run("predict", "model.kr", "test.txt", "--format", "trec", "-o", "mine.run", "--tag", "mine")

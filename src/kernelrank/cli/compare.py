@@ -10,7 +10,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.judgement import Judgement, judge
+from kernelrank.cli.judgement import Judgement, judge, measured
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.source_files import SourceFile, fold_part
 
@@ -60,7 +60,13 @@ def compare(
     measures = rules.measures(measure)
     source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)
     pair = judge(answer, first, source), judge(answer, second, source)
-    found = [_compared(one, pair, rules, confidence, resamples, seed) for one in measures]
+    compared = measured(
+        answer,
+        measures,
+        lambda one: _compared(one, pair, rules, confidence, resamples, seed),
+        asked=measure is not None,
+    )
+    measures, found = [one for one, _ in compared], [facts for _, facts in compared]
     answer.fact("first", str(first))
     answer.fact("second", str(second))
     answer.fact("data", str(source.path))

@@ -9,7 +9,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.judgement import judge
+from kernelrank.cli.judgement import judge, measured
 from kernelrank.cli.measuring import MeasureRules, facts_of, row_of
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.source_files import SourceFile, fold_part
@@ -60,11 +60,9 @@ def evaluate(
     measures = rules.measures(measure)
     source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)
     judgement = judge(answer, judged, source)
-    results = [judgement.measure(one, rules) for one in measures]
-    found = [
-        facts_of(result, one, confidence=confidence, seed=seed, by_query=by_query)
-        for result, one in zip(results, measures, strict=True)
-    ]
+    pairs = measured(answer, measures, lambda one: judgement.measure(one, rules), asked=measure is not None)
+    measures, results = [one for one, _ in pairs], [result for _, result in pairs]
+    found = [facts_of(result, one, confidence=confidence, seed=seed, by_query=by_query) for one, result in pairs]
     answer.fact("judged", str(judged))
     answer.fact("data", str(source.path))
     answer.fact("measures", found)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.model_file import for_model, is_model_file, load_model, trained_on
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.metrics import JudgedRun, Measure, MeasureResult
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["Judgement", "judge", "measured"]
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,42 @@ class Judgement:
         if order is None:
             return measure(self.y, self.scores, self.qid)
         return measure(self.y[order], self.scores[order], None if self.qid is None else self.qid[order])
+
+
+def measured(
+    answer: Answer, measures: Sequence[Measure], find: Callable[[Measure], Found], *, asked: bool
+) -> list[tuple[Measure, Found]]:
+    """Measure; what nobody asked for is left out where it does not fit the scores, and that is said.
+
+    Parameters
+    ----------
+    answer : Answer
+    measures : sequence of Measure
+    find : callable
+        Takes a measure and returns what it finds.
+    asked : bool
+        Whether these very measures were asked for, so that each must fit.
+
+    Returns
+    -------
+    list of (measure, found)
+        At least one.
+    """
+    from kernelrank.errors import InvalidInputError
+
+    found, problems = [], []
+    for measure in measures:
+        try:
+            found.append((measure, find(measure)))
+        except InvalidInputError as error:
+            if asked:
+                raise
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    for problem in problems:
+        answer.note(f"left out: {problem}")
+    return found
 
 
 def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:

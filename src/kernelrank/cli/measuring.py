@@ -72,14 +72,6 @@ class MeasureRules:
         return np.argsort(np.asarray(ids, dtype=str), kind="stable")[::-1]
 
 
-def measure_all(measures: Sequence[Measure], y: Any, scores: Any, qid: Any, order: Any = None) -> list[MeasureResult]:
-    """Measure scores; `order` says how tied items stand."""
-    if order is not None:
-        y, scores = y[order], scores[order]
-        qid = None if qid is None else qid[order]
-    return [measure(y, scores, qid) for measure in measures]
-
-
 def facts_of(
     result: MeasureResult, measure: Measure, *, confidence: float, seed: int, by_query: bool
 ) -> dict[str, Any]:
