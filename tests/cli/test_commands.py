@@ -167,10 +167,32 @@ def test_folds_are_tuned_on_vali_and_measured_on_test(run, folds):
         assert found["test"] == pytest.approx(tested[-1], abs=1e-12)
     assert facts["mean"] == pytest.approx(np.mean(tested), abs=1e-12)
     assert "Mean over the test sets of 2 folds" in run("tune", folds, "--alphas", "1,10").out
+    assert any("queries of the same name" in note for note in facts["notes"])
     run("tune", folds / "Fold1", "--alphas", "1,10", "-o", "one.kr")
     run("evaluate", "one.kr", folds / "Fold1")
     assert "say nothing about new items" in run("evaluate", "one.kr", folds / "Fold1" / "train.txt").err
     assert "name one to save" in run("tune", folds, "-o", "all.kr", code=1).err
+
+
+def test_the_test_queries_of_all_folds_are_measured_together(run, folds):
+    facts = run("tune", folds, "--alphas", "10", "-m", "ndcg@5", "--json").json
+    truth, scores, queries = [], [], []
+    for name in ("Fold1", "Fold2"):
+        train, test = (read_items(folds / name / f"{part}.txt") for part in ("train", "test"))
+        model = kr.RankRLS(10.0).fit(train.X, train.y, qid=train.qid)
+        truth += test.y.tolist()
+        scores += model.predict(test.X).tolist()
+        queries += [(name, query) for query in test.qid.tolist()]
+    names = ["ndcg@5", "pairwise_accuracy", "ndcg@10", "map"]
+    for found, measure in zip(facts["test_measures"], map(kr.metrics.get_measure, names), strict=True):
+        expected = measure(truth, scores, [queries.index(query) for query in queries])
+        assert found["measure"] == measure.name
+        assert found["mean"] == pytest.approx(expected.mean, abs=1e-12)
+        interval = expected.interval(random_state=0)
+        assert [found["low"], found["high"]] == pytest.approx([interval.low, interval.high], abs=1e-12)
+        assert found["queries"] + found["left_out"] == 16
+    one = run("tune", folds / "Fold2", "--alphas", "10", "-m", "ndcg@5", "-o", "one.kr", "--json").json["test_measures"]
+    assert one[1:] == run("evaluate", "one.kr", folds / "Fold2", "--json").json["measures"]
 
 
 def test_folds_are_known_by_all_names_and_sorted_by_number(run, folds):

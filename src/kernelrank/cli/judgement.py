@@ -14,6 +14,7 @@ from kernelrank.cli.source_files import SourceFile, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
+    from kernelrank.data import Items
     from kernelrank.metrics import JudgedRun, Measure, MeasureResult
 
 __all__ = ["Judgement", "judge", "measured"]
@@ -40,6 +41,24 @@ class Judgement:
     qid: Any = None
     ids: Any = None
     run: JudgedRun | None = None
+
+    @classmethod
+    def of_sets(cls, sets: Sequence[tuple[str, Items, Any]]) -> Judgement:
+        """Put test sets together: name, items and predicted scores of each, whose queries stay apart."""
+        import numpy as np
+
+        names = [name for name, _, _ in sets]
+        if len(sets) == 1:
+            _, items, scores = sets[0]
+            return cls(names[0], items.y, scores, items.qid, items.ids)
+        truth: list[Any] = [items.y for _, items, _ in sets]
+        queries = [
+            f"{name}: {query}"
+            for name, items, _ in sets
+            for query in (["all"] * len(items) if items.qid is None else items.qid.tolist())
+        ]
+        scores = np.concatenate([scores for _, _, scores in sets])
+        return cls(", ".join(names), np.concatenate(truth), scores, np.array(queries))
 
     def measure(self, measure: Measure, rules: MeasureRules) -> MeasureResult:
         """Measure, with tied items placed as the rules say."""

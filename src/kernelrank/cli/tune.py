@@ -10,9 +10,11 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
+from kernelrank.cli.judgement import Judgement, measured
 from kernelrank.cli.learner import LearnerOptions, final_step, joined, scaled
+from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, row_of
 from kernelrank.cli.model_file import command_line, for_model, save_model
-from kernelrank.cli.model_rows import setting_rows
+from kernelrank.cli.model_rows import counted, setting_rows
 from kernelrank.cli.number_grid import read_grid
 from kernelrank.cli.output_file import check_output
 from kernelrank.cli.scoring import scores_of
@@ -35,7 +37,7 @@ SHOWN = 12
 def tune(
     train: Annotated[
         Path,
-        typer.Argument(help="Items with scores; a fold with vali.txt is chosen on it; a folder of folds gives all."),
+        typer.Argument(help="Items with scores; a fold is chosen on its vali.txt; of a folder of folds, each is."),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the model.")] = None,
     alphas: Annotated[
@@ -73,7 +75,7 @@ def tune(
 
     rankrls and rls hold out every query (or every pair, where there are no queries) exactly, for all alphas at the
     price of about one training; ranksvm refits folds. Of LETOR's folds the model is chosen on vali.txt and measured on
-    test.txt. Examples:
+    test.txt; a folder of folds gives the mean over all of them, and intervals over all test queries. Examples:
 
     kernelrank tune train.txt -o model.kr --report report.html
 
@@ -193,9 +195,8 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     answer.table("Chosen", ("", ""), setting_rows(model, items))
     answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
     if test is not None:
-        value = plan.value(model, test)
-        answer.fact("test", value)
-        answer.line(f"{plan.measure.name} on {test.path}: {value:.4f}")
+        answer.fact("test", plan.value(model, test))
+        _answer_tests(answer, plan, f"Test queries of {test.path}", [(items.path, test, scores_of(model, test.X))])
     answer.fact("model", None if output is None else str(output))
     answer.fact("report", None if report is None else str(report))
     answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
@@ -276,12 +277,13 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
 
     from kernelrank.progress import track
 
-    found, chosen = [], []
+    found, chosen, tests = [], [], []
     for fold in track(folds, len(folds), "folds"):
         search, _, model, test = _tune_fold(answer, plan, source.at(fold))
         value = None
         if test is not None:
             value = plan.value(model, test)
+            tests.append((fold.name, test, scores_of(model, test.X)))
         chosen.append(search.best)
         found.append({"fold": fold.name, **search.best, "how": search.how, "test": value})
     answer.fact("measure", plan.measure.name)
@@ -297,6 +299,26 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
     if tested:
         answer.fact("mean", float(np.mean(tested)))
         answer.line(f"Mean over the test sets of {len(tested)} folds: {np.mean(tested):.4f}")
+        _answer_tests(answer, plan, f"Test queries of {counted(len(tested), 'fold')} together", tests)
+
+
+def _answer_tests(answer: Answer, plan: Plan, title: str, tests: list[tuple[str, Items, Any]]) -> None:
+    """Measure the queries of all test sets: by what chose, and by what is usual."""
+    from kernelrank.metrics import get_measure
+
+    judgement, rules = Judgement.of_sets(tests), MeasureRules()
+    others = [one for one in map(get_measure, DEFAULT_MEASURES) if one != plan.measure]
+    pairs = measured(answer, [plan.measure, *others], lambda one: judgement.measure(one, rules), asked=False)
+    found = [facts_of(result, one, confidence=0.95, seed=plan.learner.seed, by_query=False) for one, result in pairs]
+    answer.fact("test_measures", found)
+    answer.table(title, ("measure", "mean", "95% interval", "queries", "left out"), [row_of(one) for one in found])
+    for one, _ in pairs:
+        answer.line(one.label, style="dim")
+    if any(len(result) > 1 for _, result in pairs):
+        answer.line("Intervals: queries resampled; the predictions do not vary.", style="dim")
+    labels = [label for _, items, _ in tests for label in set([] if items.qid is None else items.qid.tolist())]
+    if len(set(labels)) < len(labels):
+        answer.note("several test sets have queries of the same name: the intervals take them for different ones")
 
 
 def _shown_or_dash(value: float | None) -> str:
