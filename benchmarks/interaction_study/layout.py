@@ -16,7 +16,7 @@ def percent(*values: float) -> str:
 
 def picked(results: list[CrossValidation]) -> str:
     """Say in how many folds of all splits each kind of features was taken."""
-    counts = Counter(name for result in results for name in result.features)
+    counts = Counter(choice.features for result in results for choice in result.choices)
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
 
 
@@ -30,7 +30,7 @@ def reaching(means: list[ExtractionScores], sketch: tuple[float, float]) -> str:
 def print_variant(name: str, results: list[CrossValidation], reference: list[CrossValidation]) -> None:
     def figures(some: list[CrossValidation]) -> np.ndarray:
         means = ExtractionScores.mean([result.mean() for result in some])
-        inside = np.mean([scores.auc for result in some for scores in result.inner])
+        inside = np.mean([choice.inner.auc for result in some for choice in result.choices])
         return 100 * np.array([inside, means.auc, means.f])
 
     ours, theirs = figures(results), figures(reference[: len(results)])

@@ -11,15 +11,16 @@ import numpy as np
 from interaction_study.corpora import Study
 from kernelrank import RankSVM
 from kernelrank.relations import CrossValidation, document_folds
+from kernelrank.relations.choice import choose
 from kernelrank.relations.extraction_scores import measure
-from kernelrank.relations.threshold import best_threshold, calibrated_threshold, resampled_threshold
+from kernelrank.relations.held_out_documents import Learning
 
 
 def rank_svm(study: Study, X: Any, split: dict[str, int], alphas: tuple[float, ...]) -> CrossValidation:
     """Cross-validate RankSVM, its alpha and threshold by three folds of documents inside."""
     labels, documents, folds = study.labels, np.array(study.corpus.documents), study.folds(split)
     y = labels.astype(float)
-    scores, chosen, thresholds, resampled, training, inner = np.empty(len(y)), [], [], [], [], []
+    scores, choices = np.empty(len(y)), []
     for fold in range(int(folds.max()) + 1):
         test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         inside = document_folds(documents[train].tolist(), 3)
@@ -32,25 +33,12 @@ def rank_svm(study: Study, X: Any, split: dict[str, int], alphas: tuple[float, .
                 held_out[place, left] = centred(model, X, fit)(X[train[left]])
         aucs = [measure(labels[train], row, labels[train], parts).auc for row in held_out]
         place = int(np.argmax(aucs))
-        thresholds.append(calibrated_threshold(labels[train], held_out[place]))
-        resampled.append(resampled_threshold(labels[train], held_out[place], documents[train].tolist()))
-        training.append(best_threshold(labels[train], held_out[place]))
+        learning = Learning("rankrls", (alphas[place],), "auc", None, None)
+        choice = choose(learning, labels[train], documents[train].tolist(), held_out[place : place + 1], "RankSVM")
+        # Three models made these scores, so that only those of one are compared.
+        choices.append(replace(choice, value=aucs[place], inner=replace(choice.inner, auc=aucs[place])))
         scores[test] = centred(RankSVM(alphas[place], tol=1e-2).fit(X[train], y[train]), X, train)(X[test])
-        chosen.append(alphas[place])
-        inner.append(replace(measure(labels[train], held_out[place], labels[train]), auc=aucs[place]))
-    return CrossValidation(
-        labels=labels,
-        scores=scores,
-        folds=folds,
-        documents=documents.tolist(),
-        features=["RankSVM"] * len(chosen),
-        alphas=chosen,
-        thresholds=thresholds,
-        resampled_thresholds=resampled,
-        training_thresholds=training,
-        inner=inner,
-        values=[scores.auc for scores in inner],
-    )
+    return CrossValidation(labels, scores, folds, documents.tolist(), choices)
 
 
 def centred(model: RankSVM, X: Any, train: np.ndarray) -> Callable[[Any], np.ndarray]:

@@ -64,7 +64,7 @@ def print_row_of_table_1(study: Study, kind: str, results: list[CrossValidation]
     print(f"  {'  95 %, documents':<26}F {intervals['f']}, AUC {intervals['auc']}, all folds of one split together")
     others = percent(*(mean_f(results, rule) for rule in RULES[1:]))
     print(f"  {'  other thresholds':<26}F {others} ({', '.join(RULES[1:])})")
-    print(f"  {'  alphas':<26}{sorted({alpha for result in results for alpha in result.alphas})}", flush=True)
+    print(f"  {'  alphas':<26}{sorted({choice.alpha for result in results for choice in result.choices})}", flush=True)
     if kind == "chosen":
         print(f"  {'  chosen':<26}{picked(results)}", flush=True)
 

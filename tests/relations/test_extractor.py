@@ -103,11 +103,12 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         train = [c for c in corpus.candidates if folds[c.document] != fold]
         fitted = clone(extractor).fit(train)
         own = result.folds == fold
-        assert result.features[fold] == fitted.features_
-        assert result.alphas[fold] == fitted.alpha_
-        assert result.training_thresholds[fold] == pytest.approx(fitted.training_threshold_, abs=1e-9)
-        assert result.resampled_thresholds[fold] == pytest.approx(fitted.resampled_threshold_, abs=1e-9)
-        assert result.thresholds[fold] == pytest.approx(fitted.threshold_, abs=1e-9)
+        choice = result.choices[fold]
+        assert choice.features == fitted.features_
+        assert choice.alpha == fitted.alpha_
+        assert choice.thresholds["training"] == pytest.approx(fitted.training_threshold_, abs=1e-9)
+        assert choice.thresholds["resampled"] == pytest.approx(fitted.resampled_threshold_, abs=1e-9)
+        assert choice.thresholds["calibrated"] == pytest.approx(fitted.threshold_, abs=1e-9)
         np.testing.assert_allclose(result.scores[own], fitted.decision_function(test), atol=1e-9)
         assert result.decisions()[own].tolist() == fitted.predict(test).tolist()
         assert result.decisions("resampled")[own].tolist() == fitted.predict(test, "resampled").tolist()
@@ -116,9 +117,9 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         share = float(np.mean([c.interacts for c in test]))
         assert result.decisions("proportion")[own].tolist() == fitted.predict(test, "proportion", share).tolist()
         assert result.by_fold()[fold].f == measure(result.labels[own], result.scores[own], fitted.predict(test)).f
-        assert result.values[fold] == pytest.approx(max(fitted.cv_results_[extractor.select]), abs=1e-9)
+        assert choice.value == pytest.approx(max(fitted.cv_results_[extractor.select]), abs=1e-9)
         if extractor.select == "auc":
-            assert result.inner[fold].auc == result.values[fold]
+            assert choice.inner.auc == choice.value
     assert result.mean().f == pytest.approx(np.mean([scores.f for scores in result.by_fold()]))
     assert result.deviation().f == pytest.approx(np.std([scores.f for scores in result.by_fold()]))
     assert result.all_true().auc == 0.5
@@ -159,9 +160,9 @@ def test_what_is_chosen_inside_owes_nothing_to_the_fold_that_is_tested_on(corpus
     ]
     after = cross_validate(extractor, turned, folds)
     own = before.folds == fold
-    assert after.features[fold] == before.features[fold]
-    assert after.alphas[fold] == before.alphas[fold]
-    assert after.thresholds[fold] == pytest.approx(before.thresholds[fold], abs=1e-9)
+    one, other = before.choices[fold], after.choices[fold]
+    assert (other.features, other.alpha) == (one.features, one.alpha)
+    assert other.thresholds == pytest.approx(one.thresholds, abs=1e-9)
     np.testing.assert_allclose(after.scores[own], before.scores[own], atol=1e-9)
 
 

@@ -67,9 +67,9 @@ def cross_validate_all(
             "pooled": score_facts(result.pooled(rule), intervals),
             "deviation": score_facts(spread),
             "all_true": score_facts(baseline),
-            "features": result.features,
-            "alphas": result.alphas,
-            "thresholds": result.thresholds,
+            "features": [choice.features for choice in result.choices],
+            "alphas": [choice.alpha for choice in result.choices],
+            "thresholds": [choice.thresholds["calibrated"] for choice in result.choices],
         }
     answer.fact("cross_validation", facts)
     answer.table("Means over folds of documents; intervals by resampling documents", SCORES, rows)

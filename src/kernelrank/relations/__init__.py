@@ -2,6 +2,7 @@
 
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.candidate_graph import candidate_graph, candidate_graphs, candidate_parts
+from kernelrank.relations.choice import Choice
 from kernelrank.relations.conllu import read_conllu
 from kernelrank.relations.corpus import Corpus
 from kernelrank.relations.cross_corpus import CrossCorpus, evaluate_on
@@ -19,6 +20,7 @@ from kernelrank.relations.token import Token
 
 __all__ = [
     "Candidate",
+    "Choice",
     "Corpus",
     "CrossCorpus",
     "CrossValidation",

@@ -6,7 +6,7 @@ Alpha and the threshold of each fold are chosen inside it, by leaving each docum
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, SplitDocumentWarning
 from kernelrank.relations.candidate import Candidate
+from kernelrank.relations.choice import Choice, choose
 from kernelrank.relations.extraction_scores import (
     ExtractionScores,
     ScoreInterval,
@@ -24,28 +25,10 @@ from kernelrank.relations.extraction_scores import (
     measure_all_true,
 )
 from kernelrank.relations.extractor import RelationExtractor, check_documents, check_labels
-from kernelrank.relations.held_out_documents import Learning, choose_alpha, hold_out_documents
-from kernelrank.relations.threshold import (
-    RULES,
-    Rule,
-    best_threshold,
-    calibrated_threshold,
-    resampled_threshold,
-    threshold_of_share,
-)
+from kernelrank.relations.held_out_documents import Learning, hold_out_documents
+from kernelrank.relations.threshold import RULES, Rule, threshold_of_share
 
 __all__ = ["CrossValidation", "choose_inside", "cross_validate", "cross_validate_kernel", "document_folds"]
-
-# What a fold has of its own.
-CHOSEN_BY_FOLD = (
-    "features",
-    "alphas",
-    "thresholds",
-    "resampled_thresholds",
-    "training_thresholds",
-    "inner",
-    "values",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,56 +41,40 @@ class CrossValidation:
     scores : ndarray, shape (m,)
     folds : ndarray of int, shape (m,)
     documents : list of str
-    features : list of str
-        The features of each fold: those that were asked for, or chosen.
-    alphas, thresholds, resampled_thresholds, training_thresholds : list of float
-        What was chosen in each fold; the thresholds are those of the rules "calibrated", "resampled" and "training".
-    inner : list of ExtractionScores
-        The measures of the training part of each fold with each of its documents left out.
-    values : list of float
-        What alpha, and the features, were chosen by: the AUC of these, or their F at the best threshold.
+    choices : list of Choice
+        What was chosen in each fold, by leaving out each document of its training part.
     """
 
     labels: NDArray[np.bool_]
     scores: Float
     folds: Index
     documents: list[str]
-    features: list[str]
-    alphas: list[float]
-    thresholds: list[float]
-    resampled_thresholds: list[float]
-    training_thresholds: list[float]
-    inner: list[ExtractionScores]
-    values: list[float]
+    choices: list[Choice]
 
     def decisions(self, rule: Rule = "calibrated") -> NDArray[np.bool_]:
         """Decide in each fold by a rule; "proportion" takes the share of the fold itself."""
         if rule not in RULES:
             raise InvalidInputError(f"the rule must be one of {', '.join(RULES)}, got {rule!r}")
         decided = np.zeros(len(self.labels), dtype=bool)
-        for fold in range(len(self.thresholds)):
-            items = self.folds == fold
-            decided[items] = self.scores[items] > self._threshold(rule, fold, items)
+        for items, choice in self._by_fold():
+            decided[items] = self.scores[items] > self._threshold(rule, choice, items)
         return decided
 
-    def _threshold(self, rule: Rule, fold: int, items: NDArray[np.bool_]) -> float:
-        if rule == "calibrated":
-            return self.thresholds[fold]
-        if rule == "resampled":
-            return self.resampled_thresholds[fold]
-        if rule == "training":
-            return self.training_thresholds[fold]
+    def _by_fold(self) -> Iterator[tuple[NDArray[np.bool_], Choice]]:
+        for fold, choice in enumerate(self.choices):
+            yield self.folds == fold, choice
+
+    def _threshold(self, rule: Rule, choice: Choice, items: NDArray[np.bool_]) -> float:
         if rule == "zero":
             return 0.0
-        return threshold_of_share(self.scores[items], float(self.labels[items].mean()))
+        if rule == "proportion":
+            return threshold_of_share(self.scores[items], float(self.labels[items].mean()))
+        return choice.thresholds[rule]
 
     def by_fold(self, rule: Rule = "calibrated") -> list[ExtractionScores]:
         """Measure each fold."""
         decided = self.decisions(rule)
-        return [
-            measure(self.labels[items], self.scores[items], decided[items])
-            for items in (self.folds == fold for fold in range(len(self.thresholds)))
-        ]
+        return [measure(self.labels[items], self.scores[items], decided[items]) for items, _ in self._by_fold()]
 
     def mean(self, rule: Rule = "calibrated") -> ExtractionScores:
         """Average over the folds, as in [APBPGS08]; a measure that a fold does not define is averaged over the rest."""
@@ -119,8 +86,7 @@ class CrossValidation:
 
     def all_true(self) -> ExtractionScores:
         """Average the co-occurrence baseline over the folds."""
-        parts = [measure_all_true(self.labels[self.folds == fold]) for fold in range(len(self.thresholds))]
-        return ExtractionScores.mean(parts)
+        return ExtractionScores.mean([measure_all_true(self.labels[items]) for items, _ in self._by_fold()])
 
     def pooled(self, rule: Rule = "calibrated") -> ExtractionScores:
         """Measure the decisions of all folds together; AUC compares candidates of one fold only."""
@@ -196,18 +162,13 @@ def choose_inside(results: Sequence[CrossValidation]) -> CrossValidation:
     CrossValidation
     """
     first = results[0]
-    if len(results) == 1:
-        return first
-    n_folds = len(first.values)
-    best = [results[int(np.argmax([result.values[fold] for result in results]))] for fold in range(n_folds)]
-    scores = first.scores.copy()
-    for fold, result in enumerate(best):
+    scores, choices = first.scores.copy(), []
+    for fold in range(len(first.choices)):
+        best = max(results, key=lambda result: result.choices[fold].value)
         items = first.folds == fold
-        scores[items] = result.scores[items]
-    chosen: dict[str, Any] = {
-        name: [getattr(result, name)[fold] for fold, result in enumerate(best)] for name in CHOSEN_BY_FOLD
-    }
-    return replace(first, scores=scores, **chosen)
+        scores[items] = best.scores[items]
+        choices.append(best.choices[fold])
+    return replace(first, scores=scores, choices=choices)
 
 
 def cross_validate_kernel(
@@ -243,34 +204,14 @@ def cross_validate_kernel(
         if len(set(np.delete(np.asarray(documents, dtype=object), test))) < 2:
             raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
     held_out = hold_out_documents(learning, K, labels, documents, tests, features)
-    scores = np.empty(len(labels))
-    alphas, thresholds, resampled, training, inner, values = [], [], [], [], [], []
+    scores, choices = np.empty(len(labels)), []
     names = np.asarray(documents, dtype=object)
     for fold, test in enumerate(tests):
         rest = np.setdiff1d(np.arange(len(labels)), test)
-        known = held_out.inner[:, fold, rest]
-        place, results = choose_alpha(learning, labels[rest], known)
-        threshold = calibrated_threshold(labels[rest], known[place])
-        scores[test] = held_out.outer[place, test]
-        alphas.append(learning.alphas[place])
-        thresholds.append(threshold)
-        resampled.append(resampled_threshold(labels[rest], known[place], names[rest].tolist()))
-        training.append(best_threshold(labels[rest], known[place]))
-        inner.append(measure(labels[rest], known[place], known[place] > threshold))
-        values.append(results[learning.select][place])
-    return CrossValidation(
-        labels=labels,
-        scores=scores,
-        folds=folds,
-        documents=list(documents),
-        features=[features] * len(tests),
-        alphas=alphas,
-        thresholds=thresholds,
-        resampled_thresholds=resampled,
-        training_thresholds=training,
-        inner=inner,
-        values=values,
-    )
+        choice = choose(learning, labels[rest], names[rest].tolist(), held_out.inner[:, fold, rest], features)
+        scores[test] = held_out.outer[choice.place, test]
+        choices.append(choice)
+    return CrossValidation(labels, scores, folds, list(documents), choices)
 
 
 def document_folds(documents: Sequence[str], n_folds: int, random_state: int | None = 0) -> dict[str, int]:

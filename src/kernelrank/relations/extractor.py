@@ -15,19 +15,13 @@ from kernelrank.arrays import Float
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandidateWarning
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate import Candidate
+from kernelrank.relations.choice import choose
 from kernelrank.relations.corpus import labels_of
 from kernelrank.relations.feature_set import FeatureSet, feature_kernels, feature_sets
 from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.held_out_documents import Learning, choose_alpha, hold_out_documents
+from kernelrank.relations.held_out_documents import Learning, hold_out_documents
 from kernelrank.relations.ranked_candidate import RankedCandidate
-from kernelrank.relations.threshold import (
-    RULES,
-    Rule,
-    best_threshold,
-    calibrated_threshold,
-    resampled_threshold,
-    threshold_of_share,
-)
+from kernelrank.relations.threshold import RULES, Rule, threshold_of_share
 
 __all__ = ["ALPHAS", "RelationExtractor"]
 
@@ -163,19 +157,19 @@ class RelationExtractor(BaseEstimator):
         X = vectorizer.fit_transform(chosen.graphs(candidates, self.scheme))
         found = hold_out_documents(learning, linear_kernel(X), labels, groups)
         held_out = found.inner[:, 0]
-        place, results = choose_alpha(learning, labels, held_out)
-        warn_at_edge(learning.alphas, place, results[self.select])
+        choice = choose(learning, labels, groups, held_out)
+        warn_at_edge(learning.alphas, choice.place, choice.results[self.select])
         self.features_ = chosen.name
         self.feature_results_ = tried
         self.vectorizer_ = vectorizer
-        self.coef_: Float = np.asarray(X.T @ found.dual_coef[place])
-        self.intercept_ = float(found.intercept[place])
-        self.alpha_ = learning.alphas[place]
-        self.holdout_scores_ = held_out[place]
-        self.threshold_ = calibrated_threshold(labels, held_out[place])
-        self.resampled_threshold_ = resampled_threshold(labels, held_out[place], groups)
-        self.training_threshold_ = best_threshold(labels, held_out[place])
-        self.cv_results_ = {"alpha": list(learning.alphas), **results}
+        self.coef_: Float = np.asarray(X.T @ found.dual_coef[choice.place])
+        self.intercept_ = float(found.intercept[choice.place])
+        self.alpha_ = choice.alpha
+        self.holdout_scores_ = held_out[choice.place]
+        self.threshold_ = choice.thresholds["calibrated"]
+        self.resampled_threshold_ = choice.thresholds["resampled"]
+        self.training_threshold_ = choice.thresholds["training"]
+        self.cv_results_ = {"alpha": list(learning.alphas), **choice.results}
         self.share_ = float(np.mean(labels))
         self.n_candidates_ = len(labels)
         self.n_documents_ = len(set(groups))
@@ -324,8 +318,7 @@ class RelationExtractor(BaseEstimator):
         tried = {}
         for one, K in self.kernels(candidates):
             held_out = hold_out_documents(learning, K, labels, groups, features=one.name).inner[:, 0]
-            place, results = choose_alpha(learning, labels, held_out)
-            tried[one.name] = results[self.select][place]
+            tried[one.name] = choose(learning, labels, groups, held_out).value
         return FeatureSet.named(max(tried, key=lambda name: tried[name])), tried
 
     def _graphs(self, candidates: Iterable[Candidate]) -> list[Any]:

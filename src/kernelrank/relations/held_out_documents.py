@@ -15,10 +15,8 @@ from kernelrank.estimators.base import check_alphas
 from kernelrank.model_selection import leave_one_out
 from kernelrank.progress import track
 from kernelrank.relations.document_holdout import DocumentHoldout
-from kernelrank.relations.extraction_scores import measure
-from kernelrank.relations.threshold import best_threshold
 
-__all__ = ["HeldOutDocuments", "Learning", "choose_alpha", "hold_out_documents"]
+__all__ = ["HeldOutDocuments", "Learning", "hold_out_documents"]
 
 LEARNERS = ("rls", "rankrls")
 SELECTIONS = ("auc", "f")
@@ -158,25 +156,3 @@ def _reduced(learning: Learning, n_items: int) -> RLS | RankRLS:
     if learning.ranks:
         return RankRLS(kernel="precomputed", basis=basis, query_weight="items", random_state=learning.random_state)
     return RLS(kernel="precomputed", basis=basis, random_state=learning.random_state)
-
-
-def choose_alpha(learning: Learning, labels: NDArray[np.bool_], held_out: Float) -> tuple[int, dict[str, list[float]]]:
-    """Choose the alpha whose held-out scores are best.
-
-    Parameters
-    ----------
-    learning : Learning
-    labels : ndarray of bool, shape (m,)
-    held_out : ndarray, shape (alphas, m)
-        Without NaN.
-
-    Returns
-    -------
-    int
-        The place of the alpha.
-    dict
-        The AUC and the largest F-score of each alpha, by the names "auc" and "f".
-    """
-    measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
-    results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
-    return int(np.argmax(results[learning.select])), results

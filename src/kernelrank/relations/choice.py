@@ -1,0 +1,92 @@
+"""A choice: what is settled by scores of candidates whose documents were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float
+from kernelrank.relations.extraction_scores import ExtractionScores, measure
+from kernelrank.relations.held_out_documents import Learning
+from kernelrank.relations.threshold import Rule, best_threshold, calibrated_threshold, resampled_threshold
+
+__all__ = ["Choice", "choose"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Features, alpha and thresholds, and what they were chosen by.
+
+    Parameters
+    ----------
+    features : str
+        The features that the scores are of.
+    place : int
+        The place of alpha among those to choose from.
+    alpha : float
+    thresholds : dict of str to float
+        By the rules that need training documents: "calibrated", "resampled" and "training".
+    results : dict of str to list of float
+        The AUC and the largest F-score at each alpha, by the names "auc" and "f".
+    value : float
+        The one of them that was chosen by.
+    inner : ExtractionScores
+        The measures of the scores at `alpha`, by the threshold of "calibrated".
+    """
+
+    features: str
+    place: int
+    alpha: float
+    thresholds: dict[Rule, float]
+    results: dict[str, list[float]]
+    value: float
+    inner: ExtractionScores
+
+
+def choose(
+    learning: Learning,
+    labels: NDArray[np.bool_],
+    documents: Sequence[str],
+    held_out: Float,
+    features: str = "",
+) -> Choice:
+    """Choose the alpha whose held-out scores are best, and thresholds by these scores.
+
+    Parameters
+    ----------
+    learning : Learning
+    labels : ndarray of bool, shape (m,)
+    documents : sequence, shape (m,)
+    held_out : ndarray, shape (alphas, m)
+        The score of each candidate by the model without its document, for each alpha.
+    features : str, default=""
+        What the scores are of.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> learning = Learning("rls", (0.5, 1.0), "auc", None, None)
+    >>> labels = np.array([True, False, True])
+    >>> held_out = np.array([[0.2, 0.3, 0.4], [0.3, 0.2, 0.4]])
+    >>> choice = choose(learning, labels, ["a", "b", "c"], held_out)
+    >>> choice.alpha, choice.value, choice.thresholds["training"]
+    (1.0, 1.0, 0.25)
+    """
+    measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
+    results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
+    place = int(np.argmax(results[learning.select]))
+    scores = held_out[place]
+    thresholds: dict[Rule, float] = {
+        "calibrated": calibrated_threshold(labels, scores),
+        "resampled": resampled_threshold(labels, scores, documents),
+        "training": best_threshold(labels, scores),
+    }
+    inner = measure(labels, scores, scores > thresholds["calibrated"])
+    value = results[learning.select][place]
+    return Choice(features, place, learning.alphas[place], thresholds, results, value, inner)
