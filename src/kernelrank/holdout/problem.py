@@ -9,7 +9,7 @@ several queries, ties included     any, where every item counts the      shortcu
                                    same (``query_weight="items"``)
 any scored graph: ties left out,   unions of whole queries               shortcut: L is block diagonal by query
 unit or relative cost, weights
-reduced sets, basis of full rank   unions of whole queries; any for RLS  shortcut, basis items removed with the set
+reduced sets                       unions of whole queries; any for RLS  shortcut, basis items removed with the set
 whatever else                                                            refit: the weights or the levels of a
                                                                          query that loses items change
 =================================  ====================================  ==========================================
