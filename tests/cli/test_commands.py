@@ -255,6 +255,13 @@ def test_auc_is_nested_unless_alpha_is_given(run, cohort):
     assert fixed["auc"] == kr.estimate_auc(kr.RankRLS(10.0), items.X, items.y).auc
 
 
+def test_classes_are_called_as_in_the_file(run, cohort):
+    cohort.write_text(cohort.read_text().replace("ill", "2").replace("well", "1"))
+    words = ["auc", cohort, "--target", "outcome", "--features", "a,b", "--alpha", 1, "--permutations", 0, "--no-roc"]
+    assert "2: 10 of 20 items" in run(*words).out
+    assert run(*words, "--json").json["positive_class"] == 2
+
+
 def test_auc_with_groups_a_positive_class_and_a_report(run, cohort, tmp_path):
     words = [
         "auc",

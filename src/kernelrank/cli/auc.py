@@ -15,7 +15,7 @@ from kernelrank.cli.learner import LearnerOptions, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_grid
-from kernelrank.cli.output_file import check_output
+from kernelrank.cli.output_file import check_file
 from kernelrank.cli.source_files import SourceFile, speaking_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def auc(
     kernelrank auc patients.csv --target outcome --alpha 10 --report auc.html
     """
     answer = Answer("auc", as_json=as_json)
-    check_output(report, [data])
+    check_file(report, [data])
     learner = LearnerOptions("rankrls", kernel, gamma, degree, coef0, scale=scale, seed=seed)
     grid = read_grid(alphas, "--alphas")
     source = SourceFile(data, input_format, target, "", id, groups=groups, features=features, positive=positive)
@@ -133,7 +133,9 @@ class Cohort:
         y01 = (y == levels[1]).astype(float)
         if items.classes is not None:
             y = np.array(items.classes)[y.astype(int)]
-        positive = levels[1] if items.classes is None else items.classes[1]
+        elif np.all(levels == np.rint(levels)):
+            y = y.astype(np.int64)  # classes are called 0 and 1, as in the file
+        positive = y[y01 == 1][0].item()
         X = scaled(learner.scaler(items.X), items.X)
         return cls(X, y, y01, items.groups, positive)
 

@@ -12,7 +12,7 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.learner import LearnerOptions, joined, scaled
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
-from kernelrank.cli.output_file import check_output
+from kernelrank.cli.output_file import check_file
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def fit(
     """
     answer = Answer("fit", as_json=as_json)
     train = fold_part(train, "train")
-    check_output(output, [train, *([] if pairs is None else [pairs])])
+    check_file(output, [train, *([] if pairs is None else [pairs])])
     learner = LearnerOptions(
         method, kernel, gamma, degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
     )

@@ -108,7 +108,7 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="COLUMNS",
-        help="The columns to learn from, with commas between; all that are left unless given.",
+        help="The columns to learn from, with commas between; all that are left unless given; !name leaves one out.",
         rich_help_panel=DATA,
         show_default=False,
     ),

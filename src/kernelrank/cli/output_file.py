@@ -6,10 +6,19 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["STANDARD_STREAM", "check_output"]
+__all__ = ["STANDARD_STREAM", "check_file", "check_output"]
 
 STANDARD_STREAM = "-"
 """What stands for standard input or output."""
+
+
+def check_file(path: Path | None, inputs: Iterable[Path] = ()) -> None:
+    """Refuse what `check_output` does, and standard output: models and pages are files."""
+    if path is not None and str(path) == STANDARD_STREAM:
+        from kernelrank.errors import InvalidInputError
+
+        raise InvalidInputError("-: models and pages are not written to standard output; give the name of a file")
+    check_output(path, inputs)
 
 
 def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
