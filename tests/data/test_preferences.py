@@ -95,10 +95,23 @@ def test_more_faults():
     with pytest.raises(FileFormatError, match=r"line 2: .*is not UTF-8"):
         load_pairs(io.BytesIO(b"a b\n\xff b\n"))
     with pytest.raises(FileFormatError, match="line 2: looks like a header"):
-        load("#\nwinner,loser\n1,2\n2,3\n")
+        load("#\nbetter,worse\n1,2\n2,3\n")
     for text in ("", "# nothing\n\n"):
         with pytest.raises(FileFormatError, match="<stream>: the file has no preferences"):
             load(text)
+
+
+def test_the_names_of_the_columns_may_stand_first():
+    assert load("# a survey\nWinner,Loser\n1,2\n2,3\n").pairs.tolist() == [[1, 2], [2, 3]]
+    named = load("winner loser magnitude weight\na b 1 2\n", items=["a", "b"])
+    assert named.pairs.tolist() == [[0, 1]]
+    assert (named.magnitude.tolist(), named.weight.tolist()) == ([1.0], [2.0])
+    assert load("winner,loser\na,b\n").names.tolist() == ["a", "b"]
+    assert load("winner loser\nloser a\n", items=["a", "loser", "winner"]).pairs.tolist() == [[2, 1], [1, 0]]
+    with pytest.raises(FileFormatError, match="line 2: 'winner' is not among the items"):
+        load("a b\nwinner loser\n", items=["a", "b"])
+    with pytest.raises(FileFormatError, match="the file has no preferences"):
+        load("winner loser\n")
 
 
 NAMES = st.sampled_from(["a", "b", "c:d", "é", "7", "x_1"])

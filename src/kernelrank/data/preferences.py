@@ -49,8 +49,9 @@ def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
     r"""Read a preference file.
 
     A line is ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number
-    of columns throughout; what follows a ``#`` is a comment. Winner and loser are item numbers from zero if
-    all of them are integers (as Python writes them), and otherwise names.
+    of columns throughout; what follows a ``#`` is a comment, and a first line of these very words is a header.
+    Winner and loser are item numbers from zero if all of them are integers (as Python writes them), and otherwise
+    names.
 
     Time O(bytes); memory O(lines), 16 bytes for each pair and 8 for each further column.
 
@@ -115,6 +116,8 @@ class _Table:
     def add(self, fields: list[bytes], line: int) -> None:
         """Read one line."""
         self._check_columns(fields, line)
+        if not self.codes and self._is_header(fields):
+            return
         winner, loser = (self._code(field, line) for field in fields[:2])
         if winner == loser:
             raise self._wrong(f"{shown(fields[0])} is preferred to itself", line)
@@ -136,6 +139,11 @@ class _Table:
         self.n_columns = self.n_columns or len(fields)
         if len(fields) != self.n_columns:
             raise self._wrong(f"{len(fields)} columns, but the lines before it have {self.n_columns}", line)
+
+    def _is_header(self, fields: list[bytes]) -> bool:
+        """Whether these are the names of the columns, and of no items."""
+        names = [name.encode() for name in COLUMNS[: len(fields)]]
+        return [field.lower() for field in fields] == names and not any(field in self.code_of for field in fields)
 
     def _code(self, word: bytes, line: int) -> int:
         code = self.code_of.get(word)
