@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, ScoredQueries
@@ -50,7 +51,9 @@ class HeldPairs(Protocol):
         """Do the same for some pairs."""
 
 
-def held_pairs(factors: Factors, left: Float, order: Index, truth: Float, lam: float, threshold: float) -> HeldPairs:
+def held_pairs(
+    factors: Factors, left: Float, order: Index, truth: Float, twin: Index, lam: float, threshold: float
+) -> HeldPairs:
     """Choose the form that keeps the digits, with the items in a given order.
 
     Parameters
@@ -60,6 +63,8 @@ def held_pairs(factors: Factors, left: Float, order: Index, truth: Float, lam: f
         The left factor in that order.
     order : ndarray of int64, shape (m,)
     truth : ndarray, shape (m, k)
+    twin : ndarray of int64, shape (m,)
+        The same for items with the same row; -1 for those that are alone.
     lam : float
     threshold : float
         The relative determinant below which a pair is left to the caller.
@@ -69,8 +74,8 @@ def held_pairs(factors: Factors, left: Float, order: Index, truth: Float, lam: f
     HeldPairs
     """
     if factors.primal or lam > factors.trace:
-        return _Smoother(factors, left, order, truth, lam, threshold)
-    return _Residuals(factors, left, order, truth, lam)
+        return _Smoother(factors, left, order, truth, twin, lam, threshold)
+    return _Residuals(factors, left, order, truth, twin, lam)
 
 
 def _row_blocks(pairs: DifferingPairs) -> list[slice]:
@@ -84,13 +89,14 @@ def _row_blocks(pairs: DifferingPairs) -> list[slice]:
 class _Residuals:
     """The form with Γ."""
 
-    def __init__(self, factors: Factors, left: Float, order: Index, truth: Float, lam: float) -> None:
+    def __init__(self, factors: Factors, left: Float, order: Index, truth: Float, twin: Index, lam: float) -> None:
         d = factors.inverse(np.array([lam]))
         self.left = left
         self.d = d[:, 0]
         self.e = np.ascontiguousarray(factors.coefficients(d)[order, :, 0])
         self.y = np.ascontiguousarray(truth[order])
         self.gamma: Float = (self.left**2) @ self.d
+        self.twin = twin[order]
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         offset = pairs.offset
@@ -98,7 +104,9 @@ class _Residuals:
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
             part = (self.left[rows] * self.d) @ self.left[columns:].T
-            pairs_by_residuals(part, rows.start, columns, pairs.end, self.gamma, e, y, agreement, offset, difference)
+            pairs_by_residuals(
+                part, rows.start, columns, pairs.end, self.gamma, e, y, self.twin, agreement, offset, difference
+            )
         return np.zeros(0, dtype=np.int64)
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
@@ -108,11 +116,15 @@ class _Residuals:
             gamma_i, gamma_j = self.gamma[i][:, None], self.gamma[j][:, None]
             determinant = gamma_i * gamma_j - g * g
             missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
-            _store(self.y[i] - self.y[j], self.y[i] - self.y[j] - missed, rows, agreement, difference)
+            found = self.y[i] - self.y[j] - missed
+            found[_alike(self.twin, i, j)] = 0.0
+            _store(self.y[i] - self.y[j], found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
 
 
-def pairs_of_gamma(gamma: Gamma, pairs: DifferingPairs, truth: Float, agreement: Float, difference: Float) -> None:
+def pairs_of_gamma(
+    gamma: Gamma, pairs: DifferingPairs, truth: Float, twin: Index, agreement: Float, difference: Float
+) -> None:
     """Hold out all pairs in the form with residuals, from all of Γ.
 
     Parameters
@@ -120,23 +132,28 @@ def pairs_of_gamma(gamma: Gamma, pairs: DifferingPairs, truth: Float, agreement:
     gamma : Gamma
     pairs : DifferingPairs
     truth : ndarray, shape (m, k)
+    twin : ndarray of int64, shape (m,)
     agreement : ndarray, shape (k,)
         To which the pairs are added.
     difference : ndarray, shape (k, pairs) or (k, 0)
     """
     order, offset = pairs.order, pairs.offset
-    diagonal = np.diagonal(gamma.matrix)[order]
+    diagonal, twin_in_order = np.diagonal(gamma.matrix)[order], twin[order]
     e, y = np.ascontiguousarray(gamma.coefficients[order].T), np.ascontiguousarray(truth[order].T)
     for rows in _row_blocks(pairs):
         columns = int(pairs.end[rows.start])
         part = gamma.matrix[order[rows]].take(order[columns:], axis=1)
-        pairs_by_residuals(part, rows.start, columns, pairs.end, diagonal, e, y, agreement, offset, difference)
+        pairs_by_residuals(
+            part, rows.start, columns, pairs.end, diagonal, e, y, twin_in_order, agreement, offset, difference
+        )
 
 
 class _Smoother:
     """The form with H."""
 
-    def __init__(self, factors: Factors, left: Float, order: Index, truth: Float, lam: float, threshold: float) -> None:
+    def __init__(
+        self, factors: Factors, left: Float, order: Index, truth: Float, twin: Index, lam: float, threshold: float
+    ) -> None:
         graph = factors.graph
         assert isinstance(graph, (ItemScores, ScoredQueries))
         first, second, d = factors.smoother(lam)
@@ -148,6 +165,7 @@ class _Smoother:
         self.share = 0.0 if isinstance(graph, ItemScores) else 1.0 / float(self.weight.sum())
         y = truth[order]
         self.y = np.ascontiguousarray(y - self.share * (self.weight @ y))
+        self.twin = twin[order]
         self.eta: Float = np.einsum("is,is,s->i", self.first, self.second, d, optimize=True)
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
@@ -167,6 +185,7 @@ class _Smoother:
                 y,
                 self.weight,
                 self.share,
+                self.twin,
                 agreement,
                 offset,
                 difference,
@@ -194,9 +213,15 @@ class _Smoother:
             z_i = self.h[i] - eta_i * (y_i - centre) - x * (y_j - centre)
             z_j = self.h[j] - x * (y_i - centre) - eta_j * (y_j - centre)
             found = ((P_jj + P_ij) * z_i - (P_ij + P_ii) * z_j) / determinant
+            found[_alike(self.twin, i, j)] = 0.0
             _store(y_i - y_j, found, rows, agreement, difference)
         places = np.concatenate(doubtful)
         return places if len(places) <= ROOM else None
+
+
+def _alike(twin: Index, i: Index, j: Index) -> NDArray[np.bool_]:
+    """Tell which pairs are of two items with the same row."""
+    return np.asarray((twin[i] >= 0) & (twin[i] == twin[j]))
 
 
 def _store(truth: Float, found: Float, rows: slice, agreement: Float, difference: Float) -> None:

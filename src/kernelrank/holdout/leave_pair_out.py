@@ -17,6 +17,9 @@ There ``λ' Γ`` is a difference, which loses digits for a pair that alone carri
 thousand such pairs are refitted. If there are more, up to 5,000 items take the dual form; beyond that, the error of
 such a pair is about ε over its determinant.
 
+Two items with the same row have the same score by any model: their difference is zero, and not what rounding makes of
+it.
+
 No shortcut: ties left out, unit and relative cost (the levels of the other items change). Where weights differ and
 every pair or every query counts the same, each pair has its own λ', as it may have with items that have no score; then
 it is solved by itself.
@@ -120,7 +123,7 @@ def _by_gamma(
     if gamma is None:
         return None
     agreement = np.zeros(difference.shape[:2])
-    pairs_of_gamma(gamma, pairs, problem.truth, agreement[0], difference[0])
+    pairs_of_gamma(gamma, pairs, problem.truth, problem.twins, agreement[0], difference[0])
     return agreement, []
 
 
@@ -140,7 +143,7 @@ def _attempt(
     for factors, numbers in factorise(problem.features, problem.base, lams, scores=False, dual=dual):
         in_order = factors.left[order]
         for number in numbers:
-            held = held_pairs(factors, in_order, order, problem.truth, float(lams[number]), threshold)
+            held = held_pairs(factors, in_order, order, problem.truth, problem.twins, float(lams[number]), threshold)
             if isinstance(pairs, DifferingPairs):
                 places = held.all_pairs(pairs, agreement[number], difference[number])
             else:

@@ -28,6 +28,9 @@ In the primal ``λ Γ_UU = L_UU - Q_U diag(d) Q_Uᵀ`` is a difference, and digi
 direction of the features: its pivots get as small as ``λ / (μ + λ)``. They are watched, and such sets are refitted, or
 take the dual form where that is cheaper.
 
+Items with the same row have the same score by any model, and rounding must not order them: what is held out together
+shares the score of the first.
+
 Accuracy: as training itself, about ε times the largest eigenvalue over λ.
 """
 
@@ -87,7 +90,26 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
     Memory: that of the decomposition, the result, and blocks of 8 MiB.
     """
     if isinstance(problem.features, ReducedSet):
-        return _by_basis(problem, problem.features, sets, alphas)
+        scores = _by_basis(problem, problem.features, sets, alphas)
+    else:
+        scores = _by_identity(problem, sets, alphas, dual=dual)
+    _share_scores(problem.twins[sets.items], sets, scores)
+    return scores
+
+
+def _share_scores(twin: Index, sets: ItemSets, scores: Float) -> None:
+    """Give the items of a set that have the same row the score of the first of them."""
+    places = np.flatnonzero(twin >= 0)
+    if len(places) == 0:
+        return
+    owner = np.repeat(np.arange(len(sets), dtype=np.int64), sets.sizes)[places]
+    keys = owner * (int(twin.max()) + 1) + twin[places]
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    scores[places] = scores[places[first[group]]]
+
+
+def _by_identity(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool) -> Float:
+    """Leave sets out by the factors where that is possible, by refitting elsewhere."""
     scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
     scale = problem.scale(sets)
     barren = problem.barren(sets)
@@ -102,7 +124,7 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
         if len(again) * n**2 > FEW_REFITS * m**2 and not dual and m <= DUAL_LIMIT:
             part = ItemSets.of([sets.items[sets.bounds[k] : sets.bounds[k + 1]] for k in again], problem.graph.n_items)
             places = np.concatenate([np.arange(sets.bounds[k], sets.bounds[k + 1]) for k in again])
-            scores[places] = leave_sets_out(problem, part, alphas, dual=True)
+            scores[places] = _by_identity(problem, part, alphas, dual=True)
         else:
             refitted |= lost
     _refit(problem, sets, np.flatnonzero(refitted), alphas, scores)

@@ -25,6 +25,7 @@ def pairs_by_residuals(
     gamma: Float,
     e: Float,
     y: Float,
+    twin: Index,
     agreement: Float,
     offset: Index,
     difference: Float,
@@ -42,6 +43,8 @@ def pairs_by_residuals(
         The diagonal of Γ.
     e, y : ndarray, shape (k, m)
         ``Γ y`` and the scores.
+    twin : ndarray of int64, shape (m,)
+        The same for items with the same row, whose difference is zero; -1 for those that are alone.
     agreement : ndarray, shape (k,)
     difference : ndarray, shape (k, pairs) or (k, 0)
     """
@@ -56,6 +59,10 @@ def pairs_by_residuals(
                 g = G[p, j - columns]
                 missed = (gamma[j] + g) * e[c, i] - (g + gamma[i]) * e[c, j]
                 found[j] = y[c, i] - y[c, j] - missed / (gamma[i] * gamma[j] - g * g)
+            if twin[i] >= 0:
+                for j in range(first, m):
+                    if twin[j] == twin[i]:
+                        found[j] = 0.0
             right = 0
             for j in range(first, m):
                 sign = found[j] * (y[c, i] - y[c, j])
@@ -76,6 +83,7 @@ def pairs_by_smoother(
     y: Float,
     weight: Float,
     share: float,
+    twin: Index,
     agreement: Float,
     offset: Index,
     difference: Float,
@@ -99,6 +107,8 @@ def pairs_by_smoother(
     weight : ndarray, shape (m,)
     share : float
         One over the total weight if there is an intercept, else zero.
+    twin : ndarray of int64, shape (m,)
+        The same for items with the same row, whose difference is zero; -1 for those that are alone.
     agreement : ndarray, shape (k,)
     difference : ndarray, shape (k, pairs) or (k, 0)
     threshold : float
@@ -129,6 +139,10 @@ def pairs_by_smoother(
                 z_i = h[c, i] - eta[i] * u_i - x * u_j
                 z_j = h[c, j] - x * u_i - eta[j] * u_j
                 found[j] = ((diagonal[j] + g) * z_i - (g + diagonal[i]) * z_j) / determinant[j]
+            if twin[i] >= 0:
+                for j in range(first, m):
+                    if twin[j] == twin[i]:
+                        found[j] = 0.0
             right = 0
             for j in range(first, m):
                 sign = found[j] * (y[c, i] - y[c, j])

@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.query_weights import pair_weight
-from kernelrank.features import Features, ReducedSet
+from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
+from kernelrank.features.twins import twins
 from kernelrank.holdout.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
@@ -99,6 +100,12 @@ class Problem:
         """The items that have a weight; an item without a score has none."""
         assert isinstance(self.graph, (ItemScores, ScoredQueries, RelativeScores))
         return np.asarray(self.graph.weight > 0, dtype=np.bool_)
+
+    @cached_property
+    def twins(self) -> Index:
+        """For each item the number of the first one with the same row, or -1: any model scores both alike."""
+        assert isinstance(self.features, (ExplicitFeatures, FullKernel))
+        return twins(self.features.items if isinstance(self.features, ReducedSet) else self.features.X)
 
     def scale(self, sets: ItemSets) -> Float:
         """Return κ for each set, by which λ is divided; NaN where there is no shortcut."""

@@ -91,13 +91,13 @@ def _by_downdates(problem: Problem, lam: float, classes: TwoClasses) -> Float:
     e = factors.coefficients(d)[order, 0, 0]
     y = problem.truth[order, 0]
     found = np.empty(len(order))
-    found[order] = _aucs_without_each(Gamma, e, y, len(classes.positives), float(classes.sign))
+    found[order] = _aucs_without_each(Gamma, e, y, problem.twins[order], len(classes.positives), float(classes.sign))
     return found
 
 
 @compiled
-def _aucs_without_each(Gamma: Float, e: Float, y: Float, n_positive: int, sign: float) -> Float:
-    """Return the AUC without each item; the positive ones come first."""
+def _aucs_without_each(Gamma: Float, e: Float, y: Float, twin: Index, n_positive: int, sign: float) -> Float:
+    """Return the AUC without each item; the positive ones come first. Twins, which share a number, are tied."""
     m = len(e)
     found = np.empty(m)
     for k in range(m):
@@ -117,10 +117,10 @@ def _aucs_without_each(Gamma: Float, e: Float, y: Float, n_positive: int, sign: 
                 e_j = e[j] - Gamma[j, k] * inverse * e[k]
                 missed = (g_jj + g_ij) * e_i - (g_ij + g_ii) * e_j
                 difference = sign * ((y[i] - y[j]) * (g_ii * g_jj - g_ij * g_ij) - missed)
-                if difference > 0.0:
-                    wins += 1.0
-                elif difference == 0.0:
+                if difference == 0.0 or (twin[i] >= 0 and twin[j] == twin[i]):
                     wins += 0.5
+                elif difference > 0.0:
+                    wins += 1.0
         positive = n_positive - 1 if k < n_positive else n_positive
         found[k] = wins / (positive * (m - 1 - positive))
     return found
