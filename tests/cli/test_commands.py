@@ -46,6 +46,20 @@ def test_fit_learns_from_preferences_by_name(run, tmp_path):
     assert "magnitudes, which --method ranksvm does not know" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("0 1\n1 1\n", "pairs.txt, line 2: '1' is preferred to itself"),
+        ("0 1\n1 2\n", "pairs.txt: has the item number 2, but the items of items.csv go from 0 to 1"),
+        ("a b\n", "pairs.txt: has names such as 'a', but the items of items.csv have none"),
+    ],
+)
+def test_what_is_wrong_with_preferences_is_said_of_their_file(lines, message, run, tmp_path):
+    (tmp_path / "items.csv").write_text("left,right\n1,2\n3,4\n")
+    (tmp_path / "pairs.txt").write_text(lines)
+    assert run("fit", "items.csv", "--pairs", "pairs.txt", code=1).err == f"kernelrank: {message}\n"
+
+
 def test_columns_are_found_by_name_in_another_order(run, tmp_path, cohort):
     run("fit", cohort, "--target", "outcome", "--query", "", "--features", "age,b", "-o", "model.kr")
     rows = list(csv.DictReader(cohort.read_text().splitlines()))

@@ -63,6 +63,8 @@ def fit(
 
     kernelrank fit items.csv --pairs preferences.txt
     """
+    from kernelrank.errors import InvalidInputError
+
     answer = Answer("fit", as_json=as_json)
     train = fold_part(train, "train")
     check_file(output, [train, *([] if pairs is None else [pairs])])
@@ -71,14 +73,17 @@ def fit(
     )
     ranker = learner.estimator(alpha)
     source = SourceFile(train, input_format, target, query, id, weight, features=features, positive=positive)
+    if pairs is not None and not hasattr(ranker, "fit_pairs"):
+        raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
     items = source.read(answer, needs_target=pairs is None)
+    given = None if pairs is None else _preferences(ranker, items, pairs)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
     with answer.noting_warnings(), speaking_of(items):
-        if pairs is None:
+        if given is None:
             ranker.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
         else:
-            _fit_pairs(ranker, X, items, pairs)
+            ranker.fit_pairs(X, **given)
     model = joined(scaler, ranker)
     save_model(model, output, items, source, preferences=None if pairs is None else str(pairs))
     answer.fact("model", str(output))
@@ -95,21 +100,24 @@ def fit(
     answer.show()
 
 
-def _fit_pairs(ranker: Any, X: Any, items: Items, path: Path) -> None:
-    """Fit to preferences between items: by name where they have names, by number, from 0, elsewhere."""
+def _preferences(ranker: Any, items: Items, path: Path) -> dict[str, Any]:
+    """Read preferences between items: by name where they have names, by number, from 0, elsewhere."""
     from kernelrank.data import load_pairs
     from kernelrank.errors import InvalidInputError
 
-    if not hasattr(ranker, "fit_pairs"):
-        raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
     found = load_pairs(str(path), items=None if items.ids is None else items.ids.tolist())
     if found.names is not None and items.ids is None:
         raise InvalidInputError(
-            f"{path}: has names such as {found.names[0]!r}, but the items of {items.path} have none"
+            f"{path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have none"
         )
-    given: dict[str, Any] = {"weight": found.weight}
+    largest = int(found.pairs.max())
+    if largest >= len(items):
+        raise InvalidInputError(
+            f"{path}: has the item number {largest}, but the items of {items.path} go from 0 to {len(items) - 1}"
+        )
+    given: dict[str, Any] = {"pairs": found.pairs, "weight": found.weight}
     if type(ranker).__name__ == "RankRLS":
         given["magnitude"] = found.magnitude
     elif found.magnitude is not None:
         raise InvalidInputError(f"{path}: has magnitudes, which --method ranksvm does not know")
-    ranker.fit_pairs(X, found.pairs, **given)
+    return given

@@ -84,10 +84,13 @@ class SourceFile:
 @contextmanager
 def speaking_of(items: Items) -> Iterator[None]:
     """Let errors about items begin with the file that they come from."""
-    from kernelrank.errors import InvalidInputError
+    from kernelrank.errors import FileFormatError, InvalidInputError
 
     try:
         yield
+    except FileFormatError:
+        # It names its own file, which may be another one.
+        raise
     except InvalidInputError as error:
         if str(error).startswith(items.path):
             raise
