@@ -269,6 +269,15 @@ def test_auc_is_nested_unless_alpha_is_given(run, cohort):
     assert fixed["auc"] == kr.estimate_auc(kr.RankRLS(10.0), items.X, items.y).auc
 
 
+def test_the_page_tells_the_accuracy_of_the_permutations_from_the_auc(run, cohort, tmp_path):
+    words = ["auc", cohort, "--target", "outcome", "--features", "a,b", "--permutations", 9, "--report", "auc.html"]
+    told = "the permutation test takes the best of all alphas"
+    run(*words, "--alphas", "1,10", "--groups", "", "--no-roc")
+    assert told in (tmp_path / "auc.html").read_text()
+    run(*words, "--alpha", 10)
+    assert told not in (tmp_path / "auc.html").read_text()
+
+
 def test_classes_are_called_as_in_the_file(run, cohort):
     cohort.write_text(cohort.read_text().replace("ill", "2").replace("well", "1"))
     words = ["auc", cohort, "--target", "outcome", "--features", "a,b", "--alpha", 1, "--permutations", 0, "--no-roc"]

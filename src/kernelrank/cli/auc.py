@@ -29,6 +29,11 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 NESTED_PAIRS = 5_000
 """Up to so many pairs a model that chooses its alpha is refitted without each: minutes at most."""
 
+BEST_OF_ALPHAS = (
+    "the permutation test takes the best of all alphas, of the true classes as of the permuted ones: its accuracy is "
+    "fair to compare with theirs, and a little above the AUC, which the choice of alpha has no share in"
+)
+
 
 @app.command()
 def auc(
@@ -239,7 +244,7 @@ def _page(
         feature_names=items.column_names,
         title=f"AUC of {items.path}",
         command=command_line(),
-        notes=answer.notes,
+        notes=[*answer.notes, *([] if test is None or not hasattr(model, "alphas") else [BEST_OF_ALPHAS])],
     )
 
 
