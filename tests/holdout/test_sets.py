@@ -175,3 +175,16 @@ def test_a_basis_is_refitted_without_the_items_held_out():
     kept = np.setdiff1d(np.arange(12), [3, 4])
     model = RankRLS(kernel="rbf", basis=[0, 3, 6]).fit(X[kept], y[kept])  # items 0, 5 and 8 among those kept
     np.testing.assert_allclose(found, model.predict(X[[3, 4]]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
+def test_a_kernel_that_is_constant_in_every_query_is_not_indefinite(kernel):
+    sizes = [3, 5, 3, 6]
+    qid = np.repeat(np.arange(4), sizes)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = np.repeat(rng.normal(size=(4, 3)), sizes, axis=0), rng.normal(size=17)
+        data = HoldoutData(RankRLS(kernel=kernel), rbf_kernel(X) if kernel == "precomputed" else X, y, qid)
+        scores = data.scores(ItemSets.of([np.flatnonzero(qid == q) for q in range(4)], 17), ALPHAS)
+        # Zero, but for the rounding of kernels over alpha.
+        assert np.abs(scores * ALPHAS).max() < 1e-12

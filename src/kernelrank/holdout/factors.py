@@ -151,16 +151,19 @@ def factorise(
     """
     columns = features if isinstance(features, ColumnFeatures) and primal_is_smaller(features) and not dual else None
     K: Float | None = None
+    rounding = np.inf  # what is made of columns cannot be indefinite
     if columns is not None:
         A, b = columns.gram(graph), columns.transpose_multiply(graph.target())
     elif isinstance(features, FullKernel):
         K = features.kernel.matrix(features.X)
+        largest = float(np.abs(np.diagonal(K)).max()) * float(graph.diagonal().max())
         A, b = graph.centre_kernel(K.copy() if scores else K), graph.root_target()
+        # A kernel is computed to fewer digits than a sum: distances between items far from the origin lose some. One
+        # that is constant in every query leaves nothing but the rounding of what was taken away.
+        rounding = max(1e-9 * float(np.trace(A)), 100 * len(K) * float(np.finfo(np.float64).eps) * largest)
     else:
         A, b = features.centred_kernel(graph), graph.root_target()
     trace = float(np.trace(A))
-    # A kernel is computed to fewer digits than a sum: distances between items far from the origin lose some.
-    rounding = np.inf if columns is not None else 1e-9 * trace
     for values, B, numbers in _decompose(A, lams, rounding):
         rotated = B.T @ b
         if columns is not None:
