@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from kernelrank import RLS, RankRLS, RankSVM, holdout, leave_one_out, leave_query_out
+from kernelrank import RLS, RankRLS, RankSVM, holdout, leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.features import ReducedSet
 from kernelrank.holdout import ItemSets
@@ -195,3 +195,15 @@ def test_basis_items_may_be_kept_for_comparison():
     Phi = features.rows(np.arange(len(y)))
     expected = Phi[held] @ RankRLS(0.5).fit(Phi[kept], y[kept], qid=qid[kept]).coef_
     np.testing.assert_allclose(scores[: len(held), 0, 0], expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("model", [RankRLS(), RankRLS(ties="exclude"), RLS(), RankSVM(), RankSVM(loss="squared_hinge")])
+def test_a_model_without_any_basis_item_is_zero(model):
+    X, y, qid, _ = draw(0)
+    model = clone(model).set_params(basis=[3, 5], **GAUSSIAN)
+    whole, part = holdout(model, X, y, [[3, 4, 5], [4, 5]], qid)
+    np.testing.assert_array_equal(whole, 0.0)
+    assert np.any(part != 0.0)
+    pair = leave_pair_out(model, X, y, pairs=[[3, 5], [5, 3], [3, 4]], groups=np.arange(36))
+    np.testing.assert_array_equal(pair.difference[:2], 0.0)
+    assert pair.difference[2] != 0.0

@@ -152,6 +152,11 @@ def _by_basis(problem: Problem, features: ReducedSet, sets: ItemSets, alphas: Fl
         # Every set goes through the constraint; those that it does not hold for, or loses digits on, are refitted.
         scores, lost = leave_basis_out(features, problem.graph, sets, alphas, keep_basis=problem.keep_basis)
         refitted |= lost
+    if not problem.keep_basis:
+        # A model without any basis item is zero.
+        gone = np.add.reduceat(np.isin(sets.items, features.basis), sets.bounds[:-1]) == len(features.basis)
+        scores[np.repeat(gone, sets.sizes)] = 0.0
+        refitted &= ~gone
     _refit(problem, sets, np.flatnonzero(refitted & ~barren.all(axis=1)), alphas, scores)
     scores[np.repeat(barren, sets.sizes, axis=0)] = 0.0
     return scores

@@ -82,11 +82,14 @@ def _refit_one(
     mask = np.ones(len(y), dtype=bool)
     mask[held] = False
     kept = np.flatnonzero(mask)
-    estimator = _without_basis(estimator, kept)
-    X_train, y_train = _safe_split(estimator, X, y, kept)
-    X_held, _ = _safe_split(estimator, X, y, held, kept)
     n_outputs = 1 if y.ndim == 1 else y.shape[1]
     scores = np.zeros((len(held), n_outputs, len(alphas)))
+    left = _without_basis(estimator, kept)
+    if left is None:
+        return scores  # no basis item is left, and the model is zero
+    estimator = left
+    X_train, y_train = _safe_split(estimator, X, y, kept)
+    X_held, _ = _safe_split(estimator, X, y, held, kept)
     for column, alpha in enumerate(alphas):
         model = clone(estimator)
         if alpha is not None:
@@ -112,11 +115,13 @@ def _with_drawn_basis(estimator: Any, n_items: int) -> Any:
     return clone(estimator).set_params(basis=basis)
 
 
-def _without_basis(estimator: Any, kept: Index) -> Any:
-    """Give the basis items that are kept their new numbers."""
+def _without_basis(estimator: Any, kept: Index) -> Any | None:
+    """Give the basis items that are kept their new numbers; None if there are none."""
     if not isinstance(estimator, KernelLearner) or estimator.basis is None:
         return estimator
     left = np.intersect1d(np.asarray(estimator.basis), kept)
+    if len(left) == 0:
+        return None
     return clone(estimator).set_params(basis=np.searchsorted(kept, left))
 
 
