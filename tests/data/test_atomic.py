@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import pytest
 
-from kernelrank.data.atomic import atomic_write
+from kernelrank.data.atomic import atomic_write, is_stream
+from kernelrank.data.sink import opened_sink
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
@@ -31,6 +35,25 @@ def test_the_old_file_is_there_until_the_end(tmp_path):
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("write", [atomic_write, opened_sink])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_written_to_and_stays(tmp_path, write, linked):
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    path = tmp_path / "link" if linked else pipe
+    if linked:
+        path.symlink_to(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    with write(path) as file:
+        file.write(b"new")
+        assert read == []
+    reader.join()
+    assert read == [b"new"]
+    assert pipe.is_fifo()
+    assert is_stream(path)
 
 
 def test_when_it_cannot_be_renamed(tmp_path):

@@ -25,8 +25,11 @@ def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
     """Refuse a place that cannot be written to, or that is one of the inputs."""
     if path is None or str(path) == STANDARD_STREAM:
         return
+    from kernelrank.data.atomic import is_stream
     from kernelrank.errors import InvalidInputError
 
+    if is_stream(path):
+        return
     if path.is_dir():
         raise InvalidInputError(f"{path}: is a folder; give the name of a file to write")
     folder = path.resolve().parent

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from kernelrank.data.atomic import atomic_write
+from kernelrank.data.atomic import IN_MEMORY, atomic_write, is_stream
 from kernelrank.data.source import opened_for_writing
 from kernelrank.errors import InvalidInputError
 
@@ -49,7 +49,7 @@ def opened_sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     b'hello'
     """
     if os.fspath(path) == "-":
-        with tempfile.SpooledTemporaryFile(max_size=1 << 26) as waiting:
+        with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:
             yield waiting
             waiting.seek(0)
             shutil.copyfileobj(waiting, sys.stdout.buffer)
@@ -62,6 +62,8 @@ def opened_sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def _refuse_impossible(path: Path) -> None:
     """Say what is wrong with the path before anything is computed for it."""
+    if is_stream(path):
+        return
     if path.is_dir():
         raise InvalidInputError(f"{path}: this is a folder, and cannot be written as a file")
     if not path.parent.is_dir():
