@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank.comparisons import ItemScores, Preferences, RelativeScores, compare_pairs
+from kernelrank.comparisons import ItemScores, Preferences, RelativeScores, compare_pairs, compare_scores
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.queries import Queries
 from tests.comparisons.laws import ComparisonLaws, Laws
@@ -118,3 +118,13 @@ def test_bad_pairs_are_named():
         compare_pairs(2, np.zeros((0, 2), dtype=int), None, None)
     with pytest.raises(NothingToCompareError, match="every weight is zero"):
         compare_pairs(2, np.array([[0, 1]]), None, np.zeros(1))
+
+
+def test_outputs_that_miss_the_same_items_share_a_graph_in_the_order_of_the_outputs():
+    scores = np.array([[np.nan, 1.0, np.nan, 2.0], [1.0, 2.0, 3.0, np.nan], [2.0, 1.0, 5.0, 4.0], [3.0, 4.0, 4.0, 1.0]])
+    weight = np.array([1.0, 2.0, 3.0, 4.0])
+    graphs = compare_scores(scores, Queries.from_labels(None, 4), weight)
+    assert [columns.tolist() for columns, _ in graphs] == [[0, 2], [1], [3]]
+    for columns, graph in graphs:
+        np.testing.assert_array_equal(graph.weight, np.where(np.isnan(scores[:, columns[0]]), 0.0, weight))
+        np.testing.assert_array_equal(graph.scores, np.nan_to_num(scores[:, columns]))

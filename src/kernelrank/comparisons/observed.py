@@ -102,12 +102,15 @@ def by_missing_pattern(
     missing = np.isnan(scores)
     if not missing.any():
         return build(np.arange(scores.shape[1]), scores, weight)
+    # The bits of a column are looked up: sorting the columns would compare them as long strings.
+    outputs: dict[bytes, list[int]] = {}
+    for k in range(scores.shape[1]):
+        outputs.setdefault(np.packbits(missing[:, k]).tobytes(), []).append(k)
     graphs: list[OutputGraph] = []
-    patterns, pattern_of = np.unique(missing, axis=1, return_inverse=True)
-    for p in range(patterns.shape[1]):
-        columns = np.flatnonzero(pattern_of == p).astype(np.int64)
-        present = np.where(patterns[:, p], 0.0, 1.0 if weight is None else weight)
-        graphs += build(columns, np.where(missing, 0.0, scores)[:, columns], present)
+    for columns in map(np.array, outputs.values()):
+        absent = missing[:, columns[0]]
+        present = np.where(absent, 0.0, 1.0 if weight is None else weight)
+        graphs += build(columns.astype(np.int64), np.where(absent[:, None], 0.0, scores[:, columns]), present)
     return graphs
 
 
