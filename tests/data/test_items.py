@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,6 @@ import pytest
 from scipy.sparse import issparse
 
 from kernelrank.data import Items, load_ranking, make_ranking, read_item_chunks, read_items, save_ranking
-from kernelrank.data.source import StandardInput
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 
@@ -298,10 +299,22 @@ class TestFormats:
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(compress(text))))
             items = reader("-")
             assert items.y.tolist() == [2, 0]
-            assert items.path == StandardInput.name == "<standard input>"
+            assert items.path == "<standard input>"
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(compress(text + b"?\n"))))
         with pytest.raises(FileFormatError, match=r"^<standard input>, line \d: "):
             read_items("-")
+
+    @pytest.mark.parametrize("text", [LETOR, b"y,x\n2,1\n0,2\n", gzip.compress(LETOR)])
+    def test_a_pipe_is_read_once_and_used_twice(self, text, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        for reader in (read_items, lambda path: next(read_item_chunks(path))):
+            writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+            writer.start()
+            items = reader(pipe)
+            writer.join()
+            assert items.y.tolist() == [2, 0]
+            assert items.path == str(pipe)
 
     def test_parquet_through_standard_input(self, monkeypatch, tmp_path):
         pq.write_table(pa.table({"y": [1.0, 0.0], "x": [1, 2]}), tmp_path / "a.parquet")

@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
+from kernelrank.data.atomic import IN_MEMORY, is_stream
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
 __all__ = [
     "DECOMPRESSORS",
     "Block",
     "Source",
-    "StandardInput",
+    "Spooled",
     "first_bytes",
     "opened_for_writing",
     "read_blocks",
@@ -86,17 +87,24 @@ DECOMPRESSORS: dict[str, Callable[..., Any]] = {
 MAGIC_WORDS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
-class StandardInput(tempfile.SpooledTemporaryFile[bytes]):
-    """What comes through standard input, kept in a temporary file, so that it can be read twice.
+class Spooled(tempfile.SpooledTemporaryFile[bytes]):
+    """What comes through standard input or another pipe, kept in a temporary file, so that it can be read twice.
 
     Compressed data is known by its first bytes. Up to 64 MiB stay in memory.
+
+    Parameters
+    ----------
+    stream : binary file
+    called : str
+        What errors call it.
     """
 
-    name = "<standard input>"
+    name = ""
 
-    def __init__(self) -> None:
-        super().__init__(max_size=1 << 26)
-        shutil.copyfileobj(sys.stdin.buffer, self)
+    def __init__(self, stream: IO[bytes], called: str) -> None:
+        super().__init__(max_size=IN_MEMORY)
+        self.name = called
+        shutil.copyfileobj(stream, self)
         self.seek(0)
         start = self.read(6)
         self.seek(0)
@@ -124,7 +132,9 @@ class Block(NamedTuple):
 
 @contextlib.contextmanager
 def readable(path: Source) -> Iterator[Any]:
-    """Open standard input for ``-``, else pass a path or file on; what the operating system refuses becomes an error.
+    """Pass a path or file on, and what comes through a pipe or standard input, ``-``, as a file that stays.
+
+    What the operating system refuses becomes an error.
 
     Raises
     ------
@@ -136,11 +146,15 @@ def readable(path: Source) -> Iterator[Any]:
         return
     name = os.fspath(path)
     if name == "-":
-        with StandardInput() as file:
+        with Spooled(sys.stdin.buffer, "<standard input>") as file:
             yield file
         return
     try:
-        yield name
+        if is_stream(name):
+            with open(name, "rb") as stream, Spooled(stream, name) as file:
+                yield file
+        else:
+            yield name
     except FileNotFoundError:
         raise FileFormatError("there is no such file", name) from None
     except OSError as error:
@@ -251,7 +265,7 @@ def _opened_for_reading(source: Source) -> Iterator[IO[Any]]:
     if not isinstance(source, (str, os.PathLike)):
         if not hasattr(source, "read"):
             raise InvalidInputError(f"expected a path or an open file, got {type(source).__name__}")
-        if isinstance(source, StandardInput) and source.suffix:
+        if isinstance(source, Spooled) and source.suffix:
             yield DECOMPRESSORS[source.suffix](source, "rb")
         else:
             yield source

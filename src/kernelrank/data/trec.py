@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.data.line import shown
-from kernelrank.data.source import StandardInput, read_blocks, readable
+from kernelrank.data.source import read_blocks, readable, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["TrecLine", "as_words", "read_trec", "refuse_repeated"]
@@ -54,7 +54,7 @@ def read_trec(path: str | os.PathLike[str], columns: str, what: str) -> tuple[st
     lines : list of TrecLine
     """
     with readable(path) as source:
-        name = StandardInput.name if isinstance(source, StandardInput) else os.fspath(path)
+        name = source_name(source)
         lines = list(_lines(source, name, columns))
     if not lines:
         raise FileFormatError(f"the file has no {what}: expected lines of {columns}", name)
