@@ -192,3 +192,23 @@ def test_json_is_all_there_is_on_standard_output(run, cohort):
 def test_no_colour_where_none_is_wanted(run, ranking):
     ended = run("fit", "train.txt")
     assert "\x1b" not in ended.out + ended.err
+
+
+def test_a_stream_that_knows_few_letters_or_takes_no_more(run, tmp_path):
+    (tmp_path / "items.csv").write_text("query,score,left\nä,1,2\nä,0,1\n", encoding="utf-8")
+    run("fit", "items.csv")
+
+    def ended(*words: str, out: object = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
+        text = "from kernelrank.cli import main\nmain()"
+        surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        command = [sys.executable, "-c", text, "evaluate", "model.kr", "items.csv", "--by-query", *words]
+        return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, env=surroundings, check=False)
+
+    told = ended()
+    assert (told.returncode, b"\\xe4 " in told.stdout) == (0, True)
+    assert "ä" in json.loads(ended("--json").stdout)["measures"][0]["by_query"]
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            told = ended(out=full)
+        assert told.returncode == 1
+        assert told.stderr.splitlines()[-1] == b"kernelrank: the operating system says: No space left on device"

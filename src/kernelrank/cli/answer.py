@@ -116,9 +116,11 @@ class Answer:
     def show(self) -> None:
         """Write the answer."""
         if self.as_json:
-            text = json.dumps(plain({**self.facts, "notes": self.notes}), indent=2, ensure_ascii=False, allow_nan=False)
             stream = sys.stderr if self.quiet else sys.stdout
-            stream.write(text + "\n")
+            # JSON has an ASCII form of every character, for streams that know few.
+            unicode = (stream.encoding or "").lower().replace("-", "") == "utf8"
+            facts = plain({**self.facts, "notes": self.notes})
+            stream.write(json.dumps(facts, indent=2, ensure_ascii=not unicode, allow_nan=False) + "\n")
             stream.flush()
             return
         place = console(error=self.quiet)

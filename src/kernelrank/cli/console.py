@@ -25,6 +25,9 @@ def console(*, error: bool = False) -> Any:
             raise BrokenPipeError
 
     stream = sys.stderr if error else sys.stdout
+    if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+        # A name that the terminal has no letters for is shown by its numbers, and stops nothing.
+        stream.reconfigure(errors="backslashreplace")
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return PassingConsole(stderr=error, width=width, highlight=False, soft_wrap=False)
 

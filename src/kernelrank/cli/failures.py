@@ -57,6 +57,8 @@ def _sentence(error: Exception) -> str:
         if name.startswith(".kernelrank-"):
             return f"{folder}: nothing can be written here: {error.strerror}"
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"the operating system says: {error.strerror}"
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}" if str(error) else "not enough memory"
     if isinstance(error, (ValueError, UnicodeError, ImportError)):
