@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelrank import RLS, RankRLS
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.holdout import ItemSets
+from kernelrank.holdout.factors import Factors
 from tests.oracles.holdout import (
     exact_kernel,
     exact_linear_kernel,
@@ -188,3 +189,28 @@ def test_a_kernel_that_is_constant_in_every_query_is_not_indefinite(kernel):
         scores = data.scores(ItemSets.of([np.flatnonzero(qid == q) for q in range(4)], 17), ALPHAS)
         # Zero, but for the rounding of kernels over alpha.
         assert np.abs(scores * ALPHAS).max() < 1e-12
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("learner", [RankRLS(), RankRLS(query_weight="queries")])
+def test_sets_that_each_have_their_own_lambda(kernel, learner, monkeypatch):
+    """Weights that differ make κ another for each set; nothing of the size of all items is computed for each."""
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(90, 4)), rng.normal(size=(90, 2)), rng.uniform(0.5, 2.0, size=90)
+    weight[7] = 0.0
+    held = [[k] for k in range(90)] + [rng.permutation(90)[:size] for size in (2, 2, 2, 45, 45, 60)]
+    whole = []
+    coefficients = Factors.coefficients
+    monkeypatch.setattr(Factors, "coefficients", lambda *args: whole.append(1) or coefficients(*args))
+    learner = learner.set_params(kernel=kernel)
+    sets = ItemSets.of(held, 90)
+    found = HoldoutData(learner, X, y, None, weight).scores(sets, ALPHAS)
+    assert len(whole) <= 1
+    for number in (0, 7, 50, *range(90, 96)):
+        items = sets.items[sets.bounds[number] : sets.bounds[number + 1]]
+        for column, alpha in enumerate(ALPHAS):
+            expected = retrained_scores(learner, X, y, items, alpha, None, weight)
+            for k in range(2):
+                allowed = holdout_tolerance(learner, X, y[:, k], items, alpha, expected[:, k], None, weight)
+                got = found[sets.bounds[number] : sets.bounds[number + 1], k, column]
+                assert np.abs(got - expected[:, k]).max() <= allowed

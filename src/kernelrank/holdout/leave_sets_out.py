@@ -64,6 +64,9 @@ PIVOT = {True: 1e-5, False: 1e-14}
 DUAL_LIMIT = 5_000
 """The largest number of items for which sets that lost digits in the primal may take the dual form."""
 
+SHARING = 4
+"""From so many sets for each λ on, they share what is computed for it; below, every set has its own."""
+
 FEW_REFITS = 10
 """Refits that cost up to this many decompositions of the dual form are preferred to it."""
 
@@ -170,37 +173,94 @@ def _by_factors(
     kappas, kappa_of = np.unique(scale[chosen], return_inverse=True)
     lams = alphas / kappas[:, None]
     for factors, numbers in factorise(problem.features, problem.base, lams.ravel(), scores=True, dual=dual):
+        if factors.values is not None and len(numbers) == lams.size and len(chosen) < SHARING * len(kappas):
+            each = _EachItsOwn(problem, factors, lams)
+            _hold_out(problem, sets, chosen, kappa_of, each, np.arange(len(alphas)), scores, lost)
+            continue
         for number in range(len(kappas)):
             served = numbers[numbers // len(alphas) == number] % len(alphas)
-            group = chosen[kappa_of == number]
-            if len(served) == 0:
-                continue
-            for size in np.unique(sets.sizes[group]):
-                same = group[sets.sizes[group] == size]
-                worst = _hold_out(
-                    problem, factors, sets.places(same, int(size)), sets, lams[number, served], served, scores
-                )
-                lost[same] |= worst < PIVOT[factors.primal]
+            if len(served):
+                shared = _Shared(problem, factors, lams[number, served])
+                group = chosen[kappa_of == number]
+                _hold_out(problem, sets, group, np.zeros(len(group), dtype=np.int64), shared, served, scores, lost)
     return lost
 
 
+class _Shared:
+    """One row of λ for all sets: what depends on them is computed once.
+
+    Parameters
+    ----------
+    problem : Problem
+    factors : Factors
+    lams : ndarray, shape (n,)
+    """
+
+    def __init__(self, problem: Problem, factors: Factors, lams: Float) -> None:
+        self.factors = factors
+        self.lams = lams
+        self.d = factors.inverse(lams)
+        self.e = factors.coefficients(self.d)  # (m, k, n)
+        self.e[problem.idle] = 0.0
+        self.set_bytes = 0
+
+    def at(self, _: Index, items: Index) -> tuple[Float, Float, Float]:
+        """Return λ (1, n), d (1, s, n) and e_U (sets, u, k, n)."""
+        return self.lams[None], self.d[None], self.e[items]
+
+
+class _EachItsOwn:
+    """A row of λ for each κ, where hardly two sets share one.
+
+    Parameters
+    ----------
+    problem : Problem
+    factors : Factors
+        With eigenvalues.
+    lams : ndarray, shape (kappas, n)
+    """
+
+    def __init__(self, problem: Problem, factors: Factors, lams: Float) -> None:
+        self.problem, self.factors, self.lams = problem, factors, lams
+        self.target = factors.graph.target()
+        self.set_bytes = 8 * factors.left.shape[1] * lams.shape[1] * (1 + self.target.shape[1])
+
+    def at(self, kappa_of: Index, items: Index) -> tuple[Float, Float, Float]:
+        """Return λ (sets, n), d (sets, s, n) and e_U (sets, u, k, n)."""
+        lams, factors = self.lams[kappa_of], self.factors
+        d = factors.inverse(lams.ravel()).reshape(-1, *lams.shape).transpose(1, 0, 2)
+        scaled = (d[:, :, None] * factors.rotated[:, :, None]).reshape(len(items), len(factors.rotated), -1)
+        e = (factors.sign * (factors.left[items] @ scaled)).reshape(*items.shape, -1, lams.shape[1])
+        if factors.primal:
+            e += self.target[items][..., None]
+        e[self.problem.idle[items]] = 0.0
+        return lams, np.ascontiguousarray(d), e
+
+
 def _hold_out(
-    problem: Problem, factors: Factors, places: Index, sets: ItemSets, lams: Float, served: Index, scores: Float
-) -> Float:
-    """Fill in the scores of sets of one size for some λ; return the smallest pivot of each set."""
-    d = factors.inverse(lams)
-    e = factors.coefficients(d)  # (m, k, n)
-    e[problem.idle] = 0.0
-    worst = np.empty(len(places))
-    size, width = places.shape[1], factors.left.shape[1]
-    row_bytes = 8 * size * max(width * (size + 1) // 2 if size <= SMALL else width, len(lams) * e.shape[1])
-    for rows in blocks(len(places), row_bytes, SET_BYTES):
-        items = sets.items[places[rows]]
-        system = _System(problem, factors, items, d)
-        r, pivots = system.solve(e)
-        worst[rows] = pivots
-        scores[places[rows][..., None, None], np.arange(e.shape[1])[:, None], served] = system.scores(r, lams)
-    return worst
+    problem: Problem,
+    sets: ItemSets,
+    chosen: Index,
+    kappa_of: Index,
+    at_lams: _Shared | _EachItsOwn,
+    served: Index,
+    scores: Float,
+    lost: NDArray[np.bool_],
+) -> None:
+    """Fill in the scores of some sets for some λ, sets of one size together; note which sets lost digits."""
+    factors = at_lams.factors
+    width, n_outputs = factors.left.shape[1], scores.shape[1]
+    for size in np.unique(sets.sizes[chosen]).tolist():
+        same = np.flatnonzero(sets.sizes[chosen] == size)
+        places = sets.places(chosen[same], size)
+        row_bytes = 8 * size * max(width * (size + 1) // 2 if size <= SMALL else width, len(served) * n_outputs)
+        for rows in blocks(len(places), row_bytes + at_lams.set_bytes, SET_BYTES):
+            items = sets.items[places[rows]]
+            lams, d, e = at_lams.at(kappa_of[same[rows]], items)
+            system = _System(problem, factors, items, d)
+            r, pivots = system.solve(e)
+            lost[chosen[same[rows]]] |= pivots < PIVOT[factors.primal]
+            scores[places[rows][..., None, None], np.arange(n_outputs)[:, None], served] = system.scores(r, lams)
 
 
 class _System:
@@ -211,7 +271,7 @@ class _System:
     problem : Problem
     factors : Factors
     items : ndarray of int64, shape (sets, u)
-    d : ndarray, shape (s, n)
+    d : ndarray, shape (1 or sets, s, n)
     """
 
     def __init__(self, problem: Problem, factors: Factors, items: Index, d: Float) -> None:
@@ -231,24 +291,22 @@ class _System:
         self.null = null
         self.base = graph.submatrix(items) if factors.primal else np.zeros((len(items), size, size))
 
-    def solve(self, e: Float) -> tuple[Float, Float]:
-        """Return r, shape (sets, u, k, n), and the smallest relative pivot of each set."""
+    def solve(self, r: Float) -> tuple[Float, Float]:
+        """Return r, shape (sets, u, k, n), in the place of e_U, and the smallest relative pivot of each set."""
         if self.items.shape[1] <= SMALL:
-            r = e[self.items]
             M = packed_products(self.Q) @ self.d
             worst = solve_packed(M, self.base, self.factors.sign, self.null, r)
             return r, worst.min(axis=1)
-        r = e[self.items]
         worst = np.full(len(self.items), np.inf)
         for q in range(len(self.items)):
-            for number in range(self.d.shape[1]):
+            for number in range(self.d.shape[2]):
                 pivot = self._solve_large(q, number, r)
                 worst[q] = min(worst[q], pivot)
         return r, worst
 
     def _solve_large(self, q: int, number: int, r: Float) -> float:
         """Solve one system by LAPACK, in place; return its smallest relative pivot."""
-        M = (self.Q[q] * self.d[:, number]) @ self.Q[q].T
+        M = (self.Q[q] * self.d[q if len(self.d) > 1 else 0, :, number]) @ self.Q[q].T
         M = self.base[q] + self.factors.sign * M
         diagonal = np.diagonal(M)
         t = float(diagonal.mean())
@@ -262,7 +320,7 @@ class _System:
         return float((np.diagonal(R) ** 2 / floor).min())
 
     def scores(self, r: Float, lams: Float) -> Float:
-        """Return the held-out scores, shape (sets, u, k, n)."""
+        """Return the held-out scores, shape (sets, u, k, n), for λ of shape (1 or sets, n)."""
         residual_form = lams <= self.factors.trace
         missed: Float = self.problem.truth[self.items][..., None] - r
         if self.same is None and residual_form.all() and not self.idle.any():
@@ -276,8 +334,7 @@ class _System:
             weight = self.same & ~self.idle[:, None, :]
             weight = weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1)
             missed += np.einsum("qij,qjkn->qikn", weight, f - missed, optimize=True)
-        f[..., residual_form] = np.where(self.idle[..., None, None], f, missed)[..., residual_form]
-        return f
+        return np.where(residual_form[:, None, None] & ~self.idle[..., None, None], missed, f)
 
     def _predict(self, N: Float, r: Float) -> Float:
         """Return ``N diag(d) (b - Q_Uᵀ r)`` for rows N of each set, shape (sets, rows, k, n)."""
