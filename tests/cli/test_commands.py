@@ -6,14 +6,18 @@ import csv
 import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
 from kernelrank.cli.number_grid import read_grid
 from kernelrank.cli.search import Search
 from kernelrank.data import read_items, save_ranking
 from kernelrank.errors import InvalidInputError
+from kernelrank.relations import RelationExtractor, make_corpus
 
 
 def test_demo_leaves_a_page_a_model_and_its_data(run, tmp_path):
@@ -72,6 +76,32 @@ def test_columns_are_found_by_name_in_another_order(run, tmp_path, cohort):
     assert len(scores[0].splitlines()) == 20
     (tmp_path / "less.csv").write_text("age,c\n1,2\n")
     assert "'b'" in run("predict", "model.kr", "less.csv", code=1).err
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_models_of_data_frames_find_their_columns_by_name(scale, run, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 2)), columns=["second", "first"])
+    y = 2 * frame["second"] - frame["first"]
+    model = (make_pipeline(StandardScaler(), kr.RankRLS()) if scale else kr.RankRLS()).fit(frame, y)
+    kr.save(model, tmp_path / "model.kr")
+    pd.DataFrame({"score": y, **frame[["first", "second"]]}).to_csv(tmp_path / "items.csv", index=False)
+    ended = run("predict", "model.kr", "items.csv", "--json")
+    assert ended.json["scores"] == pytest.approx(model.predict(frame), abs=1e-12)
+    assert ended.err == ""
+    explained = run("inspect", "model.kr", "--explain", 0, 1, "--data", "items.csv", "--json").json["explanation"]
+    assert explained["scores"] == pytest.approx(model.predict(frame)[:2], abs=1e-12)
+    top = explained["contributions"][0]
+    assert (top["name"], top["values"]) == ("second", pytest.approx(list(frame["second"][:2]), abs=1e-9))
+    assert {one["name"] for one in run("inspect", "model.kr", "--json").json["weights"]} == {"first", "second"}
+
+
+def test_models_of_graphs_are_refused_by_name(run, ranking, tmp_path):
+    corpus = make_corpus(8, random_state=0)
+    kr.save(RelationExtractor(alphas=[1.0]).fit(corpus.candidates), tmp_path / "relations.kr")
+    for words in (["inspect", "relations.kr"], ["predict", "relations.kr", "test.txt"]):
+        message = "relations.kr: holds a RelationExtractor, which does not rank rows of numbers"
+        assert message in run(*words, code=1).err
 
 
 def test_what_was_said_of_columns_is_remembered(run, tmp_path):

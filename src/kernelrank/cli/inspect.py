@@ -12,6 +12,7 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.learner import final_step
 from kernelrank.cli.model_file import column_names, for_model, load_model, provenance
 from kernelrank.cli.model_rows import changed_parameters, setting_rows
+from kernelrank.cli.scoring import columns_matched
 from kernelrank.cli.source_files import SourceFile, fold_part
 
 __all__ = ["app"]
@@ -108,7 +109,8 @@ def _explain(answer: Answer, model: Any, source: SourceFile, pair: tuple[str, st
     if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
         X = X.toarray()
     known = provenance(model)
-    found = explain(model, X, feature_names=column_names(model), training_ids=known.get("training_ids"), k=top)
+    with columns_matched():
+        found = explain(model, X, feature_names=column_names(model), training_ids=known.get("training_ids"), k=top)
     answer.fact("explanation", {"items": list(pair), **found.to_dict()})
     higher, lower = found.scores
     relation = "above" if higher > lower else "below" if higher < lower else "beside"

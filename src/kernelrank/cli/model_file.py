@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "column_names",
     "command_line",
+    "feature_names",
     "for_model",
     "is_model_file",
     "load_model",
@@ -83,6 +84,11 @@ def load_model(path: Path) -> Any:
     model = load(path)
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{path}: holds a {type(model).__name__}, which does not rank")
+    if not hasattr(model, "n_features_in_"):
+        raise InvalidInputError(
+            f"{path}: holds a {type(model).__name__}, which does not rank rows of numbers; models of kernelrank "
+            "relations train are for kernelrank relations extract"
+        )
     return model
 
 
@@ -92,10 +98,15 @@ def provenance(model: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def feature_names(model: Any) -> list[str] | None:
+    """Return the names of the columns that a model knows, from a file or from a data frame in Python."""
+    known = provenance(model).get("feature_names", getattr(model, "feature_names_in_", None))
+    return None if known is None else [str(name) for name in known]
+
+
 def column_names(model: Any) -> list[str] | None:
     """Return what the columns are called: by name, or by number as in the file that the model was fitted to."""
-    known = provenance(model)
-    names, first = known.get("feature_names"), known.get("first_index")
+    names, first = feature_names(model), provenance(model).get("first_index")
     if names is not None or first is None:
         return names
     return [f"f{number}" for number in range(first, first + int(model.n_features_in_))]
@@ -109,8 +120,7 @@ def trained_on(model: Any, path: Path) -> bool:
 
 def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> SourceFile:
     """Read a file as a model expects it: its columns by name where it knows them, by number elsewhere."""
-    known = provenance(model)
-    names = known.get("feature_names")
+    known, names = provenance(model), feature_names(model)
     expected = getattr(model, "n_features_in_", None)
     if source.has_no_names():
         return replace(source, n_features=expected)

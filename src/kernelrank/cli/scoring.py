@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelrank.arrays import Float
 
-__all__ = ["scores_of"]
+__all__ = ["columns_matched", "scores_of"]
+
+
+@contextmanager
+def columns_matched() -> Iterator[None]:
+    """Let a model that was fitted to a data frame take an array, whose columns were found by their names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
 
 
 def scores_of(model: Any, X: Any) -> Float:
@@ -33,7 +44,8 @@ def scores_of(model: Any, X: Any) -> Float:
         raise InvalidInputError(f"the model was fitted to {expected} columns, and the file has {X.shape[1]}")
     if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
         X = X.toarray()
-    scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    with columns_matched():
+        scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
     if np.ndim(scores) != 1:
         raise InvalidInputError(f"the model has {np.shape(scores)[1]} outputs; the command measures one")
     return np.asarray(scores, dtype=np.float64)
