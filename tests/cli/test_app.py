@@ -137,6 +137,27 @@ def test_requests_that_cannot_be_met_end_with_one(words, message, run, ranking):
     assert contents(ranking) == before
 
 
+@pytest.mark.parametrize(
+    ("words", "package", "extra"),
+    [
+        (["tune", "later.txt", "--report", "x.html"], "matplotlib", "report"),
+        (["auc", "later.txt", "--report", "x.html"], "jinja2", "report"),
+        (["demo"], "matplotlib", "report"),
+        (["predict", "later.kr", "later.txt", "-f", "parquet", "-o", "x.parquet"], "pyarrow", "data"),
+        (["convert", "later.txt", "x.parquet"], "pyarrow", "data"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_is_not_installed_is_missed_before_the_work(words, package, extra, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    told = run(*words, code=1).err
+    assert told == f"kernelrank: {package} is not installed; run: pip install 'kernelrank[{extra}]'\n"
+
+
+def test_a_format_that_nobody_named_is_missed_before_the_work(run):
+    assert "x.doc: the suffix says no format" in run("convert", "later.txt", "x.doc", code=1).err
+
+
 def test_debug_shows_where(run, ranking):
     for words in (["fit", "nowhere.txt", "--debug"], ["--debug", "fit", "nowhere.txt"]):
         with pytest.raises(InvalidInputError):

@@ -370,6 +370,15 @@ def test_inspect_explains_a_pair(kernel, scale, run, cohort):
     assert "go together" in run("inspect", "model.kr", "--data", cohort, code=1).err
 
 
+def test_convert_says_what_it_leaves_out(run, cohort):
+    words = ["convert", cohort, "all.txt", "--target", "outcome", "--groups", "patient", "--positive", "ill"]
+    told = run(*words)
+    assert "note: all.txt: the groups were left out: SVMlight has no place for them" in told.err
+    assert "the names of the features were left out" in told.err
+    expected = read_items(cohort, target="outcome", groups="patient", positive="ill")
+    assert read_items(cohort.parent / "all.txt").y.tolist() == expected.y.tolist()
+
+
 def test_convert_there_and_back(run, ranking):
     original = read_items(ranking / "train.txt")
     run("convert", "train.txt", "a.parquet")

@@ -15,7 +15,7 @@ from kernelrank.cli.learner import LearnerOptions, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_grid
-from kernelrank.cli.output_file import check_file
+from kernelrank.cli.output_file import check_page
 from kernelrank.cli.source_files import SourceFile, speaking_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def auc(
     kernelrank auc patients.csv --target outcome --alpha 10 --report auc.html
     """
     answer = Answer("auc", as_json=as_json)
-    check_file(report, [data])
+    check_page(report, [data])
     learner = LearnerOptions("rankrls", kernel, gamma, degree, coef0, scale=scale, seed=seed)
     grid = read_grid(alphas, "--alphas")
     source = SourceFile(data, input_format, target, "", id, groups=groups, features=features, positive=positive)

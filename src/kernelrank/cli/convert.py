@@ -10,7 +10,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_rows import counted
-from kernelrank.cli.output_file import STANDARD_STREAM, check_output
+from kernelrank.cli.output_file import STANDARD_STREAM, check_extra, check_output
 from kernelrank.cli.source_files import SourceFile
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def convert(
     query: options.Query = None,
     id: options.Id = None,
     weight: options.Weight = None,
+    groups: options.Groups = None,
+    positive: options.Positive = None,
     features: options.Features = None,
     as_json: options.AsJSON = False,
 ) -> None:
@@ -45,22 +47,27 @@ def convert(
 
     kernelrank convert test.txt test.qrels --to qrels
     """
+    from kernelrank.data import write_items
+    from kernelrank.data.item_writer import written_format
+
     to_stdout = str(output) == STANDARD_STREAM
     answer = Answer("convert", as_json=as_json, quiet=to_stdout)
     check_output(output, [source])
-    reader = SourceFile(source, input_format, target, query, id, weight, features=features)
+    if to != "qrels" and written_format(output, to) == "parquet":
+        check_extra("data", "pyarrow")
+    reader = SourceFile(source, input_format, target, query, id, weight, groups, features, positive)
     items = reader.read(answer, needs_target=to == "qrels")
     if to == "qrels":
         _write_judgements(items, output)
+        what = counted(len(items), "judgement")
     else:
-        from kernelrank.data import write_items
-
-        write_items(items, str(output), format=to)
+        for note in write_items(items, str(output), format=to):
+            answer.note(f"{output}: {note}")
+        what = f"{counted(len(items), 'item')} with {counted(items.n_features, 'column')}"
     answer.fact("output", str(output))
     answer.fact("items", len(items))
     answer.fact("columns", items.n_features)
-    place = "standard output" if to_stdout else output
-    answer.line(f"{counted(len(items), 'item')} with {counted(items.n_features, 'column')} are in {place}.")
+    answer.line(f"{what} {'is' if len(items) == 1 else 'are'} in {'standard output' if to_stdout else output}.")
     answer.show()
 
 

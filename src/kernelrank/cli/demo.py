@@ -12,7 +12,7 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.console import working
 from kernelrank.cli.measuring import facts_of
-from kernelrank.cli.output_file import check_output
+from kernelrank.cli.output_file import check_file, check_page
 
 __all__ = ["app"]
 
@@ -43,8 +43,9 @@ def demo(
     from kernelrank.report import ranking_report
 
     answer = Answer("demo", as_json=as_json)
-    for name in (PAGE, MODEL, TRAIN, TEST):
-        check_output(folder / name)
+    check_page(folder / PAGE)
+    for name in (MODEL, TRAIN, TEST):
+        check_file(folder / name)
     train, test = documents(seed)
     with working("holding out 80 queries for 31 alphas"), answer.noting_warnings():
         model = RankRLSCV().fit(train.X, train.y, qid=train.qid)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["STANDARD_STREAM", "check_file", "check_output"]
+__all__ = ["STANDARD_STREAM", "check_extra", "check_file", "check_output", "check_page"]
 
 STANDARD_STREAM = "-"
 """What stands for standard input or output."""
@@ -19,6 +19,24 @@ def check_file(path: Path | None, inputs: Iterable[Path] = ()) -> None:
 
         raise InvalidInputError("-: models and pages are not written to standard output; give the name of a file")
     check_output(path, inputs)
+
+
+def check_page(path: Path | None, inputs: Iterable[Path] = ()) -> None:
+    """Refuse what `check_file` does, and a page for which something is not installed."""
+    check_file(path, inputs)
+    if path is not None:
+        check_extra("report", "jinja2", "matplotlib")
+
+
+def check_extra(extra: str, *packages: str) -> None:
+    """Refuse work whose result could not be written, for lack of a package of an extra."""
+    from importlib.util import find_spec
+
+    from kernelrank.errors import MissingExtraError
+
+    for package in packages:
+        if find_spec(package) is None:
+            raise MissingExtraError(package, extra)
 
 
 def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:

@@ -10,7 +10,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import for_model, load_model
-from kernelrank.cli.output_file import STANDARD_STREAM, check_output
+from kernelrank.cli.output_file import STANDARD_STREAM, check_extra, check_output
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 
@@ -54,6 +54,8 @@ def predict(
     answer = Answer("predict", as_json=as_json, quiet=to_stdout and not as_json)
     data = fold_part(data, "test")
     check_output(output, [model, data])
+    if format == "parquet":
+        check_extra("data", "pyarrow")
     loaded = load_model(model)
     source = for_model(SourceFile(data, input_format, None, query, id), loaded, needs_target=False)
     items = source.read(answer, needs_target=False)

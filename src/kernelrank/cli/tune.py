@@ -16,7 +16,7 @@ from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, r
 from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
 from kernelrank.cli.number_grid import read_grid
-from kernelrank.cli.output_file import check_file
+from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
 from kernelrank.cli.source_files import SourceFile, fold_file, fold_part, folds_in, is_fold, speaking_of
@@ -88,7 +88,7 @@ def tune(
 
     answer = Answer("tune", as_json=as_json)
     check_file(output, [train])
-    check_file(report, [train])
+    check_page(report, [train])
     if output is not None and report is not None and output.resolve() == report.resolve():
         raise InvalidInputError(f"{output}: is both the model and its report; give two names")
     plan = Plan(

@@ -16,7 +16,7 @@ from kernelrank.data.ranking_writer import save_ranking
 from kernelrank.data.roles import NAMES, plain_name
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["write_items"]
+__all__ = ["write_items", "written_format"]
 
 PLAIN_TEXT = (".txt", ".dat")
 
@@ -56,7 +56,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     target,qid,age
     1,7,36
     """
-    kind = _format_of(path, format)
+    kind = written_format(path, format)
     if kind == "svmlight":
         return _write_ranking(items, path)
     names = items.column_names
@@ -68,7 +68,14 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     return _misleading(columns, names)
 
 
-def _format_of(path: str | os.PathLike[str], format: str | None) -> FileFormat:
+def written_format(path: str | os.PathLike[str], format: str | None = None) -> FileFormat:
+    """Return the format that `write_items` writes: the one that is asked for, or that of the suffix.
+
+    Examples
+    --------
+    >>> written_format("train.csv.gz"), written_format("train.txt")
+    ('csv', 'svmlight')
+    """
     name = Path(path)
     suffix = (name.with_suffix("") if compression_suffix(path) else name).suffix.lower()
     if format is None and suffix in PLAIN_TEXT:
