@@ -137,3 +137,51 @@ def test_accuracy_counts_ties_a_half_and_true_ties_not():
     difference, truth = np.array([1.0, 0.0, -1.0, 5.0]), np.array([1.0, 1.0, 1.0, 0.0])
     assert PairHoldout.of(np.arange(4), np.arange(4), difference, truth).accuracy == pytest.approx(0.5)
     assert np.isnan(pair_accuracy(difference[3:], truth[3:]))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("learner", [RLS(), RankRLS(), RankRLS(query_weight="queries")])
+def test_items_that_take_no_part_leave_the_shortcut_to_the_others(kernel, learner, monkeypatch):
+    """One missing score, or a weight of zero, must not send every pair the long way."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3)), rng.integers(0, 3, size=(12, 2)).astype(float)
+    y[4, 0] = y[9, 0] = y[4, 1] = np.nan
+    data = rbf_kernel(X) if kernel == "precomputed" else X
+    learner = learner.set_params(kernel=kernel, missing="ignore")
+    module = sys.modules["kernelrank.holdout.leave_pair_out"]
+    literal, alone = module._one_by_one, []
+
+    def one_by_one(problem, pairs, alphas):
+        alone.extend(map(tuple, np.asarray(pairs)))
+        return literal(problem, pairs, alphas)
+
+    monkeypatch.setattr(module, "_one_by_one", one_by_one)
+    found = HoldoutData(learner, data, y).pairs(None, ALPHAS)
+    assert {i for i, _ in alone} | {j for _, j in alone} >= {9}
+    assert all(9 in pair for pair in alone)
+    short = HoldoutData(learner, data, y).pairs(None, ALPHAS, differences=False)
+    np.testing.assert_array_equal(short.accuracy, found.accuracy)
+    for output in range(2):
+        kept = np.flatnonzero(~np.isnan(y[:, output]))
+        part = data[kept][:, kept] if kernel == "precomputed" else data[kept]
+        expected = HoldoutData(learner, part, y[kept, output]).pairs(None, ALPHAS)
+        np.testing.assert_allclose(found.accuracy[output], expected.accuracy[0], rtol=1e-14)
+    for number in range(0, found.n_pairs, 5):
+        i, j = found.first[number], found.second[number]
+        for column, alpha in enumerate(ALPHAS):
+            for output in range(2):
+                scores = retrained_scores(learner, data, y[:, output], np.array([i, j]), alpha)
+                size = max(np.abs(scores).max(), 1e-4 / max(1.0, alpha))
+                assert found.difference[number, output, column] == pytest.approx(scores[0] - scores[1], abs=1e-8 * size)
+
+
+def test_a_weight_of_zero_among_listed_pairs():
+    rng = np.random.default_rng(1)
+    X, y, weight = rng.normal(size=(9, 2)), rng.normal(size=9), np.ones(9)
+    weight[2] = 0.0
+    pairs = np.array([[0, 2], [2, 1], [3, 4], [8, 0]])
+    found = HoldoutData(RankRLS(), X, y, None, weight).pairs(pairs, np.array([0.5]))
+    for (i, j), difference in zip(pairs, found.difference[:, 0, 0], strict=True):
+        assert difference == pytest.approx(retrained_difference(RankRLS(), X, y, i, j, 0.5, weight), rel=1e-9)
+    right = np.sign(found.difference[2:, 0, 0]) == np.sign(y[pairs[2:, 0]] - y[pairs[2:, 1]])
+    assert found.accuracy[0, 0] == right.mean()

@@ -21,8 +21,10 @@ Two items with the same row have the same score by any model: their difference i
 it.
 
 No shortcut: ties left out, unit and relative cost (the levels of the other items change). Where weights differ and
-every pair or every query counts the same, each pair has its own λ', as it may have with items that have no score; then
-it is solved by itself.
+every pair or every query counts the same, each pair has its own λ'; then it is solved by itself.
+
+Items without a score, or of weight zero, take no part: pairs are held out from the problem of the others. A pair with
+such an item is solved by itself, if its difference is asked for.
 """
 
 from __future__ import annotations
@@ -74,15 +76,51 @@ def leave_pair_out(
     features if that is smaller, and O(m² k) for k outputs. Memory: the factors, one block of 16 MiB, and the
     differences if wanted. A list of pairs takes O(s + k) time for each.
     """
-    kappa = _common_scale(problem)
-    if kappa is None:
-        difference, agreement, counted = _one_by_one(problem, pairs, alphas)
-    else:
-        difference, agreement = _all_at_once(problem, pairs, alphas, kappa, differences=differences)
-        counted = _count_differing(problem.truth, pairs)
+    found = _from_scored_items(problem, pairs, alphas, differences=differences)
+    difference, agreement, counted = found or _hold_out(problem, pairs, alphas, differences=differences)
     accuracy = np.full(agreement.shape, np.nan)
     np.divide(agreement, 2.0 * counted[:, None], out=accuracy, where=counted[:, None] > 0)
     return (difference if differences else difference[..., :0]), accuracy + 0.5
+
+
+def _hold_out(
+    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, *, differences: bool
+) -> tuple[Float, Float, Float]:
+    """Return differences (k, n, pairs), agreements (k, n), and how many pairs differ (k,)."""
+    kappa = _common_scale(problem)
+    if kappa is None:
+        return _one_by_one(problem, pairs, alphas)
+    difference, agreement = _all_at_once(problem, pairs, alphas, kappa, differences=differences)
+    return difference, agreement, _count_differing(problem.truth, pairs)
+
+
+def _from_scored_items(
+    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, *, differences: bool
+) -> tuple[Float, Float, Float] | None:
+    """Hold the pairs out from the items that have a weight; None where all have, or nothing is won by it."""
+    scored = problem.scored
+    alike = isinstance(problem.graph, ItemScores) or problem.one_ranking
+    if scored.all() or not (alike and problem.has_shortcut) or np.count_nonzero(scored) < 4:
+        return None
+    items = np.flatnonzero(scored)
+    chosen: DifferingPairs | Index
+    if isinstance(pairs, DifferingPairs):
+        chosen, n_pairs = pairs.among(items), pairs.n_pairs
+        n_chosen = chosen.n_pairs
+    else:
+        chosen, n_pairs = np.searchsorted(items, pairs[scored[pairs].all(axis=1)]), len(pairs)
+        n_chosen = len(chosen)
+    if n_chosen == 0:
+        return None
+    difference, agreement, counted = _hold_out(problem.part(items), chosen, alphas, differences=differences)
+    if n_chosen == n_pairs or not differences:
+        return difference, agreement, counted
+    first, second = pairs.items() if isinstance(pairs, DifferingPairs) else (pairs[:, 0], pairs[:, 1])
+    inside = scored[first] & scored[second]
+    every = np.empty((*difference.shape[:2], n_pairs))
+    every[..., inside] = difference
+    every[..., ~inside] = _one_by_one(problem, np.stack([first[~inside], second[~inside]], axis=1), alphas)[0]
+    return every, agreement, counted
 
 
 def _all_at_once(

@@ -45,6 +45,20 @@ class DifferingPairs:
         end = starts[np.cumsum(new)]
         return cls(order, end.astype(np.int64))
 
+    def among(self, items: Index) -> DifferingPairs:
+        """Return the pairs of some items, by their numbers among these; the pairs keep their order.
+
+        Examples
+        --------
+        >>> DifferingPairs.of(np.array([[0.0], [1.0], [2.0]])).among(np.array([0, 2])).items()
+        (array([1]), array([0]))
+        """
+        number = np.full(int(max(self.order.max(initial=-1), items.max(initial=-1))) + 1, -1, dtype=np.int64)
+        number[items] = np.arange(len(items))
+        kept = number[self.order] >= 0
+        before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+        return DifferingPairs(number[self.order[kept]], before[self.end[kept]])
+
     @property
     def n_pairs(self) -> int:
         """How many pairs there are."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,15 @@ class Problem:
             return np.ones(len(sets))
         return np.where(sets.whole_queries(self.graph.queries), 1.0, np.nan)
 
+    def part(self, kept: Index) -> Problem:
+        """Return the problem of some items, the others having left."""
+        mask = np.ones(self.graph.n_items, dtype=bool)
+        mask[kept] = False
+        left = np.flatnonzero(mask)
+        features, _ = self.retrain(kept, left)
+        retrain = partial(_retrain_part, self.retrain, kept)
+        return Problem(features, self.graph.without(left), retrain, self.keep_basis)
+
     @cached_property
     def idle(self) -> NDArray[np.bool_]:
         """The items that take no part: weight zero, or alone or all tied in their query."""
@@ -151,6 +160,11 @@ class Problem:
                 kept[held] = False
                 result[number, k] = _spare_items(scores[kept, k], codes[kept], self.graph.n_queries).max() == 0
         return result
+
+
+def _retrain_part(retrain: Retrain, part: Index, kept: Index, held: Index) -> tuple[Features, Matrix]:
+    """Retrain on some items of a part, which has its own numbers."""
+    return retrain(part[kept], part[held])
 
 
 def _spare_items(scores: Float, codes: Index, n_queries: int) -> Index:
