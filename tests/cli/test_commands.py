@@ -7,6 +7,8 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
@@ -368,6 +370,23 @@ def test_inspect_explains_a_pair(kernel, scale, run, cohort):
         in run("inspect", "model.kr", "--explain", "s2", "nobody", "--data", cohort, code=1).err
     )
     assert "go together" in run("inspect", "model.kr", "--data", cohort, code=1).err
+
+
+def test_a_folder_of_parquet_files_is_a_file(run, ranking):
+    items = read_items(ranking / "train.txt")
+    (ranking / "parts").mkdir()
+    for number, half in enumerate((slice(0, 20), slice(20, None))):
+        part = {"score": items.y[half], "query": items.qid[half], "id": items.ids[half]}
+        columns = {f"f{place + 1}": items.X[half, place] for place in range(items.n_features)}
+        pq.write_table(pa.table({**part, **columns}), ranking / "parts" / f"{number}.parquet")
+    run("fit", "train.txt", "-o", "one.kr")
+    run("fit", "parts", "-o", "other.kr")
+    assert (kr.load(ranking / "one.kr").coef_ == kr.load(ranking / "other.kr").coef_).all()
+    numbers = [run("evaluate", model, "parts", "--json").json["measures"] for model in ("one.kr", "other.kr")]
+    assert numbers[0] == numbers[1]
+    expected = run("tune", "train.txt", "--alphas", "1,10", "--json").json["best"]
+    assert run("tune", "parts", "--alphas", "1,10", "--json").json["best"] == expected
+    assert run("predict", "one.kr", "parts").out == run("predict", "one.kr", "train.txt").out
 
 
 def test_convert_says_what_it_leaves_out(run, cohort):

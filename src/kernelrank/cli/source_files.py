@@ -120,8 +120,8 @@ def fold_file(fold: Path, part: str) -> Path | None:
 
 
 def fold_part(path: Path, part: str) -> Path:
-    """Return the file of a fold, train, vali or test; a file is itself."""
-    if not path.is_dir():
+    """Return the file of a fold, train, vali or test; a file is itself, and so is a folder of Parquet files."""
+    if not path.is_dir() or any(file.suffix in (".parquet", ".pq") for file in path.iterdir()):
         return path
     from kernelrank.errors import InvalidInputError
 
