@@ -69,6 +69,10 @@ class Comparisons(ABC):
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``, in one pass over Φ where that is possible."""
         return self.gram(Phi), transpose_product(Phi, self.target())
 
+    def steady(self, Phi: Matrix) -> Matrix:
+        """Return features that differ from Φ by what L does not see, and that lose fewer digits; Φ itself here."""
+        return Phi
+
     @abstractmethod
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ L Φ``, shape (n,), in O(nnz)."""

@@ -23,9 +23,10 @@ from typing import Literal, Self
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import BLOCK_BYTES, Float, Index, Matrix, as_columns, weighted_squares
+from kernelrank.arrays import BLOCK_BYTES, Float, Index, Matrix, as_columns, transpose_product, weighted_squares
 from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.grouping import Grouping
+from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
 from kernelrank.queries import Queries
@@ -210,11 +211,20 @@ class ScoredQueries(Comparisons):
 
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ``: O(m n²) time; memory n² and one block, whatever m is."""
-        return self._sparse_gram(Phi) if sparse.issparse(Phi) else self._scatter(Phi, np.zeros((self.n_items, 0)))[0]
+        if sparse.issparse(Phi):
+            return self._sparse_gram(self.steady(Phi))
+        return self._scatter(Phi, np.zeros((self.n_items, 0)))[0]
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N`` from one pass over Φ."""
-        return super().normal_equations(Phi) if sparse.issparse(Phi) else self._scatter(Phi, self.target())
+        if not sparse.issparse(Phi):
+            return self._scatter(Phi, self.target())
+        Phi = self.steady(Phi)
+        return self._sparse_gram(Phi), transpose_product(Phi, self.target())
+
+    def steady(self, Phi: Matrix) -> Matrix:
+        """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
+        return shift_queries(Phi, self.queries, self.weight) if sparse.issparse(Phi) else Phi
 
     def _scatter(self, Phi: Matrix, target: Float) -> tuple[Float, Float]:
         levels, rest = (None if self._by_level is None else self._by_level.codes), self._rest
@@ -237,6 +247,7 @@ class ScoredQueries(Comparisons):
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ L Φ`` from squared sums."""
+        Phi = self.steady(Phi)
         degree = (self._item_c * self.weight[:, None] * self._rest).ravel()
         total = weighted_squares(degree, Phi) - weighted_squares(self._c, self._by_query.sums(Phi))
         if self._by_level is not None:

@@ -58,6 +58,10 @@ class ColumnFeatures(Features):
         """Whether the columns are stored, and not computed whenever they are asked for."""
         return True
 
+    def steady(self, comparisons: Comparisons) -> ColumnFeatures:  # noqa: ARG002
+        """Return features for which the problem is the same, and products with the graph lose fewer digits."""
+        return self
+
     @abstractmethod
     def gram(self, comparisons: Comparisons) -> Float:
         """Return ``Φᵀ L Φ`` (r × r)."""
