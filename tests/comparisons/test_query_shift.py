@@ -77,3 +77,18 @@ def test_models(options, n):
     expected = RankRLS().fit(X, y, qid=qid).coef_
     found = RankRLS(**options).fit(sparse.csr_array(X), y, qid=qid).coef_
     assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("n", [0, 80])
+def test_other_graphs(n):
+    X, y, qid, _ = draw(1e6)
+    rng = np.random.default_rng(1)
+    X = np.hstack([X, rng.standard_normal((len(y), n))])
+    X[:, 1] -= X[:, 1]  # pairs go across queries, where a property of the query varies
+    pairs = rng.permutation(np.argwhere(y[:, None] > y))[:200]
+    expected = RankRLS().fit_pairs(X - [1e6, *np.zeros(n + 4)], pairs).coef_
+    found = RankRLS().fit_pairs(sparse.csr_array(X), pairs).coef_
+    assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
+    expected = RankRLS(cost="relative").fit(X, y, qid=qid).coef_
+    found = RankRLS(cost="relative").fit(sparse.csr_array(X), y, qid=qid).coef_
+    assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
