@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import dask
+import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from distributed import Client, LocalCluster
 
 from kernelrank import RankRLS, make_ranking
 from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups
-from kernelrank.dask.column_groups import joined_columns
+from kernelrank.dask.column_groups import joined_columns, most_rows
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.survey import survey_partition
 
@@ -109,6 +110,36 @@ def test_a_reading_takes_some_columns_and_the_survey_none_of_the_items(small, fo
     # While one group is read, the columns that were read before are in the array already.
     last = [columns[-1] for columns in reads if columns[0] in NAMES]
     assert last[:8] == [name for name in NAMES if name in last]
+
+
+@pytest.mark.parametrize("options", [{}, {"split_row_groups": True}, {"filesystem": "arrow"}])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_predictions_take_some_columns_at_a_time(client, small, folder, table, reads, options, outputs):
+    data = dd.read_parquet(folder, **options)
+    truth = y if outputs == 1 else np.c_[y, -X[:, 0]]
+    model = DaskRankRLS(0.3, client=client).fit(da.from_array(X), truth, qid)
+    # Dask may take the files in another order.
+    place = {value: row for row, value in enumerate(X[:, 0].tolist())}
+    order = [place[value] for value in data["x0"].compute(scheduler="synchronous")]
+    expected = model.to_local().predict(X)[order]
+    found = model.predict(data[NAMES])
+    assert most_rows(data[NAMES]) == (27 if "split_row_groups" in options else 52)
+    assert found.ndim == outputs
+    reads.clear()
+    close(found.compute(scheduler="synchronous"), expected)
+    if not options:
+        assert max(len(columns) for columns in reads) == 3
+        assert sorted({name for columns in reads for name in columns}) == sorted(NAMES)
+    if outputs == 1:
+        scores = [model.score(data[NAMES], data["grade"], data["query"]), model.score(X, y, qid)]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-12)
+    kept = data["x3"] > 0.2
+    close(model.predict(data[kept][NAMES]).compute(scheduler="synchronous"), expected[X[order, 3] > 0.2])
+
+
+def test_how_many_rows_there_are_is_not_always_known(folder, table):
+    assert most_rows(dd.from_pandas(table, npartitions=2)) is None
+    assert most_rows(dd.read_parquet(folder, filters=[("x3", ">", 0.2)])) is None
 
 
 def test_rows_that_are_filtered_and_columns_that_are_computed(client, small, folder, table):

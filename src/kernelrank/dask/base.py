@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from distributed import Client
@@ -13,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
 from kernelrank.dask.cluster import connected
-from kernelrank.dask.partitions import Partitions, column_names, item_array
+from kernelrank.dask.column_groups import joined_columns, most_rows
+from kernelrank.dask.partitions import Partitions, column_names, is_frame, item_array
 from kernelrank.dask.statistics import Statistics
 from kernelrank.dask.work import Work
 from kernelrank.errors import InvalidInputError
@@ -84,6 +86,11 @@ class DaskLearner(BaseEstimator):
         -------
         dask array or ndarray, shape (t,) or (t, n_outputs)
             A Dask array, not computed yet, if X is a Dask collection.
+
+        Notes
+        -----
+        A data frame from Parquet files is read by groups of columns, as by `fit`; the footers of its files are read
+        at once, to see whether its partitions are large.
         """
         model = self.to_local()
         if not is_dask_collection(X):
@@ -95,10 +102,23 @@ class DaskLearner(BaseEstimator):
         if names is not None and expected is not None and list(names) != list(expected):
             raise InvalidInputError("the columns of X are not those of the training data, or in another order")
         model.__dict__.pop("feature_names_in_", None)
+        rows = most_rows(X) if is_frame(X) else None
+        joined = None if rows is None else joined_columns(X, rows)
+        if joined is not None:
+            return self._predict_joined(model, joined)
         if self._n_outputs() is None:
             return items.map_blocks(_predict, model, drop_axis=1, dtype=np.float64, meta=np.zeros(0))
         chunks = (items.chunks[0], (self._n_outputs(),))
         return items.map_blocks(_predict, model, chunks=chunks, dtype=np.float64, meta=np.zeros((0, 0)))
+
+    def _predict_joined(self, model: RankRLS, joined: Any) -> da.Array:
+        """Predict where the partitions of a data frame are read by groups of columns."""
+        partitions = Partitions(joined, None, None, None, self.n_features_in_, None, 0, one_output=True)
+        parts = partitions.each(_predict_partition, ("X",), (model,))
+        shape = (np.nan,) if self._n_outputs() is None else (np.nan, self._n_outputs())
+        meta = np.zeros((0,) * len(shape))
+        arrays = [da.from_delayed(part, shape, meta=meta) for part in parts]
+        return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
@@ -183,6 +203,10 @@ class DaskLearner(BaseEstimator):
         if partitions.names is not None:
             self.feature_names_in_ = partitions.names
         return self
+
+
+def _predict_partition(_number: int, X: Any, model: RankRLS) -> Float:
+    return _predict(X, model)
 
 
 def _predict(X: Any, model: RankRLS) -> Float:

@@ -15,7 +15,7 @@ import dask
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["joined_columns"]
+__all__ = ["joined_columns", "most_rows"]
 
 SMALL = 2**24
 """Partitions of less than this many bytes are read at once."""
@@ -66,6 +66,23 @@ def joined_columns(X: Any, n_rows: int) -> Any:
         joined = joined.map_partitions(_fill, frame, start, **options)
         start += len(group)
     return joined
+
+
+def most_rows(X: Any) -> int | None:
+    """Return how many rows a partition of a data frame has at most, as the footers of its Parquet files say.
+
+    None where they do not: for other data frames, and for files whose rows are filtered as they are read.
+    """
+    try:
+        from dask.dataframe.dask_expr.io.parquet import ReadParquet
+    except ImportError:
+        return None
+    with dask.config.set({"optimization.tune.active": False}):
+        files = [node for node in X.optimize(fuse=False).expr.walk() if isinstance(node, ReadParquet)]
+    lengths = [node._get_lengths() for node in files]
+    if not lengths or any(one is None for one in lengths):
+        return None
+    return max((int(length) for one in lengths for length in one), default=0)
 
 
 def _item_dtype(X: Any) -> np.dtype[Any] | None:

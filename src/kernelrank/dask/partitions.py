@@ -24,7 +24,7 @@ from kernelrank.dask.whole_tasks import whole_tasks
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.file_fit import is_path
 
-__all__ = ["Partitions", "column_names", "item_array"]
+__all__ = ["Partitions", "column_names", "is_frame", "item_array"]
 
 NAMES = ("X", "y", "qid", "weight")
 
@@ -85,11 +85,11 @@ class Partitions:
             for name, one in given.items()
         }
         n_outputs, one_output = _count_outputs(beside["y"])
-        if _is_frame(X) and all(one is None or _is_frame(one) for one in beside.values()):
+        if is_frame(X) and all(one is None or is_frame(one) for one in beside.values()):
             items = X
         else:
             beside = {name: _as_array(one) for name, one in beside.items()}
-        n_features = len(X.columns) if _is_frame(X) else int(X.shape[1])
+        n_features = len(X.columns) if is_frame(X) else int(X.shape[1])
         return cls(
             items,
             beside["y"],
@@ -113,7 +113,7 @@ class Partitions:
         sizes : ndarray of int64
             The number of rows of each partition.
         """
-        joined = joined_columns(self.X, int(sizes.max(initial=0))) if _is_frame(self.X) else None
+        joined = joined_columns(self.X, int(sizes.max(initial=0))) if is_frame(self.X) else None
         return self if joined is None else replace(self, X=joined)
 
     def each(
@@ -212,7 +212,7 @@ def _call_with_blocks(
 
 def item_array(X: Any) -> da.Array:
     """Return items as a Dask array of two dimensions whose rows are whole."""
-    if _is_frame(X):
+    if is_frame(X):
         with dask.config.set({"optimization.tune.active": False}):
             X = X.to_dask_array()
     if not isinstance(X, da.Array):
@@ -226,17 +226,18 @@ def item_array(X: Any) -> da.Array:
 
 def column_names(X: Any) -> NDArray[Any] | None:
     """Return the names of the columns of a data frame, if all are strings."""
-    names = list(X.columns) if _is_frame(X) and hasattr(X, "columns") else []
+    names = list(X.columns) if is_frame(X) and hasattr(X, "columns") else []
     return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
 
-def _is_frame(collection: Any) -> bool:
+def is_frame(collection: Any) -> bool:
+    """Whether this is a Dask data frame or series."""
     return is_dask_collection(collection) and hasattr(collection, "to_dask_array")
 
 
 def _as_array(collection: Any) -> Any:
     """Return a series or data frame as an array; labels of a type that NumPy does not know become objects."""
-    if not _is_frame(collection):
+    if not is_frame(collection):
         return collection
     if collection.ndim == 1 and not isinstance(collection.dtype, np.dtype):
         collection = collection.astype(object)
