@@ -64,3 +64,15 @@ def test_precomputed_kernels_are_checked():
         check_precomputed(crooked)
     with pytest.raises(InvalidInputError, match="indefinite"):
         check_precomputed(K - 1e-6 * np.eye(7))
+
+
+@pytest.mark.parametrize("name", ["rbf", "gaussian"])
+@pytest.mark.parametrize("offset", [0.0, 1e5, 1e7])
+def test_items_far_from_the_origin_keep_their_distances(name, offset):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3)) + offset
+    kernel = Kernel(name, gamma=0.5)
+    expected = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=-1))
+    np.testing.assert_allclose(kernel.matrix(X), expected, atol=1e-14)
+    np.testing.assert_allclose(kernel.matrix(X[:7], X), expected[:7], atol=1e-14)
+    np.testing.assert_allclose(kernel.matrix(X, X[20:]), expected[:, 20:], atol=1e-14)

@@ -22,6 +22,9 @@ KernelLike: TypeAlias = str | Callable[..., float] | GaussianProcessKernel
 ALIASES = {"gaussian": "rbf"}
 KERNEL_NAMES: tuple[str, ...] = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), *ALIASES, "precomputed")
 
+FAR = 30
+"""So many times their spread items may be away from the origin, where their distances have lost three digits."""
+
 _PARAMETERS = {
     "rbf": ("gamma",),
     "laplacian": ("gamma",),
@@ -91,6 +94,8 @@ class Kernel:
         X = X.astype(np.float64, copy=False)
         Y = None if Y is None else Y.astype(np.float64, copy=False)
         if isinstance(self.metric, str):
+            if ALIASES.get(self.metric, self.metric) == "rbf":
+                X, Y = _around_the_mean(X, Y)
             K = pairwise_kernels(X, Y, metric=ALIASES.get(self.metric, self.metric), **self._arguments())
         else:
             K = pairwise_kernels(X, Y, metric=self.metric, **self.parameters)
@@ -109,6 +114,21 @@ class Kernel:
 def takes_sparse(metric: KernelLike) -> bool:
     """Whether X may be sparse: scikit-learn's Gaussian-process kernels take dense rows only."""
     return not isinstance(metric, GaussianProcessKernel)
+
+
+def _around_the_mean(X: Matrix, Y: Matrix | None) -> tuple[Matrix, Matrix | None]:
+    """Move dense items that are far from the origin to the mean of the second ones.
+
+    Squared distances, which do not change, are computed from squared lengths: far out, as with dates or places on a
+    map, these would leave few digits of them.
+    """
+    if sparse.issparse(X) or sparse.issparse(Y):
+        return X, Y
+    around = X if Y is None else Y
+    mean = around.mean(axis=0)
+    if mean @ mean <= FAR**2 * around.var(axis=0).sum():
+        return X, Y
+    return X - mean, None if Y is None else Y - mean
 
 
 def _dense(X: Matrix) -> Float:
