@@ -30,14 +30,19 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     ndarray
     """
     require_scores(y)
-    scores: Float = check_array(
-        y,
-        ensure_2d=False,
-        dtype=np.float64,
-        input_name="y",
-        ensure_min_samples=0,
-        ensure_all_finite="allow-nan" if allow_missing else True,
-    )
+    try:
+        scores: Float = check_array(
+            y,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="y",
+            ensure_min_samples=0,
+            ensure_all_finite="allow-nan" if allow_missing else True,
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise InvalidInputError(f"y must hold numbers: {error}") from None
     if scores.ndim not in (1, 2):
         raise InvalidInputError(f"y must have one or two dimensions, got shape {scores.shape}")
     if len(scores) != n_items:
@@ -100,7 +105,7 @@ def check_pairs(pairs: Any, n_items: int) -> Index:
         return np.zeros((0, 2), dtype=np.int64)
     if values.ndim != 2 or values.shape[1] != 2:
         raise InvalidInputError(f"pairs must have two columns (preferred, other), got shape {values.shape}")
-    if values.dtype.kind == "f" and np.all(values == np.floor(values)):
+    if values.dtype.kind == "f" and np.all(np.isfinite(values) & (values == np.floor(values))):
         values = values.astype(np.int64)
     if values.dtype.kind not in "iu":
         raise InvalidInputError(f"pairs must hold item numbers (integers), got {values.dtype}")

@@ -42,6 +42,7 @@ COMMON = {
     "y is None": ({}, (X, None), {}, "requires y to be passed"),
     "y has NaN": ({}, (X, spoilt(y, np.nan)), {}, "Input y contains NaN"),
     "y has infinity": ({}, (X, spoilt(y, np.inf)), {}, "Input y contains infinity"),
+    "y has words": ({}, (X, np.full(M, "word")), {}, "y must hold numbers: could not convert string to float"),
     "y has infinity, missing ignored": (
         {"missing": "ignore"},
         (X, spoilt(y, np.inf)),
@@ -195,6 +196,7 @@ PREFERENCES = {
     "pairs have one dimension": ([0, 1], {}, "pairs must have two columns"),
     "pairs are not whole": ([[0.5, 1.0]], {}, "pairs must hold item numbers"),
     "pairs are words": ([["tea", "coffee"]], {}, "pairs must hold item numbers"),
+    "pairs have infinity": ([[0.0, np.inf]], {}, "pairs must hold item numbers"),
     "pairs have NaN": ([[0.0, np.nan]], {}, "pairs must hold item numbers"),
     "pairs are empty": (np.zeros((0, 2), dtype=int), {}, "nothing to compare: pairs is empty"),
     "pairs are an empty list": ([], {}, "nothing to compare: pairs is empty"),
@@ -231,7 +233,7 @@ def test_fit_path_names_it_too(case):
     assert_untouched(model)
 
 
-@pytest.mark.parametrize("alphas", [[], [1.0, 0.0], [-1.0], [np.nan], [np.inf], [[1.0, 2.0]]])
+@pytest.mark.parametrize("alphas", [[], [1.0, 0.0], [-1.0], [np.nan], [np.inf], [[1.0, 2.0]], ["small"], "large"])
 def test_path_of_alphas_must_be_positive(alphas):
     model = RankRLS()
     with pytest.raises(InvalidInputError, match="alphas must be positive numbers"):

@@ -192,6 +192,7 @@ def test_many_processes_give_the_same(data):
         (lambda X, y: kr.leave_query_out(kr.RankRLS(), X, y, [1] * M), "one query only"),
         (lambda X, y: kr.leave_one_out(kr.RLS(), X, y, groups=[1] * M), "one group only"),
         (lambda X, y: kr.leave_one_out(kr.RLS(), X, y, groups=[1, 2]), "groups has 2 entries"),
+        (lambda X, y: kr.leave_query_out(kr.RankSVM(), X, y[:5], np.arange(len(X)) // 2), "y has 5 entries, but X has"),
         (lambda X, y: kr.holdout(kr.RLS(), X, y, []), "held_out is empty"),
         (lambda X, y: kr.holdout(kr.RLS(), X, y, [[]]), r"held_out\[0\] must be"),
         (lambda X, y: kr.holdout(kr.RLS(), X, y, [[0], [99]]), r"held_out\[1\] has the item 99"),

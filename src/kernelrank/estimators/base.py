@@ -269,7 +269,10 @@ def _solve_outputs(solver: Solver[Any], state: Any, alphas: Float, options: dict
 
 def check_alphas(alphas: Any) -> list[float]:
     """Return a path of alphas as positive floats."""
-    values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"alphas must be positive numbers, got {alphas!r}: {error}") from None
     if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values > 0)):
         raise InvalidInputError(f"alphas must be positive numbers, got {alphas!r}")
     return [float(alpha) for alpha in values]

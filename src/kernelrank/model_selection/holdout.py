@@ -275,6 +275,9 @@ def _scores(
                 "what is left"
             )
         labels = np.asarray(y)
+        if labels.ndim == 0 or len(labels) != _num_samples(X):
+            entries = "no entries" if labels.ndim == 0 else f"{len(labels)} entries"
+            raise InvalidInputError(f"y has {entries}, but X has {_num_samples(X)} items")
         check_classes(estimator, labels)
         codes = None if qid is None else Queries.from_labels(qid, len(labels)).codes
         weight = check_weight(sample_weight, len(labels))
