@@ -163,6 +163,25 @@ def test_tune_keeps_groups_together(run, cohort):
     for train, test in folds:
         assert not set(items.groups[train]) & set(items.groups[test])
     assert run(*words, "--groups", "").json["held_out"] == "every pair held out exactly"
+    facts = run(*words, "--hold-out", 3).json
+    folds = list(StratifiedGroupKFold(3).split(items.X, items.y, groups=items.groups))
+    assert facts["held_out"] == "3 folds of groups held out exactly"
+    assert facts["best"]["score"] == kr.RankRLSCV([0.1, 10.0], cv=folds).fit(items.X, items.y).best_score_
+    assert "takes no account of groups" in run(*words, "--hold-out", "leave_pair_out").json["notes"][-1]
+
+
+def test_ranksvm_keeps_groups_together(run, cohort):
+    words = ["tune", cohort, "--target", "outcome", "--method", "ranksvm", "--alphas", "10", "--hold-out", 3, "--json"]
+    items = read_items(cohort, target="outcome")
+    facts = run(*words).json
+    assert facts["held_out"] == "3 folds of groups, refitted"
+    values = []
+    for train, test in StratifiedGroupKFold(3).split(items.X, items.y, groups=items.groups):
+        model = kr.RankSVM(10.0, random_state=0).fit(items.X[train], items.y[train])
+        values.append(kr.metrics.pairwise_accuracy(items.y[test], model.predict(items.X[test])))
+    assert facts["best"]["score"] == pytest.approx(np.mean(values), abs=1e-12)
+    apart = run(*words, "--groups", "", "--features", "!patient").json
+    assert apart["held_out"] == "3 folds of items, refitted"
 
 
 def test_tune_writes_its_report(run, ranking):

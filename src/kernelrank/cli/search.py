@@ -89,7 +89,8 @@ def search_exactly(
     """Choose by an exact hold-out: RankRLSCV and RLSCV."""
     import numpy as np
 
-    folds = _folds_of_groups(items) if hold_out == "auto" else None
+    number = hold_out if isinstance(hold_out, int) else GROUP_FOLDS
+    folds = _folds_of_groups(items, number) if hold_out == "auto" or isinstance(hold_out, int) else None
     grid = [{name: [value] for name, value in setting.items()} for setting in settings]
     given: dict[str, Any] = {} if scoring is None else {"scoring": scoring}
     model = learner.search(alphas, cv=folds or hold_out, kernel_grid=grid if len(grid) > 1 else None, **given)
@@ -104,19 +105,19 @@ def search_exactly(
     return found
 
 
-def _folds_of_groups(items: Items) -> list[Any] | None:
+def _folds_of_groups(items: Items, number: int) -> list[Any] | None:
     """Deal groups into folds, where there are groups and no queries; None elsewhere. Two classes go into every fold."""
     import numpy as np
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-    if items.groups is None or items.qid is not None:
+    if items.groups is None or items.qid is not None or number < 2:
         return None
     y: Any = items.y
     classes = np.unique(y)
     if len(classes) != 2:
-        number = min(GROUP_FOLDS, len(np.unique(items.groups)))
+        number = min(number, len(np.unique(items.groups)))
         return list(GroupKFold(number).split(items.X, groups=items.groups))
-    number = min(GROUP_FOLDS, *(len(np.unique(items.groups[y == value])) for value in classes))
+    number = min(number, *(len(np.unique(items.groups[y == value])) for value in classes))
     return list(StratifiedGroupKFold(max(2, number)).split(items.X, y, groups=items.groups))
 
 
@@ -143,7 +144,7 @@ def search_folds(
     folds: int,
     measure: Measure,
 ) -> Search:
-    """Choose by refitting without each fold, for what has no shortcut; queries stay whole."""
+    """Choose by refitting without each fold, for what has no shortcut; queries stay whole, and groups without them."""
     import numpy as np
     from sklearn.model_selection import KFold
 
@@ -151,13 +152,15 @@ def search_folds(
     from kernelrank.model_selection.holdout import holdout
     from kernelrank.progress import track
 
+    of_groups = _folds_of_groups(items, folds)
     if items.qid is not None:
-        splits = QueryKFold(min(folds, len(set(items.qid.tolist())))).split(X, groups=items.qid)
+        splits, noun = QueryKFold(min(folds, len(set(items.qid.tolist())))).split(X, groups=items.qid), "queries"
+    elif of_groups is not None:
+        splits, noun = iter(of_groups), "groups"
     else:
-        splits = KFold(folds, shuffle=True, random_state=learner.seed).split(X)
+        splits, noun = KFold(folds, shuffle=True, random_state=learner.seed).split(X), "items"
     sets = [held for _, held in splits]
     truth: Any = items.y
-    noun = "queries" if items.qid is not None else "items"
     found = Search(f"{len(sets)} folds of {noun}, refitted", measure.name)
     for setting in track(settings, len(settings), "holding out"):
         estimator = learner.estimator(1.0).set_params(**setting)

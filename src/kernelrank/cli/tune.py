@@ -179,6 +179,8 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     else:
         items, test = source.at(fold_part(source.path, "train")).read(answer), None
         scaler = plan.learner.scaler(items.X)
+        if items.groups is not None and items.qid is None and plan.hold_out in ("leave_pair_out", "leave_one_out"):
+            answer.note(f"--hold-out {plan.hold_out} takes no account of groups; a number of folds keeps them whole")
         with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
         _note_edge(answer, found)
