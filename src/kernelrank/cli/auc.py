@@ -11,7 +11,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.console import working
-from kernelrank.cli.learner import LearnerOptions, scaled
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_grid
@@ -78,6 +78,7 @@ def auc(
     """
     answer = Answer("auc", as_json=as_json)
     check_page(report, [data])
+    check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     learner = LearnerOptions("rankrls", kernel, gamma, degree, coef0, scale=scale, seed=seed)
     grid = read_grid(alphas, "--alphas")
     source = SourceFile(data, input_format, target, "", id, groups=groups, features=features, positive=positive)

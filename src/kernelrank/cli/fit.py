@@ -9,7 +9,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import LearnerOptions, joined, scaled
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.output_file import check_file
@@ -68,6 +68,7 @@ def fit(
     answer = Answer("fit", as_json=as_json)
     train = fold_part(train, "train")
     check_file(output, [train, *([] if pairs is None else [pairs])])
+    check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     learner = LearnerOptions(
         method, kernel, gamma, degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["KERNEL_OPTIONS", "LearnerOptions", "final_step", "joined", "scaled"]
+__all__ = ["KERNELS_WITH", "KERNEL_OPTIONS", "LearnerOptions", "check_kernel_options", "final_step", "joined", "scaled"]
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")
 
@@ -15,6 +16,32 @@ TAKES = {
     "rls": set(),
 }
 """Which options belong to which method, beyond those of the kernel."""
+
+KERNELS_WITH = {
+    "gamma": ("rbf", "gaussian", "poly", "polynomial", "sigmoid", "laplacian", "chi2"),
+    "degree": ("poly", "polynomial"),
+    "coef0": ("poly", "polynomial", "sigmoid"),
+}
+"""Which kernels have a parameter."""
+
+
+def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
+    """Refuse a parameter that none of these kernels has.
+
+    Parameters
+    ----------
+    kernels : sequence of str
+    **given
+        What the options say, by their flags: gamma or gammas, degree or degrees, coef0; None where they are silent.
+    """
+    from kernelrank.errors import InvalidInputError
+
+    for flag, value in given.items():
+        owners = KERNELS_WITH[flag.rstrip("s")]
+        if value is not None and not any(kernel in owners for kernel in kernels):
+            raise InvalidInputError(
+                f"--{flag} changes nothing with the kernel {', '.join(kernels)}: it belongs to {', '.join(owners)}"
+            )
 
 
 @dataclass(frozen=True)

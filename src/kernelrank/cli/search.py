@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kernelrank.cli.learner import LearnerOptions
+from kernelrank.cli.learner import KERNELS_WITH, LearnerOptions
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -16,9 +16,6 @@ __all__ = ["Search", "kernel_settings", "search_exactly", "search_folds", "searc
 
 GROUP_FOLDS = 5
 """How many folds groups are dealt into."""
-
-WIDE = ("rbf", "gaussian", "poly", "polynomial", "sigmoid", "laplacian", "chi2")
-"""Kernels with a gamma."""
 
 
 @dataclass
@@ -68,8 +65,8 @@ def kernel_settings(kernels: Sequence[str], gammas: Sequence[float], degrees: Se
     """
     settings = []
     for kernel in kernels:
-        own_gammas = [{"gamma": gamma} for gamma in gammas] if kernel in WIDE else []
-        own_degrees = [{"degree": degree} for degree in degrees] if kernel.startswith("poly") else []
+        own_gammas = [{"gamma": gamma} for gamma in gammas] if kernel in KERNELS_WITH["gamma"] else []
+        own_degrees = [{"degree": degree} for degree in degrees] if kernel in KERNELS_WITH["degree"] else []
         settings += [
             {"kernel": kernel, **gamma, **degree} for gamma in own_gammas or [{}] for degree in own_degrees or [{}]
         ]

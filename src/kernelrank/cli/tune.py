@@ -11,7 +11,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import Judgement, measured
-from kernelrank.cli.learner import LearnerOptions, final_step, joined, scaled
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options, final_step, joined, scaled
 from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, row_of
 from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
@@ -91,6 +91,8 @@ def tune(
     check_page(report, [train])
     if output is not None and report is not None and output.resolve() == report.resolve():
         raise InvalidInputError(f"{output}: is both the model and its report; give two names")
+    names = [name.strip() for name in kernels.split(",")]
+    check_kernel_options(names, gammas=gammas, degrees=degrees, coef0=coef0)
     plan = Plan(
         LearnerOptions(
             method,
@@ -105,7 +107,7 @@ def tune(
         ),
         read_grid(alphas, "--alphas"),
         kernel_settings(
-            [name.strip() for name in kernels.split(",")],
+            names,
             [] if gammas is None else read_grid(gammas, "--gammas"),
             [] if degrees is None else read_grid(degrees, "--degrees"),
         ),
