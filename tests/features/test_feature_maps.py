@@ -130,3 +130,17 @@ def test_what_may_be_rounding_is_left_open(share, columns):
     turn = close.without(np.array([0]))
     assert (None if turn is None else turn(np.eye(2)).shape[1]) == columns
     assert close.without(np.array([1]))(np.eye(2)).shape[1] == 2
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", ["rbf", "poly", "linear"])
+def test_items_with_the_same_row_have_the_same_score(name, make):
+    generator = np.random.default_rng(0)
+    basis, coefficients = generator.standard_normal((37, 5)), generator.standard_normal((37, 2))
+    for size in range(2, 40):
+        kind = generator.integers(0, 8, size=size)
+        items = basis[kind]
+        scores = kernel_scores(Kernel(name), make(items), make(basis), coefficients)
+        assert len(np.unique(scores, axis=0)) == len(np.unique(kind))
+        expected = Kernel(name).matrix(items, basis) @ coefficients
+        np.testing.assert_allclose(scores, expected, rtol=1e-10, atol=1e-12)

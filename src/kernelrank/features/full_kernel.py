@@ -10,6 +10,7 @@ from scipy import sparse
 from kernelrank.arrays import Float, Matrix, product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import Features
+from kernelrank.features.twins import twins
 from kernelrank.kernels import Kernel
 
 __all__ = ["FullKernel", "kernel_scores"]
@@ -73,7 +74,7 @@ class FullKernel(Features):
 
 
 def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float) -> Float:
-    """Return ``k(X, basis) coefficients``, rows of the kernel computed in blocks.
+    """Return ``k(X, basis) coefficients``, rows of the kernel computed in blocks; items with the same row are tied.
 
     Parameters
     ----------
@@ -97,4 +98,8 @@ def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float)
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
         scores[rows] = kernel.matrix(X[rows], basis) @ coefficients
+    # Where in a product a row stands decides its last digit, and that must not order items that are the same.
+    twin = twins(X)
+    alike = twin >= 0
+    scores[alike] = scores[twin[alike]]
     return scores
