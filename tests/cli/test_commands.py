@@ -193,6 +193,12 @@ def test_tune_writes_its_report(run, ranking):
     assert "kernelrank tune train.txt" in (ranking / "page.html").read_text(encoding="utf-8")
 
 
+def test_the_page_says_that_columns_were_scaled(run, ranking):
+    for options, told in (((), False), (("--scale",), True)):
+        run("tune", "train.txt", "--alphas", "1,10", "--report", "page.html", *options)
+        assert ("values are those of scaled columns" in (ranking / "page.html").read_text()) == told
+
+
 def test_tune_refits_folds_for_ranksvm(run, ranking):
     train = read_items(ranking / "train.txt")
     facts = run("tune", "train.txt", "--method", "ranksvm", "--alphas", "1,10", "--hold-out", "3", "--json").json

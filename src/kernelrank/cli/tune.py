@@ -32,6 +32,8 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 SHOWN = 12
 """How many candidates people see; programs see all."""
 
+SCALED = "columns were scaled by the training items: weights, deviations and values are those of scaled columns"
+
 
 @app.command()
 def tune(
@@ -351,5 +353,5 @@ def _page(answer: Answer, model: Any, items: Items, test: Items | None, plan: Pl
             measures=list(measures),
             title=f"Ranking of {items.path}",
             command=command_line(),
-            notes=answer.notes,
+            notes=[*answer.notes, *([] if scaler is None else [SCALED])],
         )
