@@ -335,6 +335,18 @@ def test_the_page_tells_the_accuracy_of_the_permutations_from_the_auc(run, cohor
     assert told not in (tmp_path / "auc.html").read_text()
 
 
+def test_queries_are_no_feature_of_a_cohort(run, cohort, tmp_path):
+    words = ["--target", "outcome", "--alpha", 1, "--permutations", 0, "--no-roc", "--json"]
+    expected = run("auc", cohort, *words).json
+    header, *lines = cohort.read_text().splitlines()
+    rows = [f"{header},qid", *(f"{line},{number // 7}" for number, line in enumerate(lines))]
+    (tmp_path / "asked.csv").write_text("\n".join(rows) + "\n")
+    found = run("auc", "asked.csv", *words).json
+    assert any("queries take no part" in note for note in found["notes"])
+    assert not any("queries take no part" in note for note in expected["notes"])
+    assert (found["auc"], found["low"]) == (expected["auc"], expected["low"])
+
+
 def test_classes_are_called_as_in_the_file(run, cohort):
     cohort.write_text(cohort.read_text().replace("ill", "2").replace("well", "1"))
     words = ["auc", cohort, "--target", "outcome", "--features", "a,b", "--alpha", 1, "--permutations", 0, "--no-roc"]

@@ -81,8 +81,11 @@ def auc(
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     learner = LearnerOptions("rankrls", kernel, gamma, degree, coef0, scale=scale, seed=seed)
     grid = read_grid(alphas, "--alphas")
-    source = SourceFile(data, input_format, target, "", id, groups=groups, features=features, positive=positive)
+    source = SourceFile(data, input_format, target, None, id, groups=groups, features=features, positive=positive)
     items = source.read(answer)
+    for what, values in (("queries", items.qid), ("weights of items", items.weight)):
+        if values is not None:
+            answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
     cohort = Cohort.of(items, learner)
     if scale:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
