@@ -121,6 +121,19 @@ def test_what_was_said_of_columns_is_remembered(run, tmp_path):
     assert turned["measures"][0]["mean"] == 0.0  # numbers without names: good, the last by the alphabet, is 1
 
 
+def test_the_class_that_ranks_high_is_remembered(run, tmp_path):
+    (tmp_path / "train.csv").write_text("outcome,left\nmild,1\nill,0\nmild,2\nill,1\n")
+    (tmp_path / "test.csv").write_text("outcome,left\nmild,3\nwell,0\nmild,2\nwell,1\n")
+    run("fit", "train.csv")
+    assert run("evaluate", "model.kr", "test.csv", "-m", "auc", "--json").json["measures"][0]["mean"] == 1.0
+    assert (
+        run("evaluate", "model.kr", "test.csv", "-m", "auc", "--positive", "well", "--json").json["measures"][0]["mean"]
+        == 0
+    )
+    (tmp_path / "other.csv").write_text("outcome,left\nsick,3\nwell,0\n")
+    assert "no row has the positive class 'mild'" in run("evaluate", "model.kr", "other.csv", code=1).err
+
+
 def test_standard_input_and_output(run, ranking):
     text = (ranking / "train.txt").read_bytes()
     run("fit", "-", "-o", "piped.kr", input=text)

@@ -56,6 +56,10 @@ def save_model(model: Any, path: Path, items: Items, source: SourceFile, **facts
     from kernelrank.persistence import save
 
     n_queries = None if items.qid is None else len(set(items.qid.tolist()))
+    named = {name: getattr(source, name) for name in REMEMBERED}
+    if items.classes is not None:
+        # In another file the alphabet may choose the other class.
+        named["positive"] = items.classes[1]
     model.provenance_ = {
         "file": str(items.path),
         "items": int(items.X.shape[0]),
@@ -63,7 +67,7 @@ def save_model(model: Any, path: Path, items: Items, source: SourceFile, **facts
         "feature_names": None if items.feature_names is None else [str(name) for name in items.feature_names],
         "first_index": items.first_index,
         "training_ids": items.ids if _keeps_items(model) else None,
-        "named": {name: getattr(source, name) for name in REMEMBERED},
+        "named": named,
         "command": command_line(),
         "version": __version__,
         **facts,
