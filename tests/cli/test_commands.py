@@ -125,11 +125,9 @@ def test_the_class_that_ranks_high_is_remembered(run, tmp_path):
     (tmp_path / "train.csv").write_text("outcome,left\nmild,1\nill,0\nmild,2\nill,1\n")
     (tmp_path / "test.csv").write_text("outcome,left\nmild,3\nwell,0\nmild,2\nwell,1\n")
     run("fit", "train.csv")
-    assert run("evaluate", "model.kr", "test.csv", "-m", "auc", "--json").json["measures"][0]["mean"] == 1.0
-    assert (
-        run("evaluate", "model.kr", "test.csv", "-m", "auc", "--positive", "well", "--json").json["measures"][0]["mean"]
-        == 0
-    )
+    words = ["evaluate", "model.kr", "test.csv", "-m", "auc", "--json"]
+    assert run(*words).json["measures"][0]["mean"] == 1.0
+    assert run(*words, "--positive", "well").json["measures"][0]["mean"] == 0.0
     (tmp_path / "other.csv").write_text("outcome,left\nsick,3\nwell,0\n")
     assert "no row has the positive class 'mild'" in run("evaluate", "model.kr", "other.csv", code=1).err
 
