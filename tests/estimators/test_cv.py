@@ -30,17 +30,7 @@ def data(seed=0, n_queries=12, size=6, n=4, outputs=0):
     return X, y, np.repeat(np.arange(n_queries), size)[rng.permutation(m)]
 
 
-def expected_failures(estimator):
-    if type(estimator) is not RankRLSCV or estimator.cv != "auto":
-        return {}
-    reason = "an item of weight two is held out once, two equal items are held out one at a time"
-    return {"check_sample_weight_equivalence_on_sparse_data": reason}
-
-
-@parametrize_with_checks(
-    [RankRLSCV(), RLSCV(), RLSCV(task="classification"), RankRLSCV(kernel="rbf", cv=3)],
-    expected_failed_checks=expected_failures,
-)
+@parametrize_with_checks([RankRLSCV(), RLSCV(), RLSCV(task="classification"), RankRLSCV(kernel="rbf", cv=3)])
 def test_sklearn(estimator, check):
     check(estimator)
 
