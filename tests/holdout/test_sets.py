@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank import RLS, RankRLS
@@ -214,3 +217,32 @@ def test_sets_that_each_have_their_own_lambda(kernel, learner, monkeypatch):
                 allowed = holdout_tolerance(learner, X, y[:, k], items, alpha, expected[:, k], None, weight)
                 got = found[sets.bounds[number] : sets.bounds[number + 1], k, column]
                 assert np.abs(got - expected[:, k]).max() <= allowed
+
+
+@pytest.mark.parametrize("basis", [None, [0, 1, 2, 100, 130]])
+@pytest.mark.parametrize("learner", [RLS(), RankRLS(), RankRLS(query_weight="items"), RankRLS(ties="exclude")])
+def test_sets_much_larger_than_the_columns_are_trained_again(learner, basis, monkeypatch):
+    """Their systems would be larger than the whole problem; small sets beside them keep the shortcut."""
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(600, 3)), rng.normal(size=600), np.arange(600) // 10
+    module = sys.modules["kernelrank.holdout.leave_sets_out"]
+    literal, refitted = module.refit_without, []
+
+    def refit(problem, held, alphas):
+        refitted.append(len(held))
+        return literal(problem, held, alphas)
+
+    monkeypatch.setattr(module, "refit_without", refit)
+    learner = learner.set_params(basis=basis)
+    sets = ItemSets.of([np.arange(10), np.arange(10, 310), np.arange(20, 40), np.arange(300, 600)], 600)
+    queries = None if isinstance(learner, RLS) else qid
+    found = HoldoutData(learner, X, y, queries).scores(sets, ALPHAS)[:, 0]
+    assert refitted == [300, 300]
+    for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
+        kept = np.setdiff1d(np.arange(600), held)
+        left = None if basis is None else np.searchsorted(kept, np.setdiff1d(basis, held))
+        for column, alpha in enumerate(ALPHAS):
+            model = clone(learner).set_params(alpha=alpha, basis=left)
+            options = {} if queries is None else {"qid": qid[kept]}
+            expected = model.fit(X[kept], y[kept], **options).predict(X[held])
+            assert np.abs(found[start:stop, column] - expected).max() <= 1e-8 * np.abs(expected).max()

@@ -71,6 +71,14 @@ class ItemSets:
         """Return where the items of some sets of one size lie, shape (sets, size)."""
         return self.bounds[numbers][:, None] + np.arange(size, dtype=np.int64)
 
+    def part(self, numbers: Index) -> tuple[Index, ItemSets]:
+        """Return where the items of some sets lie, and these sets."""
+        if len(numbers) == len(self):
+            return np.arange(len(self.items), dtype=np.int64), self
+        places = np.concatenate([np.arange(self.bounds[k], self.bounds[k + 1]) for k in numbers])
+        bounds = np.concatenate([[0], np.cumsum(self.sizes[numbers])]).astype(np.int64)
+        return places, ItemSets(self.items[places], bounds)
+
     def whole_queries(self, queries: Queries) -> NDArray[np.bool_]:
         """Tell for each set whether it is a union of whole queries. O(total log total) time."""
         owner = np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)

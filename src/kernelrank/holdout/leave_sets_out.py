@@ -28,6 +28,9 @@ In the primal ``λ Γ_UU = L_UU - Q_U diag(d) Q_Uᵀ`` is a difference, and digi
 direction of the features: its pivots get as small as ``λ / (μ + λ)``. They are watched, and such sets are refitted, or
 take the dual form where that is cheaper.
 
+A set of many more items than there are columns has a system that is larger than the whole problem: there, too, the
+model is trained again, which costs less.
+
 Items with the same row have the same score by any model, and rounding must not order them: what is held out together
 shares the score of the first.
 
@@ -42,13 +45,14 @@ from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
-from kernelrank.features import ReducedSet
+from kernelrank.features import ColumnFeatures, Features, ReducedSet
 from kernelrank.holdout.factors import Factors, factorise
 from kernelrank.holdout.item_sets import ItemSets
 from kernelrank.holdout.leave_basis_out import leave_basis_out
 from kernelrank.holdout.problem import Problem
 from kernelrank.holdout.refit import refit_without
 from kernelrank.holdout.small_systems import packed_products, solve_packed
+from kernelrank.solvers.normal_equations import primal_is_smaller
 
 __all__ = ["DUAL_LIMIT", "PIVOT", "leave_sets_out"]
 
@@ -66,6 +70,9 @@ DUAL_LIMIT = 5_000
 
 SHARING = 4
 """From so many sets for each λ on, they share what is computed for it; below, every set has its own."""
+
+SPECTRUM, OVERHEAD = 25.0, 1e6
+"""What a spectrum costs beside a product of matrices of its size, and a training beside its arithmetic."""
 
 FEW_REFITS = 10
 """Refits that cost up to this many decompositions of the dual form are preferred to it."""
@@ -117,22 +124,32 @@ def _by_identity(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool)
     scale = problem.scale(sets)
     barren = problem.barren(sets)
     learnable = ~barren.all(axis=1)
-    refitted = np.isnan(scale) & learnable
+    refitted = (np.isnan(scale) | _cheaper_to_train(problem.features, sets, len(alphas))) & learnable
     with np.errstate(invalid="ignore"):
-        direct = (scale > 0) & learnable
+        direct = (scale > 0) & learnable & ~refitted
     if direct.any():
         lost = _by_factors(problem, sets, np.flatnonzero(direct), scale, alphas, scores, dual=dual)
         again = np.flatnonzero(lost)
         m, n = problem.features.n_items, problem.features.n_columns or problem.features.n_items
         if len(again) * n**2 > FEW_REFITS * m**2 and not dual and m <= DUAL_LIMIT:
-            part = ItemSets.of([sets.items[sets.bounds[k] : sets.bounds[k + 1]] for k in again], problem.graph.n_items)
-            places = np.concatenate([np.arange(sets.bounds[k], sets.bounds[k + 1]) for k in again])
+            places, part = sets.part(again)
             scores[places] = _by_identity(problem, part, alphas, dual=True)
         else:
             refitted |= lost
     _refit(problem, sets, np.flatnonzero(refitted), alphas, scores)
     scores[np.repeat(barren, sets.sizes, axis=0)] = 0.0
     return scores
+
+
+def _cheaper_to_train(features: Features, sets: ItemSets, n_alphas: int) -> NDArray[np.bool_]:
+    """Tell which sets are so large beside the columns that training without them costs less than their systems."""
+    if not isinstance(features, ColumnFeatures) or not primal_is_smaller(features):
+        return np.zeros(len(sets), dtype=bool)
+    u, r, m = sets.sizes.astype(np.float64), float(features.n_columns), float(features.n_items)
+    if isinstance(features, ReducedSet):
+        m *= 2.0  # kernels and their map come first
+    training = m * r**2 + (r**3 if n_alphas == 1 else SPECTRUM * r**3) + OVERHEAD
+    return np.asarray((u > SMALL) & (n_alphas * u**2 * (r + u / 3.0) > training))
 
 
 def _refit(problem: Problem, sets: ItemSets, numbers: Index, alphas: Float, scores: Float) -> None:
@@ -150,11 +167,13 @@ def _by_basis(problem: Problem, features: ReducedSet, sets: ItemSets, alphas: Fl
         assert isinstance(problem.graph, (ScoredQueries, RelativeScores))
         whole = sets.whole_queries(problem.graph.queries)
     scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
-    refitted = ~whole
-    if whole.any():
-        # Every set goes through the constraint; those that it does not hold for, or loses digits on, are refitted.
-        scores, lost = leave_basis_out(features, problem.graph, sets, alphas, keep_basis=problem.keep_basis)
-        refitted |= lost
+    refitted = ~whole | _cheaper_to_train(features, sets, len(alphas))
+    if not refitted.all():
+        # Sets that the constraint loses digits on are refitted as well.
+        places, part = sets.part(np.flatnonzero(~refitted))
+        found, lost = leave_basis_out(features, problem.graph, part, alphas, keep_basis=problem.keep_basis)
+        scores[places] = found
+        refitted[~refitted] = lost
     if not problem.keep_basis:
         # A model without any basis item is zero.
         gone = np.add.reduceat(np.isin(sets.items, features.basis), sets.bounds[:-1]) == len(features.basis)
