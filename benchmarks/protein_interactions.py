@@ -27,7 +27,7 @@ The corpora have no lemmas. Those of lemminflect (pip install lemminflect) are t
 are worth is left out.
 
 The whole study takes about three quarters of an hour on one processor; --quick, which leaves AIMed out and deals
-documents twice, about four minutes.
+documents twice, about five minutes.
 """
 
 from __future__ import annotations
