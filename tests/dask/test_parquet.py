@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -105,3 +106,16 @@ def test_what_is_wrong_with_a_path_is_said(client, folder, tmp_path):
     with pytest.raises(InvalidInputError, match="partition 0: Input X contains NaN"):
         model.fit(tmp_path / "holes.parquet", "score")
     assert not hasattr(model, "coef_")
+
+
+def test_decimal_numbers_are_numbers(client, tmp_path):
+    def decimals(values):
+        return pa.array([Decimal(f"{value:.3f}") for value in values])
+
+    columns = {"price": decimals(X[:, 0]), "x1": X[:, 1], "score": decimals(y), "query": qid}
+    pq.write_table(pa.table(columns), tmp_path / "sold.parquet", row_group_size=50)
+    expected = RankRLS(0.3).fit(np.c_[np.round(X[:, 0], 3), X[:, 1]], np.round(y, 3), qid=qid)
+    for learner in (RankRLS(0.3), DaskRankRLS(0.3, client=client)):
+        model = learner.fit(tmp_path / "sold.parquet", y="score", qid="query")
+        assert list(model.feature_names_in_) == ["price", "x1"]
+        close(model.coef_, expected.coef_, 1e-9)

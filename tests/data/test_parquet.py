@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -48,3 +49,15 @@ def test_the_index_of_a_data_frame_is_no_feature(name, tmp_path):
     np.testing.assert_array_equal(X, frame[["x", "y"]])
     if name is None:
         np.testing.assert_array_equal(read_items(path, target="y", query="q").X, chunk.X)
+
+
+def test_decimal_numbers_are_numbers(tmp_path):
+    numbers = pa.array([Decimal("1.25"), Decimal("-3.5"), Decimal("0")])
+    table = pa.table({"price": numbers, "age": [1.0, 2.0, 3.0], "score": numbers, "query": [1, 1, 2]})
+    pq.write_table(table, tmp_path / "sold.parquet")
+    chunks = list(read_parquet_chunks(tmp_path / "sold.parquet", target="score", query="query", chunk_rows=2))
+    assert np.concatenate([chunk.X for chunk in chunks]).tolist() == [[1.25, 1.0], [-3.5, 2.0], [0.0, 3.0]]
+    assert np.concatenate([chunk.y for chunk in chunks]).tolist() == [1.25, -3.5, 0.0]
+    ((X, _),) = read_parquet_items(tmp_path / "sold.parquet", query="query", features=["price"])
+    assert X.tolist() == [[1.25], [-3.5], [0.0]]
+    assert read_items(tmp_path / "sold.parquet").X.tolist() == [[1.25, 1.0], [-3.5, 2.0], [0.0, 3.0]]

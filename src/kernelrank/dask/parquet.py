@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["read_columns"]
@@ -31,7 +33,7 @@ def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) ->
         All other columns of integers and floats.
     y, qid, weight : dask series, shape (m,), or None
     """
-    data = _opened(os.fspath(path))
+    data = _with_floats(_opened(os.fspath(path)))
     known = [str(name) for name in data.columns]
     if not known:
         raise FileFormatError("there is no Parquet file", os.fspath(path))
@@ -53,6 +55,19 @@ def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) ->
     if not names:
         raise FileFormatError("no numeric column is left for the features", os.fspath(path))
     return data[names], data[y], None if qid is None else data[qid], None if weight is None else data[weight]
+
+
+def _with_floats(data: Any) -> Any:
+    """Turn decimal numbers, as databases write them, into floats, as a local fit does."""
+    import pandas as pd
+    import pyarrow as pa
+
+    decimals = [
+        name
+        for name, dtype in data.dtypes.items()
+        if isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
+    ]
+    return data.astype(dict.fromkeys(decimals, np.float64)) if decimals else data
 
 
 def _opened(path: str) -> Any:

@@ -114,14 +114,14 @@ def feature_columns(
 
 def numeric_columns(schema: Any, path: str, taken: Sequence[str | None]) -> list[str]:
     """Return the names of the numeric columns that are not taken; the index of a pandas data frame is no feature."""
-    import pyarrow.types
+    from pyarrow.types import is_decimal, is_floating, is_integer
 
     stored = (schema.pandas_metadata or {}).get("index_columns", [])
     index = {name for name in stored if isinstance(name, str)}  # a range is described and has no column
     names = [
         field.name
         for field in schema
-        if (pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type))
+        if any(is_kind(field.type) for is_kind in (is_integer, is_floating, is_decimal))
         and field.name not in index.union(taken)
     ]
     if not names:
