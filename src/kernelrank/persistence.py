@@ -182,7 +182,8 @@ class _Encoder:
         name = type(estimator).__name__
         registered: object = _resolve(name)
         if registered is not type(estimator):
-            raise InvalidInputError(f"cannot save {where}: the class is not registered (see register)")
+            advice = "save what its to_local() returns" if hasattr(estimator, "to_local") else "see register"
+            raise InvalidInputError(f"cannot save {where}: the class is not registered ({advice})")
         fitted = {key: v for key, v in vars(estimator).items() if _is_fitted_name(key)}
         # A pipeline has nothing of its own; a step that is not fitted is refused in its turn.
         if not fitted and name != "Pipeline":

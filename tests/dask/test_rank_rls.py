@@ -139,6 +139,8 @@ def test_the_local_model_is_a_model(client, tmp_path):
     model = DaskRankRLS(0.3, basis=10, random_state=0, client=client, **BASIS).fit(blocks(X, 40), y, qid)
     local = model.to_local()
     assert isinstance(local, RankRLS)
+    with pytest.raises(InvalidInputError, match=r"cannot save DaskRankRLS: .*save what its to_local\(\) returns"):
+        kr.save(model, tmp_path / "model.kr")
     kr.save(local, tmp_path / "model.kr")
     np.testing.assert_array_equal(kr.load(tmp_path / "model.kr").predict(X), model.predict(X))
     copy = clone(model)
