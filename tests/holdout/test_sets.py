@@ -246,3 +246,30 @@ def test_sets_much_larger_than_the_columns_are_trained_again(learner, basis, mon
             options = {} if queries is None else {"qid": qid[kept]}
             expected = model.fit(X[kept], y[kept], **options).predict(X[held])
             assert np.abs(found[start:stop, column] - expected).max() <= 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("gap", [1e-8, 1e-10])
+def test_a_near_tie_with_the_relative_cost_leaves_the_other_queries_their_weight(gap):
+    """Its pair weighs ten to the sixteen times what others do; these are held out none the less."""
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(30, 4)), rng.integers(0, 4, size=30).astype(float), np.repeat(np.arange(5), 6)
+    y[0] = y[1] + gap
+    learner = RankRLS(cost="relative", kernel="rbf")
+    sets = ItemSets.of([np.flatnonzero(qid == q) for q in range(5)], 30)
+    found = HoldoutData(learner, X, y, qid).scores(sets, ALPHAS)
+    for q in range(5):
+        for column, alpha in enumerate(ALPHAS):
+            expected = retrained_scores(learner, X, y, np.flatnonzero(qid == q), alpha, qid)
+            difference = found[6 * q : 6 * q + 6, 0, column] - expected
+            assert np.abs(difference).max() <= 1e-8 * np.abs(expected).max()
+
+
+def test_weights_that_leave_no_digits_leave_no_warnings_either():
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(30, 4)), rng.integers(0, 4, size=30).astype(float), np.repeat(np.arange(5), 6)
+    weight = np.where(qid == 0, 1e16, 1.0)
+    sets = ItemSets.of([np.flatnonzero(qid == q) for q in range(5)], 30)
+    found = HoldoutData(RankRLS(), X, y, qid, weight).scores(sets, np.array([1.0]))[:, 0, 0]
+    for q in range(5):
+        items = np.flatnonzero(qid == q)
+        np.testing.assert_allclose(found[items], retrained_scores(RankRLS(), X, y, items, 1.0, qid, weight), rtol=1e-8)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, Matrix, blocks, transpose_product
 
@@ -48,6 +49,10 @@ class Comparisons(ABC):
     @abstractmethod
     def diagonal(self) -> Float:
         """Return the diagonal of L, shape (m,)."""
+
+    def idle(self) -> NDArray[np.bool_]:
+        """Tell which items are compared with none."""
+        return np.asarray(self.diagonal() == 0.0, dtype=np.bool_)
 
     @abstractmethod
     def centre(self, V: Float) -> Float:

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelrank.arrays import BLOCK_BYTES, Float, Index, Matrix, as_columns, transpose_product, weighted_squares
@@ -180,6 +181,11 @@ class ScoredQueries(Comparisons):
         own = self.weight[:, None] if self._by_level is None else 0.0
         degrees: Float = (self._item_c * self.weight[:, None] * (self._rest - own)).ravel()
         return degrees
+
+    def idle(self) -> NDArray[np.bool_]:
+        """Tell which items are compared with none: degrees are differences, and rounding may leave some of nothing."""
+        whole = self._item_c.ravel() * self.weight * self._by_query.total[self.queries.codes]
+        return np.asarray(self.diagonal() <= 1e-14 * whole, dtype=np.bool_)
 
     @cached_property
     def _root_scale(self) -> tuple[Float, Float]:

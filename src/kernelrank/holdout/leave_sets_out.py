@@ -279,7 +279,9 @@ def _hold_out(
             system = _System(problem, factors, items, d)
             r, pivots = system.solve(e)
             lost[chosen[same[rows]]] |= pivots < PIVOT[factors.primal]
-            scores[places[rows][..., None, None], np.arange(n_outputs)[:, None], served] = system.scores(r, lams)
+            with np.errstate(over="ignore", invalid="ignore"):  # sets that lost all digits are refitted
+                found = system.scores(r, lams)
+            scores[places[rows][..., None, None], np.arange(n_outputs)[:, None], served] = found
 
 
 class _System:

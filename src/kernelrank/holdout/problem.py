@@ -134,9 +134,7 @@ class Problem:
     @cached_property
     def idle(self) -> NDArray[np.bool_]:
         """The items that take no part: weight zero, or alone or all tied in their query."""
-        degree = self.base.diagonal()
-        tiny = 1e-14 * float(degree.max(initial=0.0))
-        return np.asarray(degree <= tiny, dtype=np.bool_)
+        return self.base.idle()
 
     def barren(self, sets: ItemSets) -> NDArray[np.bool_]:
         """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.
