@@ -75,7 +75,8 @@ def holdout(
     -----
     One decomposition, O(m³) time for a kernel or O(m n² + n³) for n features, then O(u² s + u³) for a set of u items
     and each alpha, s being the smaller of m and n. Memory three m × m, or two m × n arrays. With a
-    basis of r items O(m r² + r³) time, and then O((u + h)² r) for a set of u items with h basis items.
+    basis of r items O(m r² + r³) time, and then O((u + h)² r) for a set of u items with h basis items. Sets that are so
+    large beside the features, or the basis, that a training costs less are refitted.
 
     References
     ----------
