@@ -79,6 +79,15 @@ def test_scores_below_zero_are_measured_by_what_knows_them(run, ranking):
         assert "nDCG@10 needs grades of at least 0" in run(*words, "-m", "ndcg@10", code=1).err
 
 
+def test_measures_of_different_queries_are_compared_as_such(run, ranking):
+    with open(ranking / "test.txt", "a") as file:
+        file.write("1 qid:alone 1:1 # d1\n")
+    run("fit", "train.txt", "-o", "one.kr")
+    run("fit", "train.txt", "-o", "two.kr", "--alpha", 1000)
+    assert "6 to 7 queries, by the measure" in run("compare", "one.kr", "two.kr", "test.txt").out
+    assert "7 queries; wins" in run("compare", "one.kr", "two.kr", "test.txt", "-m", "map").out
+
+
 def test_runs_are_those_of_trec(run, ranking):
     run("fit", "train.txt", "--kernel", "rbf", "--gamma", "5", "--alpha", "1e6")  # small scores, far from one
     run("predict", "model.kr", "test.txt", "--format", "trec", "-o", "mine.run", "--tag", "mine")

@@ -78,8 +78,9 @@ def compare(
     )
     for one in measures:
         answer.line(one.label, style="dim")
-    number = found[0]["n_queries"]
-    answer.line(f"{number} queries; wins: how many first and second rank better.", style="dim")
+    numbers = sorted({facts["n_queries"] for facts in found})
+    asked = f"{numbers[0]} queries" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} queries, by the measure"
+    answer.line(f"{asked}; wins: how many first and second rank better.", style="dim")
     how = "all sign flips" if all(facts["exact"] for facts in found) else f"{resamples:,} sign flips drawn"
     answer.line(f"p: {how}, two-sided; difference: first - second, with queries resampled.", style="dim")
     if len(found) > 1:
