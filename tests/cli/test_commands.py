@@ -277,6 +277,14 @@ def test_the_test_queries_of_all_folds_are_measured_together(run, folds):
     assert one[1:] == run("evaluate", "one.kr", folds / "Fold2", "--json").json["measures"]
 
 
+@pytest.mark.parametrize("part", ["vali", "test"])
+def test_a_file_of_a_fold_that_cannot_be_measured_is_named(part, run, folds):
+    file = folds / "Fold2" / f"{part}.txt"
+    file.write_text("1 qid:1 1:1\n1 qid:1 1:2\n")
+    told = run("tune", folds, "--alphas", "1,10", code=1).err
+    assert told == f"kernelrank: {file}: pairwise accuracy cannot be measured: all true scores are tied\n"
+
+
 def test_folds_are_known_by_all_names_and_sorted_by_number(run, folds):
     expected = run("tune", folds, "--alphas", "1,10", "--json").json["folds"]
     (folds / "Fold2").rename(folds / "Fold10")

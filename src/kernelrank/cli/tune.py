@@ -154,8 +154,13 @@ class Plan:
 
     def value(self, model: Any, items: Items, X: Any = None) -> float:
         """Measure a model on scored items, or on their columns as they are given."""
+        from kernelrank.errors import FileFormatError, InvalidInputError
+
         truth: Any = items.y
-        return float(self.measure(truth, scores_of(model, items.X if X is None else X), items.qid).mean)
+        try:
+            return float(self.measure(truth, scores_of(model, items.X if X is None else X), items.qid).mean)
+        except InvalidInputError as error:
+            raise FileFormatError(str(error), items.path) from error
 
     def search(self, X: Any, items: Items) -> Search:
         """Hold out from one file."""
