@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -99,6 +100,12 @@ def test_extract_leaves_out_a_pair_without_a_score_and_goes_on(files, tmp_path):
     assert all(row["document"] != "d0" or row["pair"] == "d0.p0" for row in told["ranking"])
     (note,) = told["notes"]
     assert note.startswith(f"{told['left_out']} of 24 pairs have no score and are left out; the first: d0.p")
+
+
+def test_a_model_is_a_file(files):
+    answer = run("train", files["one"], "-o", "-", code=1)
+    assert "not written to standard output" in answer.stderr
+    assert not Path("-").exists()
 
 
 def test_evaluate_within_and_across_corpora(files, tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.output_file import STANDARD_STREAM, check_output
+from kernelrank.cli.output_file import STANDARD_STREAM, check_file, check_output
 from kernelrank.cli.relations_corpora import CorpusOptions, Mentions, Pairs, Parse, Tokenization, joined
 from kernelrank.cli.relations_evaluation import cross_corpora, cross_validate_all, measure_model
 from kernelrank.cli.relations_learning import (
@@ -79,7 +79,7 @@ def train(
     from kernelrank.persistence import save
 
     answer = Answer("relations train", as_json=as_json)
-    check_output(output, corpora)
+    check_file(output, corpora)
     weights = {"path_weight": path_weight, "other_weight": other_weight, "order_weight": order_weight}
     scheme = graph_settings(lowercase, labels, **weights)
     extractor = make_extractor(learner, features, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
