@@ -55,6 +55,7 @@ MEASURES = [
     "PairedTest",
     "PairwiseAccuracy",
     "Precision",
+    "PreferenceAgreement",
     "QueryScorer",
     "ReciprocalRank",
     "auc",
@@ -69,6 +70,7 @@ MEASURES = [
     "paired_test",
     "pairwise_accuracy",
     "precision_at",
+    "preference_agreement",
     "reciprocal_rank",
     "scorer",
 ]

@@ -26,6 +26,7 @@ from kernelrank.metrics.precision import (
     mean_average_precision,
     precision_at,
 )
+from kernelrank.metrics.preference_agreement import PreferenceAgreement, preference_agreement
 from kernelrank.metrics.reciprocal import (
     ExpectedReciprocalRank,
     ReciprocalRank,
@@ -49,6 +50,7 @@ __all__ = [
     "PairedTest",
     "PairwiseAccuracy",
     "Precision",
+    "PreferenceAgreement",
     "QueryScorer",
     "ReciprocalRank",
     "auc",
@@ -63,6 +65,7 @@ __all__ = [
     "paired_test",
     "pairwise_accuracy",
     "precision_at",
+    "preference_agreement",
     "reciprocal_rank",
     "scorer",
 ]
