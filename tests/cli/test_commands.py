@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
+from kernelrank import metrics
 from kernelrank.cli.number_grid import read_grid
 from kernelrank.cli.search import Search
 from kernelrank.data import read_items, save_ranking
@@ -50,6 +52,26 @@ def test_fit_learns_from_preferences_by_name(run, tmp_path):
     (tmp_path / "pairs.txt").write_text("water tea 3\n")
     ended = run("fit", "items.csv", "--pairs", "pairs.txt", "--method", "ranksvm", code=1)
     assert "magnitudes, which --method ranksvm does not know" in ended.err
+
+
+def test_a_model_is_measured_by_preferences(run, tmp_path):
+    (tmp_path / "items.csv").write_text("id,size\ntea,1\ncoffee,2\nwater,4\nmilk,3\n")
+    (tmp_path / "pairs.txt").write_text("water coffee\ncoffee tea\n")
+    run("fit", "items.csv", "--pairs", "pairs.txt")
+    (tmp_path / "held.txt").write_text("milk tea 1 2\nwater milk 1 1\ntea water 1 1\n")
+    told = run("evaluate", "model.kr", "items.csv", "--pairs", "held.txt", "--json").json
+    expected = metrics.preference_agreement([(3, 0), (2, 3), (0, 2)], [1.0, 2.0, 4.0, 3.0], [2, 1, 1])
+    assert told["agreement"] == pytest.approx(asdict(expected))
+    assert told["agreement"]["value"] == 0.75
+    assert told["notes"] == ["items.csv: the ids are column 'id'"]
+    seen = run("evaluate", "model.kr", "items.csv", "--pairs", "pairs.txt")
+    assert "model.kr was fitted to pairs.txt" in seen.err
+    assert "1.0000" in seen.out
+    for more in (("--measure", "auc"), ("--by-query",), ("--trec",)):
+        ended = run("evaluate", "model.kr", "items.csv", "--pairs", "held.txt", *more, code=1)
+        assert "--pairs has one measure" in ended.err
+    ended = run("evaluate", "held.txt", "items.csv", "--pairs", "held.txt", code=1)
+    assert "held.txt: is no model file; preferences are for models" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import judge, measured
 from kernelrank.cli.measuring import MeasureRules, facts_of, row_of
 from kernelrank.cli.model_rows import counted
+from kernelrank.cli.preference_evaluation import evaluate_preferences
 from kernelrank.cli.source_files import SourceFile, fold_part
 
 if TYPE_CHECKING:
@@ -30,6 +31,14 @@ def evaluate(
         typer.Argument(metavar="DATA|QRELS", help="Items with scores for a model, qrels for a run."),
     ],
     measure: options.Measures = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            "--pairs",
+            help="Measure a model by preferences between the items of DATA, lines of winner and loser, not by scores.",
+            show_default=False,
+        ),
+    ] = None,
     by_query: Annotated[bool, typer.Option("--by-query", help="Also list the value of every query.")] = False,
     gain: options.Gain = None,
     tied: options.TiesOfList = None,
@@ -46,7 +55,7 @@ def evaluate(
     id: options.Id = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Measure a model on a file with scores, or a TREC run against qrels.
+    """Measure a model on a file with scores or by preferences, or a TREC run against qrels.
 
     Intervals come from resampling the queries. Every number has rules, which stand below the table; --trec takes those
     of trec_eval and ir_measures. Examples:
@@ -54,15 +63,22 @@ def evaluate(
     kernelrank evaluate model.kr test.txt --measure ndcg@10 --measure map
 
     kernelrank evaluate run.txt qrels.txt --trec
+
+    kernelrank evaluate model.kr items.csv --pairs held_out.txt
     """
     answer = Answer("evaluate", as_json=as_json)
     rules = MeasureRules(gain, tied, empty, relevant_from, max_grade, trec)
+    if pairs is not None:
+        _refuse_measures(measure is not None or by_query or rules != MeasureRules())
+        source = SourceFile(truth, input_format, target, query, id)
+        evaluate_preferences(answer, judged, source, pairs, confidence)
+        return
     measures = rules.measures(measure)
     source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)
     judgement = judge(answer, judged, source)
-    pairs = measured(answer, measures, lambda one: judgement.measure(one, rules), asked=measure is not None)
-    measures, results = [one for one, _ in pairs], [result for _, result in pairs]
-    found = [facts_of(result, one, confidence=confidence, seed=seed, by_query=by_query) for one, result in pairs]
+    known = measured(answer, measures, lambda one: judgement.measure(one, rules), asked=measure is not None)
+    measures, results = [one for one, _ in known], [result for _, result in known]
+    found = [facts_of(result, one, confidence=confidence, seed=seed, by_query=by_query) for one, result in known]
     answer.fact("judged", str(judged))
     answer.fact("data", str(source.path))
     answer.fact("measures", found)
@@ -76,6 +92,15 @@ def evaluate(
         answer.table("Each query", ("query", *map(str, measures)), _rows_by_query(results))
         answer.line(counted(len(results[0]) + results[0].n_left_out, "query", "queries"), style="dim")
     answer.show()
+
+
+def _refuse_measures(asked: bool) -> None:
+    if asked:
+        from kernelrank.errors import InvalidInputError
+
+        raise InvalidInputError(
+            "--pairs has one measure, the share of preferences; --measure and its rules need scores"
+        )
 
 
 def _rows_by_query(results: list[MeasureResult]) -> list[list[str]]:

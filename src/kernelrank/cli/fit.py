@@ -13,6 +13,7 @@ from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined,
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.output_file import check_file
+from kernelrank.cli.preference_file import read_preferences
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 
 if TYPE_CHECKING:
@@ -102,20 +103,10 @@ def fit(
 
 
 def _preferences(ranker: Any, items: Items, path: Path) -> dict[str, Any]:
-    """Read preferences between items: by name where they have names, by number, from 0, elsewhere."""
-    from kernelrank.data import load_pairs
+    """Return what `fit_pairs` takes, from a file of preferences."""
     from kernelrank.errors import InvalidInputError
 
-    found = load_pairs(str(path), items=None if items.ids is None else items.ids.tolist())
-    if found.names is not None and items.ids is None:
-        raise InvalidInputError(
-            f"{path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have none"
-        )
-    largest = int(found.pairs.max())
-    if largest >= len(items):
-        raise InvalidInputError(
-            f"{path}: has the item number {largest}, but the items of {items.path} go from 0 to {len(items) - 1}"
-        )
+    found = read_preferences(items, path)
     given: dict[str, Any] = {"pairs": found.pairs, "weight": found.weight}
     if type(ranker).__name__ == "RankRLS":
         given["magnitude"] = found.magnitude

@@ -1,0 +1,68 @@
+"""How well a model agrees with preferences: ``kernelrank evaluate --pairs``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelrank.cli.model_file import for_model, is_model_file, load_model, provenance
+from kernelrank.cli.preference_file import read_preferences
+from kernelrank.cli.scoring import scores_of
+from kernelrank.cli.source_files import speaking_of
+
+if TYPE_CHECKING:
+    from kernelrank.cli.answer import Answer
+    from kernelrank.cli.source_files import SourceFile
+
+__all__ = ["evaluate_preferences"]
+
+
+def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path: Path, confidence: float) -> None:
+    """Measure a model by a file of preferences between the items of a file, and show it.
+
+    Parameters
+    ----------
+    answer : Answer
+    judged : Path
+        The model.
+    source : SourceFile
+        The items.
+    path : Path
+        The preferences.
+    confidence : float
+        That of the interval.
+    """
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.metrics import preference_agreement
+
+    if not is_model_file(judged):
+        raise InvalidInputError(f"{judged}: is no model file; preferences are for models")
+    model = load_model(judged)
+    items = for_model(source, model, needs_target=False).read(answer, needs_target=False)
+    preferences = read_preferences(items, path)
+    if _learnt_from(provenance(model).get("preferences"), path):
+        answer.note(f"{judged} was fitted to {path}: the numbers say nothing about new preferences")
+    with speaking_of(items):
+        scores = scores_of(model, items.X)
+    found = preference_agreement(preferences.pairs, scores, preferences.weight, confidence=confidence)
+    answer.fact("judged", str(judged))
+    answer.fact("data", str(source.path))
+    answer.fact("preferences", str(path))
+    answer.fact("agreement", asdict(found))
+    heading = ("agreement", f"{100 * confidence:.4g}% interval", "preferences", "items", "tied scores")
+    row = (
+        f"{found.value:.4f}",
+        f"[{found.low:.4f}, {found.high:.4f}]",
+        found.n_preferences,
+        found.n_items,
+        found.n_ties,
+    )
+    answer.table("", heading, [tuple(str(cell) for cell in row)])
+    answer.line("The share of preferences that the scores agree with; a tie counts a half.", style="dim")
+    answer.line("Interval: preferences with an item in common vary together; the predictions do not vary.", style="dim")
+    answer.show()
+
+
+def _learnt_from(known: str | None, path: Path) -> bool:
+    return known is not None and Path(known).is_file() and path.samefile(known)
