@@ -62,6 +62,8 @@ def test_the_public_names_are_these():
     assert set(metrics.__all__) == {
         "JudgedRun",
         "PairedTest",
+        "PreferenceAgreement",
+        "preference_agreement",
         "paired_test",
         "AUC",
         "auc",
