@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -135,3 +137,22 @@ def test_a_repeated_item_is_an_item_of_weight_two():
     twice = ScoredPairs(y[[0, 1, 1, 2]], Queries.from_labels(None, 4))
     weighted = ScoredPairs(y, Queries.from_labels(None, 3), np.array([1.0, 2.0, 1.0]))
     assert Hinge(twice).at(f[[0, 1, 1, 2]]).value == pytest.approx(Hinge(weighted).at(f).value, rel=1e-14)
+
+
+@pytest.mark.parametrize("width", [1e-1, 1e-3, 1e-5, 1e-7, 1e-9])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_slack_of_a_narrow_band_is_never_less_than_it_is(seed, width):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(60).astype(float)
+    # Margins of many pairs lie at one, give or take the width, as they do near the minimum.
+    f = np.round(y / 10) + width * rng.uniform(-0.5, 0.5, 60)
+    pairs = ScoredPairs(y, Queries.from_labels([0] * 60, 60), None, "pairs")
+    edges = scored_edges(y, [0] * 60, cost="unit", query_weight="pairs", weight=None)
+    short = [1 - (Fraction(f[h]) - Fraction(f[j])) for h, j in zip(edges.h, edges.j, strict=True)]
+    band = Fraction(1) - Fraction(1.0 - width)
+    inside = [s for s in short if 0 < s <= band]
+    exact = float(sum(s - s * s / Fraction(width) for s in inside))
+    assert len(inside) > 50
+    found = SmoothedHinge(pairs, width).at(f).slack
+    assert found >= exact
+    assert found <= exact + 1e-12 * len(inside) / width

@@ -74,6 +74,8 @@ class LossPoint:
         The trace of the (generalised) Hessian; zero where there is none.
     curvature : callable or None
         Maps v to the product of the Hessian with v.
+    rounding : float
+        How much of `slack` is there because rounding may hide as much.
     """
 
     value: float
@@ -82,6 +84,7 @@ class LossPoint:
     slack: float = 0.0
     trace: float = 0.0
     curvature: Callable[[Float], Float] | None = None
+    rounding: float = 0.0
 
 
 class PairLoss(ABC):

@@ -115,17 +115,44 @@ class SmoothedHinge(PairLoss):
         won_below, lost_below = won - won_inside, lost - lost_inside
         hinge, hinge_below = _hinge(placed, won, lost, 1.0), _hinge(placed, won_below, lost_below, 1.0 - mu)
         degree = (won_inside + lost_inside) / mu
-        slope = lost_below - won_below + (lost_inside - won_inside) / mu
-        gradient = degree * placed.scores - sums / mu + slope
+        difference = lost_inside - won_inside
+        gradient = degree * placed.scores - sums / mu
+        count, curved = float(won_inside.sum()), float(gradient @ placed.scores)
+        rounding = self._rounding(placed.scores, count)
+        slack = self._slack(placed.scores, difference, count, curved) + rounding
+        gradient += lost_below - won_below + difference / mu
         moment = float(gradient @ placed.scores)
         value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
-        slack = hinge - (hinge - hinge_below) / mu - moment
 
         def curvature(v: Float) -> Float:
             v = placed.bring(v)
             return placed.back(degree * v - placed.sums(v, 1.0 - mu, 1.0) / mu)
 
-        return LossPoint(value, placed.back(gradient), hinge, max(slack, 0.0), float(degree.sum()), curvature)
+        return LossPoint(value, placed.back(gradient), hinge, slack, float(degree.sum()), curvature, rounding)
+
+    def _slack(self, scores: Float, difference: Float, count: float, curved: float) -> float:
+        """Return ``Σ (1 - margin) - Σ (1 - margin)² / μ`` over the pairs inside the band.
+
+        From the pairs inside alone: the difference of all pairs and those below would lose as many digits as μ has
+        zeros, and prove a gap that is not there.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (m,)
+        difference : ndarray, shape (m,)
+            The weight of the pairs that each item ends, less that of the pairs that it heads.
+        count : float
+            The weight of all pairs.
+        curved : float
+            ``Σ margin² / μ``.
+        """
+        linear = float(difference @ scores)
+        return max(linear + count - (2.0 * linear + count) / self.width - curved, 0.0)
+
+    def _rounding(self, scores: Float, count: float) -> float:
+        """Return what rounding may take away from the slack: ε times the largest sums that it is made of."""
+        largest = float(np.abs(scores).max(initial=0.0))
+        return float(np.finfo(np.float64).eps) * count * (1.0 + 2.0 * largest) ** 2 / self.width
 
 
 def _hinge(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> float:
