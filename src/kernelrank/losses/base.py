@@ -74,8 +74,6 @@ class LossPoint:
         The trace of the (generalised) Hessian; zero where there is none.
     curvature : callable or None
         Maps v to the product of the Hessian with v.
-    rounding : float
-        How much of `slack` is there because rounding may hide as much.
     """
 
     value: float
@@ -84,7 +82,6 @@ class LossPoint:
     slack: float = 0.0
     trace: float = 0.0
     curvature: Callable[[Float], Float] | None = None
-    rounding: float = 0.0
 
 
 class PairLoss(ABC):

