@@ -92,3 +92,12 @@ def test_other_graphs(n):
     expected = RankRLS(cost="relative").fit(X, y, qid=qid).coef_
     found = RankRLS(cost="relative").fit(sparse.csr_array(X), y, qid=qid).coef_
     assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_columns_that_are_stored_here_and_there_cost_no_copy():
+    Phi = sparse.csr_array([[0.0, 1.0, 2.0], [3.0, 0.0, 4.0], [5.0, 6.0, 0.0], [0.0, 7.0, 8.0]])
+    queries = Queries.from_labels([0, 0, 0, 1], 4)
+    assert shift_queries(Phi, queries, np.ones(4)) is Phi
+    # Without the third item the first two store the last column, both of them.
+    moved = shift_queries(Phi, queries, np.array([1.0, 1.0, 0.0, 1.0]))
+    assert moved.toarray()[:2, 2].tolist() == [-1.0, 1.0]

@@ -32,11 +32,12 @@ def shift_queries(Phi: Matrix, queries: Queries, weight: Float) -> Matrix:
     Returns
     -------
     sparse matrix, shape (m, n)
-        In row order and float64, with the same entries stored.
+        With the same entries stored; Phi itself where no query stores a column as a whole.
 
     Notes
     -----
-    O(nnz) time, and as many numbers of memory.
+    O(nnz) time, and as many numbers of memory. Where columns are stored here and there, a few items of each query tell
+    that there is nothing to do.
 
     Examples
     --------
@@ -50,9 +51,36 @@ def shift_queries(Phi: Matrix, queries: Queries, weight: Float) -> Matrix:
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
+    if not _any_whole(rows.indices, rows.indptr, queries.order, queries.bounds, weight, rows.shape[1]):
+        return Phi
     data = np.array(rows.data, dtype=np.float64)
     _subtract_means(data, rows.indices, rows.indptr, queries.order, queries.bounds, weight, rows.shape[1])
     return type(rows)((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+@compiled
+def _any_whole(indices: Index, indptr: Index, order: Index, bounds: Index, weight: Float, n_columns: int) -> bool:
+    """Tell whether any query of two items or more stores a column in all of them."""
+    # The last item, counted over all queries, up to which each column was in every item of the query.
+    seen = np.full(n_columns, -1, dtype=np.int64)
+    for q in range(len(bounds) - 1):
+        first, last, left = bounds[q], bounds[q], 1
+        for place in range(bounds[q], bounds[q + 1]):
+            i = order[place]
+            if weight[i] <= 0.0:
+                continue
+            left = 0
+            for entry in range(indptr[i], indptr[i + 1]):
+                column = indices[entry]
+                if last == first or seen[column] == last:
+                    seen[column] = last + 1
+                    left += 1
+            last += 1
+            if left == 0:
+                break
+        if left > 0 and last - first > 1:
+            return True
+    return False
 
 
 @compiled
