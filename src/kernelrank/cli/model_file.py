@@ -116,9 +116,9 @@ def column_names(model: Any) -> list[str] | None:
     return [f"f{number}" for number in range(first, first + int(model.n_features_in_))]
 
 
-def trained_on(model: Any, path: Path) -> bool:
-    """Whether a model was fitted to this very file."""
-    file = provenance(model).get("file")
+def trained_on(model: Any, path: Path, what: str = "file") -> bool:
+    """Whether a model was fitted to this very file of items, or of "preferences"."""
+    file = provenance(model).get(what)
     return file is not None and path.is_file() and Path(file).is_file() and path.samefile(file)
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelrank.cli.model_file import for_model, is_model_file, load_model, provenance
+from kernelrank.cli.model_file import for_model, is_model_file, load_model, trained_on
 from kernelrank.cli.preference_file import read_preferences
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.source_files import speaking_of
@@ -41,7 +41,7 @@ def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path:
     model = load_model(judged)
     items = for_model(source, model, needs_target=False).read(answer, needs_target=False)
     preferences = read_preferences(items, path)
-    if _learnt_from(provenance(model).get("preferences"), path):
+    if trained_on(model, path, "preferences"):
         answer.note(f"{judged} was fitted to {path}: the numbers say nothing about new preferences")
     with speaking_of(items):
         scores = scores_of(model, items.X)
@@ -62,7 +62,3 @@ def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path:
     answer.line("The share of preferences that the scores agree with; a tie counts a half.", style="dim")
     answer.line("Interval: preferences with an item in common vary together; the predictions do not vary.", style="dim")
     answer.show()
-
-
-def _learnt_from(known: str | None, path: Path) -> bool:
-    return known is not None and Path(known).is_file() and path.samefile(known)

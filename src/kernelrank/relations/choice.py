@@ -13,7 +13,7 @@ from kernelrank.relations.extraction_scores import ExtractionScores, measure
 from kernelrank.relations.held_out_documents import Learning
 from kernelrank.relations.threshold import Rule, best_threshold, calibrated_threshold, resampled_threshold
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Choice", "choose", "choose_alpha"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,7 @@ def choose(
     >>> choice.alpha, choice.value, choice.thresholds["training"]
     (1.0, 1.0, 0.25)
     """
-    measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
-    results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
-    place = int(np.argmax(results[learning.select]))
+    place, results = choose_alpha(learning, labels, held_out)
     scores = held_out[place]
     thresholds: dict[Rule, float] = {
         "calibrated": calibrated_threshold(labels, scores),
@@ -90,3 +88,10 @@ def choose(
     inner = measure(labels, scores, scores > thresholds["calibrated"])
     value = results[learning.select][place]
     return Choice(features, place, learning.alphas[place], thresholds, results, value, inner)
+
+
+def choose_alpha(learning: Learning, labels: NDArray[np.bool_], held_out: Float) -> tuple[int, dict[str, list[float]]]:
+    """Return the place of the alpha whose held-out scores are best, and the `results` of a choice."""
+    measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
+    results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
+    return int(np.argmax(results[learning.select])), results

@@ -15,7 +15,7 @@ from kernelrank.arrays import Float
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandidateWarning
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate import Candidate
-from kernelrank.relations.choice import choose
+from kernelrank.relations.choice import choose, choose_alpha
 from kernelrank.relations.corpus import labels_of
 from kernelrank.relations.feature_set import FeatureSet, feature_kernels, feature_sets
 from kernelrank.relations.gram import linear_kernel
@@ -318,7 +318,8 @@ class RelationExtractor(BaseEstimator):
         tried = {}
         for one, K in self.kernels(candidates):
             held_out = hold_out_documents(learning, K, labels, groups, features=one.name).inner[:, 0]
-            tried[one.name] = choose(learning, labels, groups, held_out).value
+            place, results = choose_alpha(learning, labels, held_out)
+            tried[one.name] = results[self.select][place]
         return FeatureSet.named(max(tried, key=lambda name: tried[name])), tried
 
     def _graphs(self, candidates: Iterable[Candidate]) -> list[Any]:
