@@ -91,7 +91,7 @@ class RelationExtractor(BaseEstimator):
     -----
     Time O(Σ c² + m³) for m candidates and each alpha, c being the numbers of candidates that have a feature; O(m r²)
     in place of m³ with a basis of r. Memory three m × m arrays. Scoring costs O(size of the graphs). Choosing among
-    features takes nine times as long, and memory for four arrays more.
+    features takes up to nine times as long, and memory for four arrays more.
 
     References
     ----------
