@@ -17,7 +17,7 @@ FLOORS = [
     {"comparisons", "kernels"},
     {"features", "losses"},
     {"solvers"},
-    {"holdout"},
+    {"exact_cv"},
     {"estimators"},
     {"model_selection"},
     {"relations", "report", "dask"},

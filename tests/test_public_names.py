@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
 
 import pytest
@@ -204,3 +204,9 @@ def test_version_is_that_of_the_package():
     from importlib.metadata import version
 
     assert kernelrank.__version__ == version("kernelrank")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_module_shares_a_name_with_a_function(name):
+    if not inspect.ismodule(getattr(kernelrank, name)):
+        assert importlib.util.find_spec(f"kernelrank.{name}") is None

@@ -6,8 +6,6 @@ Everything public is imported at its first use, so that ``import kernelrank`` it
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -112,14 +110,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names."""
     return sorted([*__all__, "__version__"])
-
-
-class _Package(ModuleType):
-    """A package where ``kernelrank.holdout`` is the function, whether or not the room of that name is imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name == "holdout" and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError
-from kernelrank.holdout import PairHoldout
+from kernelrank.exact_cv import PairHoldout
 from tests.oracles.holdout import retrained_difference, retrained_scores
 
 M = 24

@@ -124,7 +124,7 @@ def test_the_best_of_several_alphas_is_chosen_anew_for_each_permutation(estimato
 
 
 def test_one_decomposition_serves_a_thousand(monkeypatch):
-    from kernelrank.holdout import leave_pair_out as identity
+    from kernelrank.exact_cv import leave_pair_out as identity
 
     calls = []
     factorise = identity.__globals__["factorise"]

@@ -28,8 +28,8 @@ from kernelrank.estimators.co_rank_rls import CoRankRLS, co_equations
 from kernelrank.estimators.holdout_plan import HoldoutPlan
 from kernelrank.estimators.holdout_scoring import HoldoutScoring, read_scoring
 from kernelrank.estimators.progress import FitProgress
+from kernelrank.exact_cv import ItemSets
 from kernelrank.features.view_map import JointRows, ViewMap
-from kernelrank.holdout import ItemSets
 from kernelrank.kernels import KernelLike
 from kernelrank.progress import track
 from kernelrank.solvers.spectral import spectrum

@@ -13,9 +13,9 @@ from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.exact_cv import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
+from kernelrank.exact_cv.problem import Retrain
 from kernelrank.features import ReducedSet
-from kernelrank.holdout import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
-from kernelrank.holdout.problem import Retrain
 
 __all__ = ["HELD_OUT_BASIS", "HoldoutData"]
 

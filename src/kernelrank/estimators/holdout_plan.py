@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.holdout import ItemSets
+from kernelrank.exact_cv import ItemSets
 from kernelrank.queries import Queries
 
 __all__ = ["CV_NAMES", "HoldoutPlan"]

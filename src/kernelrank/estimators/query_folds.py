@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold
 
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.holdout import ItemSets
+from kernelrank.exact_cv import ItemSets
 from kernelrank.queries import Queries
 
 __all__ = ["read_folds"]

@@ -20,9 +20,9 @@ from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.query_folds import read_folds
 from kernelrank.estimators.ranker import Ranker
+from kernelrank.exact_cv import Problem
+from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import ExplicitFeatures, Features, ReducedSet
-from kernelrank.holdout import Problem
-from kernelrank.holdout.transduction import transduce
 from kernelrank.kernels import KernelLike
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight
@@ -91,7 +91,7 @@ class TransductiveRankRLS(Ranker):
     O(m s²) time in all, O(u² s + u³) for a fold of u items, and another decomposition of size v, which serves every
     anchor of `fit_path`; memory two m × s arrays and v². Where v is more than twice the number of columns nothing v × v
     is formed: each anchor takes O(v s² + s³) then. At last one training. Accuracy is that of training and of a
-    least-squares problem: see `kernelrank.holdout.transduction`, where the method is derived.
+    least-squares problem: see `kernelrank.exact_cv.transduction`, where the method is derived.
 
     References
     ----------

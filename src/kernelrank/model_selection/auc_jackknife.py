@@ -1,7 +1,7 @@
 """Leave-pair-out without each item in turn: what the jackknife variance of an AUC is made of.
 
 Training without k, i and j is training without i and j from what remains of k: by the identity of
-`kernelrank.holdout.leave_sets_out`, taking k out of Γ and e first,
+`kernelrank.exact_cv.leave_sets_out`, taking k out of Γ and e first,
 
     ``Γ' = Γ - Γ_:k Γ_k: / Γ_kk``,   ``e' = e - Γ_:k e_k / Γ_kk``,
 
@@ -22,8 +22,8 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores
 from kernelrank.compiled import compiled
 from kernelrank.estimators.held_out import HoldoutData
-from kernelrank.holdout import ItemSets, Problem
-from kernelrank.holdout.factors import factorise
+from kernelrank.exact_cv import ItemSets, Problem
+from kernelrank.exact_cv.factors import factorise
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.two_classes import TwoClasses
 

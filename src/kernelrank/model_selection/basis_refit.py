@@ -10,8 +10,8 @@ from sklearn.base import clone
 from kernelrank.arrays import Float
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.estimators import RankSVM
+from kernelrank.exact_cv import ItemSets
 from kernelrank.features import ExplicitFeatures, ReducedSet
-from kernelrank.holdout import ItemSets
 
 __all__ = ["refit_on_map"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.holdout import DifferingPairs, ItemSets, PairHoldout
+from kernelrank.exact_cv import DifferingPairs, ItemSets, PairHoldout
 from kernelrank.queries import Queries
 
 __all__ = ["hold_out_pairs"]

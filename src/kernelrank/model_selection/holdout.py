@@ -13,7 +13,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.held_out import HoldoutData
-from kernelrank.holdout import ItemSets, PairHoldout
+from kernelrank.exact_cv import ItemSets, PairHoldout
 from kernelrank.model_selection.basis_refit import refit_on_map
 from kernelrank.model_selection.held_pairs import hold_out_pairs
 from kernelrank.model_selection.refit import check_classes, refit_scores

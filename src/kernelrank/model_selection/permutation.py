@@ -30,7 +30,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.estimators.rls import RLS
-from kernelrank.holdout import ItemSets
+from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.two_classes import TwoClasses

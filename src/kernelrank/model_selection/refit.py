@@ -17,8 +17,8 @@ from sklearn.utils.validation import has_fit_parameter
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.exact_cv import ItemSets
 from kernelrank.features import choose_basis
-from kernelrank.holdout import ItemSets
 from kernelrank.progress import track
 
 __all__ = ["check_classes", "refit_scores"]

@@ -23,8 +23,8 @@ from sklearn.utils.validation import _num_samples
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.held_out import HoldoutData
-from kernelrank.holdout import DifferingPairs
-from kernelrank.holdout import leave_pair_out as leave_pair_out_exactly
+from kernelrank.exact_cv import DifferingPairs
+from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
 from kernelrank.model_selection.auc import INTERVALS, to_estimate
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_interval import Components, check_confidence

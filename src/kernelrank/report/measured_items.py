@@ -14,7 +14,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.alpha_search import AlphaSearch
 from kernelrank.estimators.held_out import HoldoutData
-from kernelrank.holdout import DifferingPairs, leave_pair_out
+from kernelrank.exact_cv import DifferingPairs, leave_pair_out
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.queries import Queries

@@ -1,6 +1,6 @@
 """Fold residuals: how far every fold is from the scores that all others predict for it, linear in the scores.
 
-See `kernelrank.holdout.transduction` for T and its two forms.
+See `kernelrank.exact_cv.transduction` for T and its two forms.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kernelrank.arrays import Float, Index, block_rows, blocks
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.query_weights import pair_weight
 from kernelrank.errors import InvalidInputError
-from kernelrank.holdout.factors import Factors, factorise
-from kernelrank.holdout.item_sets import ItemSets
-from kernelrank.holdout.leave_sets_out import PIVOT, SET_BYTES
-from kernelrank.holdout.problem import Problem
+from kernelrank.exact_cv.factors import Factors, factorise
+from kernelrank.exact_cv.item_sets import ItemSets
+from kernelrank.exact_cv.leave_sets_out import PIVOT, SET_BYTES
+from kernelrank.exact_cv.problem import Problem
 from kernelrank.progress import track
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 

@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.query_weights import pair_weight
+from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
 from kernelrank.features.twins import twins
-from kernelrank.holdout.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
 __all__ = ["Problem"]

@@ -35,8 +35,8 @@ from scipy.linalg import lapack, solve_triangular
 
 from kernelrank.arrays import Float, Index, block_rows
 from kernelrank.comparisons import Comparisons
+from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ReducedSet
-from kernelrank.holdout.item_sets import ItemSets
 from kernelrank.solvers.spectral import spectrum
 
 __all__ = ["leave_basis_out"]

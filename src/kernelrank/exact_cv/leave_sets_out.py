@@ -13,7 +13,7 @@ which vanish on U, and r is what the new model misses on U, intercept included: 
 
     ``f'_U = K_{U:} a' = N_U diag(d) (b - Q_Uᵀ r)``
 
-in the factors Q, N, d, b of `kernelrank.holdout.factors`. Two ways to the held-out scores, then:
+in the factors Q, N, d, b of `kernelrank.exact_cv.factors`. Two ways to the held-out scores, then:
 
 * ``y - r`` and a constant for each query, the mean of the other form over the items of U in that query. It subtracts
   nothing that grows with ``1/λ``, so it is used while λ is at most the trace of the problem's matrix;
@@ -45,13 +45,13 @@ from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
+from kernelrank.exact_cv.factors import Factors, factorise
+from kernelrank.exact_cv.item_sets import ItemSets
+from kernelrank.exact_cv.leave_basis_out import leave_basis_out
+from kernelrank.exact_cv.problem import Problem
+from kernelrank.exact_cv.refit import refit_without
+from kernelrank.exact_cv.small_systems import packed_products, solve_packed
 from kernelrank.features import ColumnFeatures, Features, ReducedSet
-from kernelrank.holdout.factors import Factors, factorise
-from kernelrank.holdout.item_sets import ItemSets
-from kernelrank.holdout.leave_basis_out import leave_basis_out
-from kernelrank.holdout.problem import Problem
-from kernelrank.holdout.refit import refit_without
-from kernelrank.holdout.small_systems import packed_products, solve_packed
 from kernelrank.solvers.normal_equations import primal_is_smaller
 
 __all__ = ["DUAL_LIMIT", "PIVOT", "leave_sets_out"]

@@ -1,6 +1,6 @@
 """Leave-pair-out [PABS08]: every pair held out from one ranking, or from RLS, in constant time each.
 
-This is the identity of `kernelrank.holdout.leave_sets_out` for ``U = {i, j}``. The difference of the two held-out
+This is the identity of `kernelrank.exact_cv.leave_sets_out` for ``U = {i, j}``. The difference of the two held-out
 scores needs no intercept, and the 2 × 2 system ``Γ_UU r = e_U`` is solved by hand:
 
     ``f_i - f_j = (y_i - y_j) - (r_i - r_j)
@@ -10,7 +10,7 @@ With m items in one query, all pairs counting the same, the model trained withou
 an intercept at ``λ' = λ / (m - 2)``: one Γ serves all pairs. Its entries cost a product of two rows each; Γ is formed
 in blocks of rows, of which only the columns with lower scores are needed: with two classes, the positive × negative
 block and the diagonal. For one λ and most pairs, all of Γ is an inverse and costs less than that
-(`kernelrank.holdout.gamma`). For a linear kernel the rows are as short as there are features, if these are fewer than
+(`kernelrank.exact_cv.gamma`). For a linear kernel the rows are as short as there are features, if these are fewer than
 items.
 
 There ``λ' Γ`` is a difference, which loses digits for a pair that alone carries a direction of the features. Up to a
@@ -33,15 +33,15 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.exact_cv.factors import factorise
+from kernelrank.exact_cv.gamma import Gamma
+from kernelrank.exact_cv.held_pairs import held_pairs, pairs_of_gamma
+from kernelrank.exact_cv.item_sets import ItemSets
+from kernelrank.exact_cv.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
+from kernelrank.exact_cv.pairs import DifferingPairs
+from kernelrank.exact_cv.problem import Problem
+from kernelrank.exact_cv.refit import refit_without
 from kernelrank.features import ColumnFeatures
-from kernelrank.holdout.factors import factorise
-from kernelrank.holdout.gamma import Gamma
-from kernelrank.holdout.held_pairs import held_pairs, pairs_of_gamma
-from kernelrank.holdout.item_sets import ItemSets
-from kernelrank.holdout.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
-from kernelrank.holdout.pairs import DifferingPairs
-from kernelrank.holdout.problem import Problem
-from kernelrank.holdout.refit import refit_without
 from kernelrank.solvers.normal_equations import primal_is_smaller
 
 __all__ = ["leave_pair_out"]

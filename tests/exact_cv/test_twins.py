@@ -8,7 +8,7 @@ from scipy import sparse
 
 from kernelrank import RLS, RankRLS, estimate_auc, leave_pair_out, leave_query_out
 from kernelrank.estimators.held_out import HoldoutData
-from kernelrank.holdout import ItemSets
+from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection.auc_jackknife import aucs_without
 from kernelrank.model_selection.two_classes import TwoClasses

@@ -8,11 +8,11 @@ import pytest
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
+from kernelrank.exact_cv import ItemSets, Problem, transduction
+from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
+from kernelrank.exact_cv.fold_residuals import FoldResiduals
+from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import ExplicitFeatures, FullKernel
-from kernelrank.holdout import ItemSets, Problem, transduction
-from kernelrank.holdout.anchored_minimum import BlockMinimum, DenseMinimum
-from kernelrank.holdout.fold_residuals import FoldResiduals
-from kernelrank.holdout.transduction import transduce
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
 from tests.oracles.pairs import root_features

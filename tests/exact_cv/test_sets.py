@@ -13,8 +13,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank import RLS, RankRLS
 from kernelrank.estimators.held_out import HoldoutData
-from kernelrank.holdout import ItemSets
-from kernelrank.holdout.factors import Factors
+from kernelrank.exact_cv import ItemSets
+from kernelrank.exact_cv.factors import Factors
 from tests.oracles.holdout import (
     exact_kernel,
     exact_linear_kernel,
@@ -225,7 +225,7 @@ def test_sets_much_larger_than_the_columns_are_trained_again(learner, basis, mon
     """Their systems would be larger than the whole problem; small sets beside them keep the shortcut."""
     rng = np.random.default_rng(0)
     X, y, qid = rng.normal(size=(600, 3)), rng.normal(size=600), np.arange(600) // 10
-    module = sys.modules["kernelrank.holdout.leave_sets_out"]
+    module = sys.modules["kernelrank.exact_cv.leave_sets_out"]
     literal, refitted = module.refit_without, []
 
     def refit(problem, held, alphas):

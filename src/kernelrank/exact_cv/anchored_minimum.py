@@ -1,6 +1,6 @@
 """The anchored minimum: corrections of the unscored scores that leave the least residuals, for every anchor.
 
-Minimises ``‖ρ + T_V δ‖² + γ ‖δ‖²``; see `kernelrank.holdout.transduction`.
+Minimises ``‖ρ + T_V δ‖² + γ ‖δ‖²``; see `kernelrank.exact_cv.transduction`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from kernelrank.arrays import Float, Index
-from kernelrank.holdout.fold_residuals import FoldResiduals
+from kernelrank.exact_cv.fold_residuals import FoldResiduals
 
 __all__ = ["BlockMinimum", "DenseMinimum"]
 
