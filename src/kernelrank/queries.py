@@ -134,12 +134,11 @@ def _as_vector(qid: Any, name: str) -> NDArray[Any]:
         return _boxed(values.tolist()) if opaque else np.asarray(values)
     if isinstance(qid, (str, bytes)) or not isinstance(qid, Sequence):
         raise InvalidInputError(f"{name} must be a list, an array or a data frame column, got {type(qid).__name__}")
-    kinds = set(map(type, qid))
-    if kinds == {int} or (kinds == {str} and not any(label.endswith("\0") for label in qid)):
+    if set(map(type, qid)) == {int}:
         with contextlib.suppress(OverflowError):
             values = np.array(qid)
             # From 2**63 on NumPy may turn integers into floats, and different ones into the same.
-            if values.dtype.kind in "iuU":
+            if values.dtype.kind in "iu":
                 return values
     return _boxed(qid)
 
@@ -157,6 +156,8 @@ def _refuse_missing(values: NDArray[Any], name: str) -> None:
     elif values.dtype.kind in "mM":
         missing = np.isnat(values)
     elif values.dtype == object:
+        if set(map(type, values)) <= {str, int}:
+            return
         missing = np.fromiter((_is_missing(v) for v in values), dtype=bool, count=len(values))
     else:
         return

@@ -119,7 +119,7 @@ def test_damaged_compression(tmp_path, suffix):
 def test_query_labels(labels, expected):
     qid = load("".join(f"1 qid:{label} 1:1\n" for label in labels).encode()).qid
     assert qid.tolist() == expected
-    assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
+    assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "O")
 
 
 def test_labels_of_different_kinds_in_different_blocks():

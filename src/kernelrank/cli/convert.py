@@ -85,4 +85,4 @@ def _write_judgements(items: Items, output: Path) -> None:
         raise InvalidInputError(
             f"{items.path}: qrels need whole numbers, and item {row} has the score {items.y[row]:g}"
         )
-    write_qrels(Qrels(items.qid.astype(str), items.ids, items.y.astype(np.int64)), str(output))
+    write_qrels(Qrels(items.qid, items.ids, items.y.astype(np.int64)), str(output))

@@ -69,7 +69,7 @@ class MeasureRules:
 
         if ids is None or any(str(name) == "" for name in ids):
             raise InvalidInputError("--trec places ties by the names of the items, and some items have none")
-        return np.argsort(np.asarray(ids, dtype=str), kind="stable")[::-1]
+        return np.argsort(np.array(list(map(str, ids)), dtype=object), kind="stable")[::-1]
 
 
 def facts_of(

@@ -123,7 +123,7 @@ def merge_surveys(surveys: list[Survey]) -> Survey:
     >>> first = survey_partition(0, [1.0, 2.0, 3.0], ["a", "a", "b"], None)
     >>> both = merge_surveys([first, survey_partition(1, [4.0], ["b"], None)])
     >>> both.spanning().labels, both.summary().n_pairs
-    (array(['b'], dtype='<U1'), 2)
+    (array(['b'], dtype=object), 2)
     """
     labels = _joined([survey.labels for survey in surveys])
     queries = Queries.from_labels(labels, len(labels))

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.line import shown
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["check_chunk_rows", "cut", "scattered_message", "scattered_row"]
@@ -90,4 +91,4 @@ def scattered_row(qids: NDArray[Any], seen: set[Any]) -> int | None:
 
 def scattered_message(label: object) -> str:
     """Say what is wrong with a query that comes back."""
-    return f"query {label!r} comes back: whole_queries=True needs the rows of each query together"
+    return f"query {shown(label)} comes back: whole_queries=True needs the rows of each query together"

@@ -15,7 +15,7 @@ from kernelrank.data.fields import Fields
 from kernelrank.data.line import shown
 from kernelrank.data.source import Source, read_blocks, source_name
 from kernelrank.data.table import MISSING, Table, TableBlock, number_fault
-from kernelrank.data.words import gather_labels, gather_words
+from kernelrank.data.words import LONGEST_LABEL, as_strings, first_long, gather_labels, gather_words, long_message
 from kernelrank.errors import FileFormatError
 
 __all__ = ["DelimitedTable"]
@@ -112,6 +112,9 @@ class DelimitedTable(Table):
     def _checked_names(self, header: _DelimitedBlock) -> tuple[str, ...]:
         line = int(header.positions[0])
         tokens = header.record(0)
+        for number, token in enumerate(tokens, start=1):
+            if len(token) > LONGEST_LABEL:
+                raise FileFormatError(long_message(f"the name of column {number}", len(token)), self.path, line)
         names = tuple(token.decode() for token in tokens)
         if all(read_decimal(token) is not None for token in tokens):
             raise FileFormatError(
@@ -189,7 +192,7 @@ class _DelimitedBlock(TableBlock):
             raise self.table.error("the cell is empty: expected a label", int(self.positions[row]), column)
         return self._strings(column, gather_labels)
 
-    def words(self, column: int) -> NDArray[np.str_]:
+    def words(self, column: int) -> NDArray[np.object_]:
         """Read strings."""
         return self._strings(column, gather_words)
 
@@ -210,10 +213,15 @@ class _DelimitedBlock(TableBlock):
 
     def _strings(self, column: int, gather: Callable[..., NDArray[Any]]) -> NDArray[Any]:
         width = len(self.table.names)
+        begins, ends = self._spans([column])
+        row = first_long(ends - begins)
+        if row is not None:
+            message = long_message("the label", int(ends[row] - begins[row]))
+            raise self.table.error(message, int(self.positions[row]), column)
         if self.fields.doubled.any() and self.fields.doubled[column::width].any():
             tokens = [self._token(field) for field in range(column, len(self) * width, width)]
-            return np.array([token.decode() for token in tokens], dtype=np.str_)
-        return gather(self.text, *self._spans([column]))
+            return as_strings(token.decode() for token in tokens)
+        return gather(self.text, begins, ends)
 
     def _token(self, field: int) -> bytes:
         token = self.text[self.fields.begins[field] : self.fields.ends[field]]

@@ -214,7 +214,7 @@ def _table_chunks(table: Table, wishes: Wishes, chunk_rows: int, whole_queries: 
         items = survey.items(rows)
         row = scattered_row(items.qid, seen) if whole_queries and items.qid is not None else None
         if row is not None and items.qid is not None:
-            message = scattered_message(items.qid[row].item())
+            message = scattered_message(items.qid.tolist()[row])
             raise table.error(message, int(rows.positions[row]), survey.roles.query)
         yield items
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from kernelrank.data.classes import Classes
 from kernelrank.data.items import Items
+from kernelrank.data.line import shown
 from kernelrank.data.roles import Roles, Wishes
 from kernelrank.data.table import MISSING, Table, TableBlock
-from kernelrank.data.words import join_labels
+from kernelrank.data.words import as_strings, join_labels
 from kernelrank.queries import Queries
 
 __all__ = ["ItemRows", "Survey"]
@@ -41,7 +42,7 @@ class ItemRows:
     X: NDArray[np.float64]
     target: NDArray[Any] | None
     qid: NDArray[Any] | None
-    ids: NDArray[np.str_] | None
+    ids: NDArray[np.object_] | None
     weight: NDArray[np.float64] | None
     groups: NDArray[Any] | None
 
@@ -149,7 +150,7 @@ class Survey:
             self.missing_target = self.missing_target or position
         return target
 
-    def _ids(self, block: TableBlock, column: int) -> NDArray[np.str_]:
+    def _ids(self, block: TableBlock, column: int) -> NDArray[np.object_]:
         ids = block.words(column)
         empty = ids == ""
         if empty.any():
@@ -172,10 +173,9 @@ class Survey:
             if labels is not None and labels.dtype.kind != "i":
                 self.strings.add(name)
         if self.in_words and rows.target is not None:
-            words, places = np.unique(rows.target, return_index=True)
-            for word, place in zip(words.tolist(), rows.positions[places].tolist(), strict=True):
-                if not MISSING.fullmatch(word.encode()):
-                    self.words[word] = min(place, self.words.get(word, place))
+            for word, place in zip(rows.target.tolist(), rows.positions.tolist(), strict=True):
+                if word not in self.words and not MISSING.fullmatch(word.encode()):
+                    self.words[word] = place
 
     def items(self, rows: ItemRows) -> Items:
         """Turn rows into items, all alike whichever rows they are."""
@@ -192,7 +192,7 @@ class Survey:
             y = classes.targets(y)
         labels = {name: getattr(rows, name) for name in LABELS}
         for name in self.strings:
-            labels[name] = labels[name].astype(np.str_)
+            labels[name] = as_strings(labels[name])
         return Items(
             X=rows.X,
             y=y,
@@ -212,15 +212,15 @@ def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
     if pair is None or rows.ids is None:
         return
     first = table.place_in_words(int(rows.positions[pair[0]]))
-    query = "" if rows.qid is None else f" in query {rows.qid[pair[0]]!s}"
+    query = "" if rows.qid is None else f" in query {shown(rows.qid[pair[0]])}"
     message = (
-        f"the id {str(rows.ids[pair[0]])!r} occurs twice{query}, first in {first}: expected one item for each id; "
+        f"the id {shown(rows.ids[pair[0]])} occurs twice{query}, first in {first}: expected one item for each id; "
         "say which column holds the ids, or an empty name if none does"
     )
     raise table.error(message, int(rows.positions[pair[1]]), column)
 
 
-def repeated(ids: NDArray[np.str_], qid: NDArray[Any] | None) -> tuple[int, int] | None:
+def repeated(ids: NDArray[np.object_], qid: NDArray[Any] | None) -> tuple[int, int] | None:
     """Return the first two rows of one query that have the same id, if there are such. Time and memory O(m).
 
     Examples

@@ -52,7 +52,7 @@ class Items:
     X: Any
     y: NDArray[np.float64] | None
     qid: NDArray[Any] | None
-    ids: NDArray[np.str_] | None
+    ids: NDArray[np.object_] | None
     weight: NDArray[np.float64] | None
     groups: NDArray[Any] | None
     feature_names: tuple[str, ...] | None

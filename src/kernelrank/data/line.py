@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kernelrank.data.decimals import read_decimal
+from kernelrank.data.words import LONGEST_LABEL, long_message
 from kernelrank.errors import FileFormatError
 
 __all__ = ["LARGEST_INDEX", "Line", "read_line", "shown"]
@@ -64,6 +65,10 @@ def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = Fa
             raise wrong(f"{what} {shown(token)} is not finite")
         return value
 
+    def refuse_long(word: bytes, column: str, what: str) -> None:
+        if len(word) > LONGEST_LABEL:
+            raise FileFormatError(long_message(what, len(word)), path, number, column=column)
+
     data, _, comment = line.partition(b"#")
     tokens = [token for token in SPACE.split(data) if token]
     if not tokens:
@@ -75,6 +80,7 @@ def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = Fa
         qid = _text(rest[0].removeprefix(b"qid:"), wrong("the query label is not UTF-8"))
         if not qid:
             raise wrong("qid: is empty")
+        refuse_long(rest[0].removeprefix(b"qid:"), "qid", "the query label")
         rest = rest[1:]
     features: list[tuple[int, float]] = []
     for token in rest:
@@ -86,6 +92,7 @@ def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = Fa
         index = _read_index(name, features, wrong)
         features.append((index, decimal(value, f"the value of feature {index},")))
     word = WORD.match(comment)
+    refuse_long(word[1] if word else b"", "docid", "the docid in the comment")
     docid = _text(word[1] if word else b"", wrong("the docid in the comment is not UTF-8"))
     return Line(target, qid, features, docid)
 
@@ -112,13 +119,14 @@ def _text(word: bytes, error: FileFormatError) -> str:
         raise error from None
 
 
-def shown(token: bytes) -> str:
-    """Quote a token for a message, which must stay short and printable whatever the file holds.
+def shown(token: object) -> str:
+    """Quote a word for a message, which must stay short and printable whatever the file holds.
 
     Examples
     --------
-    >>> shown(b"qid:")
-    "'qid:'"
+    >>> shown(b"qid:"), shown(7)
+    ("'qid:'", '7')
     """
-    text = repr(token.decode(errors="replace"))
+    word = token.decode(errors="replace") if isinstance(token, bytes) else token
+    text = repr(word) if isinstance(word, str) else str(word)
     return text if len(text) <= 60 else f"{text[:56]}...'"

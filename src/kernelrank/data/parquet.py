@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.data.ranking import Ranking
+from kernelrank.data.words import LONGEST_LABEL, long_message
 from kernelrank.errors import FileFormatError, MissingExtraError
 
 __all__ = ["read_parquet_chunks"]
@@ -142,14 +143,25 @@ def _arrays(
     for number, column in enumerate(columns):
         X[:, number] = column
     y = batch.column(target).to_numpy(zero_copy_only=False).astype(np.float64)
-    qid = None if query is None else batch.column(query).to_numpy(zero_copy_only=False)
-    return X, y, qid
+    return X, y, None if query is None else query_labels(batch.column(query), query, path)
+
+
+def query_labels(column: Any, name: str, path: str) -> NDArray[Any]:
+    """Return the queries of a batch; a label of absurd length is an error."""
+    import pyarrow.compute
+
+    if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
+        longest = pyarrow.compute.max(pyarrow.compute.binary_length(column)).as_py() or 0
+        if longest > LONGEST_LABEL:
+            raise FileFormatError(long_message("a query label", longest), path, column=name)
+    labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return labels
 
 
 def _joined(parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]]) -> Ranking:
     X, y, qid = (None if part[0] is None else np.concatenate(part) for part in zip(*parts, strict=True))
     assert y is not None
-    return Ranking(X, y, qid, np.zeros(len(y), dtype=np.str_))
+    return Ranking(X, y, qid, np.full(len(y), "", dtype=object))
 
 
 def _cut(
@@ -164,5 +176,5 @@ def _cut(
     if len(changes) == 0:
         return None, [(X, y, qid)]
     stop = int(changes[-1])
-    whole = Ranking(X[:stop], y[:stop], qid[:stop], np.zeros(stop, dtype=np.str_))
+    whole = Ranking(X[:stop], y[:stop], qid[:stop], np.full(stop, "", dtype=object))
     return whole, [(X[stop:].copy(), y[stop:], qid[stop:])]

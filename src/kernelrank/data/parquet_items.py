@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.data.parquet import numeric_columns, open_parquet
+from kernelrank.data.parquet import numeric_columns, open_parquet, query_labels
 from kernelrank.errors import FileFormatError
 
 __all__ = ["read_parquet_items"]
@@ -80,4 +80,4 @@ def _arrays(batch: Any, names: list[str], query: str | None, path: str) -> tuple
     X = np.empty((batch.num_rows, len(names)), dtype=np.float32 if single else np.float64)
     for number, column in enumerate(columns):
         X[:, number] = column
-    return X, None if query is None else batch.column(query).to_numpy(zero_copy_only=False)
+    return X, None if query is None else query_labels(batch.column(query), query, path)

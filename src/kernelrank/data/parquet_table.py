@@ -19,6 +19,7 @@ from kernelrank.data.file_format import compression_suffix
 from kernelrank.data.line import shown
 from kernelrank.data.source import Source, source_name
 from kernelrank.data.table import Table, TableBlock
+from kernelrank.data.words import as_strings, first_long, long_message
 from kernelrank.errors import FileFormatError, MissingExtraError
 
 __all__ = ["ParquetTable"]
@@ -223,10 +224,14 @@ class _ParquetBlock(TableBlock):
             raise self._error("the value is empty: expected a label", int(np.argmax(words == "")), column)
         return words
 
-    def words(self, column: int) -> NDArray[np.str_]:
+    def words(self, column: int) -> NDArray[np.object_]:
         """Return each value as Python writes it; what is missing is empty."""
-        values = self._array(column).to_pylist()
-        return np.array(["" if value is None else str(value) for value in values], dtype=np.str_)
+        words = as_strings("" if value is None else value for value in self._array(column).to_pylist())
+        lengths = np.array([len(word.encode("utf-8", "surrogatepass")) for word in words.tolist()], dtype=np.int64)
+        row = first_long(lengths)
+        if row is not None:
+            raise self._error(long_message("the label", int(lengths[row])), row, column)
+        return words
 
     def holds_text(self, column: int) -> bool:
         """Look at the type."""

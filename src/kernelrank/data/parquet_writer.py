@@ -55,7 +55,10 @@ def write_parquet(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidInputError(f"two columns are called {twice!r}")
-    types = [pyarrow.from_numpy_dtype(column.dtype) for column in columns.values()]
+    types = [
+        pyarrow.string() if column.dtype == object else pyarrow.from_numpy_dtype(column.dtype)
+        for column in columns.values()
+    ]
     types += [pyarrow.from_numpy_dtype(matrix.dtype) for _ in matrix_names]
     schema = pyarrow.schema(list(zip(names, types, strict=True)))
     m = matrix.shape[0] if matrix is not None else len(next(iter(columns.values())))

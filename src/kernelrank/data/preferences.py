@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
 from kernelrank.data.source import Source, read_blocks, readable, source_name
+from kernelrank.data.words import LONGEST_LABEL, as_strings, long_message
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["Preferences", "load_pairs"]
@@ -42,7 +43,7 @@ class Preferences(NamedTuple):
     pairs: NDArray[np.int64]
     magnitude: NDArray[np.float64] | None
     weight: NDArray[np.float64] | None
-    names: NDArray[np.str_] | None
+    names: NDArray[np.object_] | None
 
 
 def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Preferences:
@@ -85,7 +86,7 @@ def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
            [2, 1]])
     >>> chosen = load_pairs(io.StringIO("tea coffee 0.5\n"), items=["coffee", "tea", "water"])
     >>> chosen.pairs, chosen.magnitude, chosen.names
-    (array([[1, 0]]), array([0.5]), array(['coffee', 'tea', 'water'], dtype='<U6'))
+    (array([[1, 0]]), array([0.5]), array(['coffee', 'tea', 'water'], dtype=object))
     """
     with readable(source) as opened:
         table = _Table(source_name(opened), items)
@@ -118,7 +119,7 @@ class _Table:
         self._check_columns(fields, line)
         if not self.codes and self._is_header(fields):
             return
-        winner, loser = (self._code(field, line) for field in fields[:2])
+        winner, loser = (self._code(field, line, place) for place, field in enumerate(fields[:2]))
         if winner == loser:
             raise self._wrong(f"{shown(fields[0])} is preferred to itself", line)
         self.codes.extend((winner, loser))
@@ -128,8 +129,8 @@ class _Table:
                 raise self._wrong(f"the {name} {shown(field)} is not a finite number, zero or more", line)
             column.append(value)
 
-    def _wrong(self, message: str, line: int | None) -> FileFormatError:
-        return FileFormatError(message, self.path, line)
+    def _wrong(self, message: str, line: int | None, column: str | None = None) -> FileFormatError:
+        return FileFormatError(message, self.path, line, column=column)
 
     def _check_columns(self, fields: list[bytes], line: int) -> None:
         if not all(fields):
@@ -145,11 +146,13 @@ class _Table:
         names = [name.encode() for name in COLUMNS[: len(fields)]]
         return [field.lower() for field in fields] == names and not any(field in self.code_of for field in fields)
 
-    def _code(self, word: bytes, line: int) -> int:
+    def _code(self, word: bytes, line: int, place: int) -> int:
         code = self.code_of.get(word)
         if code is None:
             if self.fixed:
                 raise self._wrong(f"{shown(word)} is not among the items", line)
+            if len(word) > LONGEST_LABEL:
+                raise self._wrong(long_message("the name of the item", len(word)), line, COLUMNS[place])
             try:
                 word.decode()
             except UnicodeDecodeError:
@@ -170,7 +173,7 @@ class _Table:
         if not (self.fixed or is_integer[pairs[0]].any()) and is_integer[pairs[1:]].all() and len(pairs) > 1:
             line = self.first_lines[0]
             raise self._wrong("looks like a header, for the other lines have item numbers: begin it with a #", line)
-        return Preferences(pairs, magnitude, weight, np.array([word.decode() for word in self.code_of]))
+        return Preferences(pairs, magnitude, weight, as_strings(word.decode() for word in self.code_of))
 
     def _item_numbers(self) -> NDArray[np.int64]:
         for word, line in zip(self.code_of, self.first_lines, strict=True):

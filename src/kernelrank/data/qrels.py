@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernelrank.data.line import shown
 from kernelrank.data.sink import opened_sink
 from kernelrank.data.trec import as_words, read_trec, refuse_repeated
+from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["Qrels", "read_qrels", "write_qrels"]
@@ -33,8 +34,8 @@ class Qrels(NamedTuple):
         How relevant they are; TREC uses numbers below zero for spam.
     """
 
-    qid: NDArray[np.str_]
-    ids: NDArray[np.str_]
+    qid: NDArray[np.object_]
+    ids: NDArray[np.object_]
     grades: NDArray[np.int64]
 
 
@@ -74,7 +75,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
             message = f"the relevance {shown(word.encode())} is not an integer of up to 32 bits"
             raise FileFormatError(message, name, line.number, column="relevance")
         grades[row] = int(word)
-    qid, ids = (np.array([line.words[k] for line in lines], dtype=np.str_) for k in (0, 2))
+    qid, ids = (as_strings(line.words[k] for line in lines) for k in (0, 2))
     return Qrels(qid, ids, grades)
 
 

@@ -14,7 +14,7 @@ from kernelrank.data.growing import GrowingArray
 from kernelrank.data.layout import Layout
 from kernelrank.data.rows import read_rows
 from kernelrank.data.source import Source, source_name
-from kernelrank.data.words import join_labels
+from kernelrank.data.words import as_strings, join_labels
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["Ranking", "chunks_with_lines", "load_ranking", "load_with_lines", "read_ranking_chunks"]
@@ -39,7 +39,7 @@ class Ranking(NamedTuple):
     X: Any
     y: NDArray[np.float64]
     qid: NDArray[Any] | None
-    docid: NDArray[np.str_]
+    docid: NDArray[np.object_]
 
 
 def load_ranking(
@@ -98,7 +98,7 @@ def load_ranking(
     array([[0.5, 0. , 1. ],
            [0. , 4. , 0. ]])
     >>> y, qid, docid
-    (array([2., 0.]), array([10, 10]), array(['GX08', 'GX09'], dtype='<U4'))
+    (array([2., 0.]), array([10, 10]), array(['GX08', 'GX09'], dtype=object))
     """
     layout = Layout(source_name(source), n_features, zero_based, dtype, sparse)
     return load_with_lines(source, layout, allow_nonfinite=allow_nonfinite)[0]
@@ -112,7 +112,7 @@ def load_with_lines(
     lines: list[NDArray[np.int64]] = []
     targets: list[NDArray[np.float64]] = []
     counts: list[NDArray[np.int64]] = []
-    docids: list[NDArray[np.str_]] = []
+    docids: list[NDArray[np.object_]] = []
     qids: list[NDArray[Any]] = []
     for rows in read_rows(source, allow_nonfinite=allow_nonfinite):
         layout.add(rows)
@@ -213,10 +213,10 @@ def _again_with_lines(
     for rows in cut(read_rows(source, allow_nonfinite=allow_nonfinite), chunk_rows, whole_queries):
         qids = rows.qids
         if qids is not None and not layout.integer_qids:
-            qids = qids.astype(str)
+            qids = as_strings(qids)
         row = scattered_row(qids, seen) if once and qids is not None else None
         if row is not None:
-            raise FileFormatError(scattered_message(qids[row].item()), layout.path, int(rows.lines[row]))
+            raise FileFormatError(scattered_message(qids.tolist()[row]), layout.path, int(rows.lines[row]))
         X = layout.matrix(layout.converted(rows), rows.indices, rows.counts)
         yield Ranking(X, rows.targets, qids, rows.docids), rows.lines
 

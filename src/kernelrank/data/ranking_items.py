@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kernelrank.data.item_rows import repeated
 from kernelrank.data.items import Items
 from kernelrank.data.layout import Layout
+from kernelrank.data.line import shown
 from kernelrank.data.ranking import Ranking, chunks_with_lines, load_with_lines
 from kernelrank.data.source import Source, read_blocks, source_name
 from kernelrank.errors import FileFormatError
@@ -44,7 +45,7 @@ def _items(ranking: Ranking, lines: NDArray[np.int64], source: Source, layout: L
 
 def _find_ids(
     ranking: Ranking, lines: NDArray[np.int64], source: Source
-) -> tuple[NDArray[np.str_] | None, tuple[str, ...]]:
+) -> tuple[NDArray[np.object_] | None, tuple[str, ...]]:
     """Return the ids, if the comments hold one for each row; comments that say ``docid =`` must."""
     named = ranking.docid != ""
     if not named.any():
@@ -56,11 +57,11 @@ def _find_ids(
     if pair is None:
         return ranking.docid, ()
     first, second = (int(lines[row]) for row in pair)
-    docid = str(ranking.docid[pair[1]])
+    docid = shown(ranking.docid[pair[1]])
     if not NAMED.search(_line(source, second)):
-        return None, (f"the ids were left out: the comments of lines {first} and {second} both begin with {docid!r}",)
-    query = "" if ranking.qid is None else f" in query {ranking.qid[pair[1]]!s}"
-    message = f"the docid {docid!r} occurs twice{query}, first in line {first}: expected one item for each docid"
+        return None, (f"the ids were left out: the comments of lines {first} and {second} both begin with {docid}",)
+    query = "" if ranking.qid is None else f" in query {shown(ranking.qid[pair[1]])}"
+    message = f"the docid {docid} occurs twice{query}, first in line {first}: expected one item for each docid"
     raise FileFormatError(message, source_name(source), second)
 
 

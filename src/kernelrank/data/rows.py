@@ -15,7 +15,7 @@ from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
 from kernelrank.data.line import LARGEST_INDEX, read_line
 from kernelrank.data.source import Block, Source, read_blocks, source_name
 from kernelrank.data.tokens import Tokens, find_docids, read_integers
-from kernelrank.data.words import gather_labels, gather_words, join_labels, undecodable
+from kernelrank.data.words import first_long, gather_labels, gather_words, join_labels, undecodable
 from kernelrank.errors import FileFormatError
 
 __all__ = ["Rows", "read_rows"]
@@ -43,7 +43,7 @@ class Rows:
     lines: NDArray[np.int64]
     targets: NDArray[np.float64]
     qids: NDArray[Any] | None
-    docids: NDArray[np.str_]
+    docids: NDArray[np.object_]
     counts: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
@@ -118,7 +118,7 @@ def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int
     >>> import io
     >>> [rows] = read_rows(io.BytesIO(b"2 qid:10 1:0.5 # d7\n1 qid:10 3:1\n"))
     >>> rows.qids, rows.indices, rows.docids
-    (array([10, 10]), array([1, 3], dtype=int32), array(['d7', ''], dtype='<U2'))
+    (array([10, 10]), array([1, 3], dtype=int32), array(['d7', ''], dtype=object))
     """
     path = source_name(source)
     labelled: bool | None = None
@@ -162,12 +162,15 @@ class _Parser:
         indices, bad_index = self._read_indices(begins, colons, counts)
         # A token without a colon has no value: an empty span, which is no number.
         values, bad_value = self._read_numbers(np.where(colons < 0, ends, colons + np.int32(1)), ends)
-        bad_label = _smallest(_first(labels[0] == labels[1]), undecodable(self.block.text, *labels))
+        bad_label = _smallest(
+            _first(labels[0] == labels[1]), first_long(labels[1] - labels[0]), undecodable(self.block.text, *labels)
+        )
         self._check(
             _smallest(
                 bad_target,
                 _row_of(_smallest(bad_index, bad_value), counts),
                 None if bad_label is None else int(np.flatnonzero(has_qid)[bad_label]),
+                first_long(names[1] - names[0]),
                 undecodable(self.block.text, *names),
             ),
             _first(has_qid != (has_qid[0] if labelled is None else labelled)),

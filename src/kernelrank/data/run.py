@@ -14,6 +14,7 @@ from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
 from kernelrank.data.sink import opened_sink
 from kernelrank.data.trec import as_words, read_trec, refuse_repeated
+from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.queries import Queries
 
@@ -37,8 +38,8 @@ class Run(NamedTuple):
         What the run is called.
     """
 
-    qid: NDArray[np.str_]
-    ids: NDArray[np.str_]
+    qid: NDArray[np.object_]
+    ids: NDArray[np.object_]
     scores: NDArray[np.float64]
     tag: str
 
@@ -85,7 +86,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
             message = f"the rank {shown(line.words[3].encode())} is not an integer"
             raise FileFormatError(message, name, line.number, column="rank")
         scores[row] = score
-    qid, ids = (np.array([line.words[k] for line in lines], dtype=np.str_) for k in (0, 2))
+    qid, ids = (as_strings(line.words[k] for line in lines) for k in (0, 2))
     return Run(qid, ids, scores, lines[0].words[5])
 
 

@@ -12,6 +12,7 @@ from kernelrank.data.delimited_writer import write_delimited
 from kernelrank.data.parquet_writer import write_parquet
 from kernelrank.data.run import Run, write_run
 from kernelrank.data.sink import opened_sink
+from kernelrank.data.words import as_strings, label_array
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["ScoresFormat", "write_scores"]
@@ -72,7 +73,7 @@ def write_scores(
             file.writelines(f"{value!r}\n".encode() for value in values.tolist())
     elif format == "trec":
         queries = np.full(len(values), "1") if qid is None else qid
-        names = np.arange(1, len(values) + 1).astype(np.str_) if ids is None else ids
+        names = as_strings(range(1, len(values) + 1)) if ids is None else ids
         write_run(Run(queries, names, values, tag), path)
     else:
         columns = _columns(values, qid, ids)
@@ -86,7 +87,7 @@ def _columns(scores: NDArray[np.float64], qid: Any, ids: Any) -> dict[str, NDArr
     columns: dict[str, NDArray[Any]] = {}
     for name, values in (("qid", qid), ("id", ids)):
         if values is not None:
-            column = np.asarray(values)
+            column = label_array(values)
             if column.shape != scores.shape:
                 raise InvalidInputError(f"{name} has shape {column.shape}, but there are {len(scores)} scores")
             columns[name] = column

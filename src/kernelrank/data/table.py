@@ -47,7 +47,7 @@ class TableBlock(ABC):
         """Return a column as int64 if all are integers, else as strings; an empty cell is an error."""
 
     @abstractmethod
-    def words(self, column: int) -> NDArray[np.str_]:
+    def words(self, column: int) -> NDArray[np.object_]:
         """Return a column as strings; an empty cell is an empty string."""
 
     @abstractmethod

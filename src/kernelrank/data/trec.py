@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kernelrank.data.line import shown
 from kernelrank.data.source import read_blocks, readable, source_name
+from kernelrank.data.words import LONGEST_LABEL, as_strings, long_message
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["TrecLine", "as_words", "read_trec", "refuse_repeated"]
@@ -62,7 +63,9 @@ def read_trec(path: str | os.PathLike[str], columns: str, what: str) -> tuple[st
     for line in lines:
         earlier = first.setdefault((line.words[0], line.words[2]), line.number)
         if earlier != line.number:
-            message = f"document {line.words[2]!r} occurs twice in query {line.words[0]!r}, first in line {earlier}"
+            message = (
+                f"document {shown(line.words[2])} occurs twice in query {shown(line.words[0])}, first in line {earlier}"
+            )
             raise FileFormatError(message, name, line.number)
     return name, lines
 
@@ -76,35 +79,39 @@ def _lines(source: Any, name: str, columns: str) -> Iterator[TrecLine]:
                 continue
             if len(words) != width:
                 raise FileFormatError(f"{len(words)} columns: expected {columns}", name, number)
+            long = max(range(width), key=lambda place: len(words[place]))
+            if len(words[long]) > LONGEST_LABEL:
+                column = columns.split()[long]
+                raise FileFormatError(long_message("the word", len(words[long])), name, number, column=column)
             try:
                 yield TrecLine([word.decode() for word in words], number)
             except UnicodeDecodeError:
                 raise FileFormatError(f"{shown(line)} is not UTF-8", name, number) from None
 
 
-def as_words(values: Iterable[Any], name: str, m: int | None = None) -> NDArray[np.str_]:
+def as_words(values: Iterable[Any], name: str, m: int | None = None) -> NDArray[np.object_]:
     """Return labels as strings that fit into one column, shape (m,).
 
     Examples
     --------
     >>> as_words([1, "b"], "ids")
-    array(['1', 'b'], dtype='<U1')
+    array(['1', 'b'], dtype=object)
     """
-    words = [str(value) for value in values]
+    words = as_strings(values)
     if m is not None and len(words) != m:
         raise InvalidInputError(f"{name} has {len(words)} entries, but there are {m} items")
     for word in words:
         if not word or NOT_A_WORD.search(word):
             raise InvalidInputError(
-                f"{name} has {word!r}, which is empty or has white space: TREC files cannot hold it"
+                f"{name} has {shown(word)}, which is empty or has white space: TREC files cannot hold it"
             )
-    return np.array(words, dtype=np.str_)
+    return words
 
 
-def refuse_repeated(qid: NDArray[np.str_], ids: NDArray[np.str_]) -> None:
+def refuse_repeated(qid: NDArray[np.object_], ids: NDArray[np.object_]) -> None:
     """Refuse an item that occurs twice in a query. Time and memory O(m)."""
     seen: set[tuple[str, str]] = set()
     for key in zip(qid.tolist(), ids.tolist(), strict=True):
         if key in seen:
-            raise InvalidInputError(f"the id {key[1]!r} occurs twice in query {key[0]!r}")
+            raise InvalidInputError(f"the id {shown(key[1])} occurs twice in query {shown(key[0])}")
         seen.add(key)

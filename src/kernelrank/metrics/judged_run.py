@@ -63,7 +63,7 @@ class JudgedRun:
     y: FloatArray
     score: FloatArray
     qid: NDArray[Any]
-    ids: NDArray[np.str_]
+    ids: NDArray[np.object_]
     missing_y: FloatArray
     missing_qid: NDArray[Any]
     n_unjudged: int
@@ -104,10 +104,10 @@ class JudgedRun:
         return cls(
             np.array([grade_of.get(item, 0.0) for item in items]),
             np.asarray(run[2], dtype=np.float64)[kept],
-            np.array([query for query, _ in items]),
-            np.array([name for _, name in items]),
+            np.array([query for query, _ in items], dtype=object),
+            np.array([name for _, name in items], dtype=object),
             np.array([grade_of[item] for item in missing]),
-            np.array([query for query, _ in missing], dtype=str),
+            np.array([query for query, _ in missing], dtype=object),
             sum(item not in grade_of for item in items),
             tuple(query for query in queries if query not in judged),
             tuple(query for query in judged if query not in queries),

@@ -36,7 +36,7 @@ class MeasureResult:
     >>> print(result)
     nDCG@10 (gain exponential, ties averaged, empty queries left out) = 0.9639 over 1 query, 1 left out
     >>> result.left_out
-    array(['b'], dtype='<U1')
+    array(['b'], dtype=object)
     """
 
     label: str
