@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -15,7 +17,9 @@ __all__ = [
     "Index",
     "Matrix",
     "as_columns",
+    "available_bytes",
     "blocks",
+    "in_gigabytes",
     "product",
     "transpose_product",
     "weighted_squares",
@@ -59,6 +63,31 @@ def row_slices(X: Matrix) -> Iterator[slice]:
     step = block_rows(X.shape[1])
     for start in range(0, X.shape[0], step):
         yield slice(start, min(start + step, X.shape[0]))
+
+
+def available_bytes() -> int | None:
+    """Return how much memory this process may use: that of the machine, or its own limit; None if nobody knows."""
+    try:
+        known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    except (AttributeError, OSError, ValueError):
+        return None
+    with contextlib.suppress(ImportError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        known += [] if limit == resource.RLIM_INFINITY else [limit]
+    return min(known)
+
+
+def in_gigabytes(size: int) -> str:
+    """Write a number of bytes for a message.
+
+    Examples
+    --------
+    >>> in_gigabytes(16_000_000_000)
+    '16.0 GB'
+    """
+    return f"{size / 1e9:,.1f} GB"
 
 
 def as_columns(values: Float) -> Float:

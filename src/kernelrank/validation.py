@@ -7,12 +7,31 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, available_bytes, in_gigabytes
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["check_pair_values", "check_pairs", "check_scores", "check_weight", "require_scores"]
+__all__ = ["check_pair_values", "check_pairs", "check_scores", "check_weight", "refuse_too_wide", "require_scores"]
+
+COLUMN_BYTES = 24
+"""How much memory a learner needs for a column without values, at the least: a weight, a gradient, an index."""
+
+
+def refuse_too_wide(X: Any) -> None:
+    """Refuse sparse items with so many columns that nothing can be learnt from them in memory.
+
+    A file of a few bytes can have two thousand million columns.
+    """
+    if not sparse.issparse(X):
+        return
+    needed, available = COLUMN_BYTES * X.shape[1], available_bytes()
+    if available is not None and needed > available:
+        raise InvalidInputError(
+            f"X has {X.shape[1]:,} columns: learning from it needs at least {in_gigabytes(needed)} of memory, and "
+            f"{in_gigabytes(available)} are there. Number the features without gaps"
+        )
 
 
 def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:

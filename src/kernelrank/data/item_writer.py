@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from kernelrank.data.delimited_writer import write_delimited
 from kernelrank.data.file_format import FileFormat, compression_suffix, file_format
@@ -19,6 +20,10 @@ from kernelrank.errors import InvalidInputError
 __all__ = ["write_items", "written_format"]
 
 PLAIN_TEXT = (".txt", ".dat")
+
+MOST_COLUMNS = 2**20
+MOST_CELLS = 2**33
+"""How large a table is made of sparse items, which may have few values and any number of columns."""
 
 
 def write_items(items: Items, path: str | os.PathLike[str], *, format: str | None = None) -> tuple[str, ...]:
@@ -59,6 +64,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     kind = written_format(path, format)
     if kind == "svmlight":
         return _write_ranking(items, path)
+    _refuse_too_wide(items, kind)
     names = items.column_names
     columns = _columns(items)
     if kind == "parquet":
@@ -81,6 +87,17 @@ def written_format(path: str | os.PathLike[str], format: str | None = None) -> F
     if format is None and suffix in PLAIN_TEXT:
         return "svmlight"
     return file_format(path, format, sniff=False)
+
+
+def _refuse_too_wide(items: Items, kind: FileFormat) -> None:
+    """Refuse a sparse matrix whose zeros would fill the disk."""
+    m, n = items.X.shape
+    if issparse(items.X) and (n > MOST_COLUMNS or m * n > MOST_CELLS):
+        raise InvalidInputError(
+            f"{items.path}: as {kind} the items would be a table of {m:,} rows and {n:,} columns, most of it zeros; "
+            f"at most {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells are written of sparse items. Write them as "
+            "svmlight, which leaves zeros out"
+        )
 
 
 def _columns(items: Items) -> dict[str, NDArray[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
+from kernelrank.arrays import available_bytes, in_gigabytes
 from kernelrank.compiled import compiled
 from kernelrank.data.line import LARGEST_INDEX
 from kernelrank.data.rows import Rows
@@ -99,6 +100,18 @@ class Layout:
         size = np.dtype(self.dtype).itemsize
         return (size + 4) * self.n_values < size * self.n_rows * self.n_columns
 
+    def _refuse_too_wide(self, n_rows: int) -> None:
+        """Refuse a dense matrix that does not fit into memory, before it is asked for."""
+        needed, available = n_rows * self.n_columns * np.dtype(self.dtype).itemsize, available_bytes()
+        if available is not None and needed > available:
+            raise FileFormatError(
+                f"feature {self.largest_index} makes a matrix of {n_rows:,} rows and {self.n_columns:,} columns, which "
+                f"needs {in_gigabytes(needed)} of memory if it is dense; {in_gigabytes(available)} are there. Read it "
+                "with sparse=True",
+                self.path,
+                self.line_of_largest,
+            )
+
     def refuse_empty(self) -> None:
         """Raise an error if no row was added."""
         if self.n_rows == 0:
@@ -125,6 +138,7 @@ class Layout:
         bounds = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=bounds[1:])
         if not self.is_sparse:
+            self._refuse_too_wide(len(counts))
             dense = np.zeros((len(counts), n_columns), dtype=self.dtype)
             scatter(values, indices, bounds, dense)
             return dense

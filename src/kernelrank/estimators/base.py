@@ -22,6 +22,7 @@ from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
+from kernelrank.validation import refuse_too_wide
 
 __all__ = ["KernelLearner", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 
@@ -106,6 +107,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
                 f"X is the path {os.fspath(X)!r}, where items were expected: only fit of RankRLS and RLS reads files; "
                 "load_ranking reads one into memory"
             )
+        refuse_too_wide(X)
         X = validate_data(
             self,
             X,

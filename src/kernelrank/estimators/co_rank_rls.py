@@ -29,6 +29,7 @@ from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.normal_equations import NormalEquations
 from kernelrank.solvers.spectral import Spectrum, spectrum
+from kernelrank.validation import refuse_too_wide
 
 __all__ = ["CoRankRLS"]
 
@@ -320,6 +321,7 @@ class CoRankRLS(Ranker):
 
     def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
         """Validate X; its names and number of columns are remembered when `reset`."""
+        refuse_too_wide(X)
         return validate_data(
             self,
             X,

@@ -18,6 +18,7 @@ from kernelrank.features.basis import SELECTIONS, Selection, by_leverage, by_mea
 from kernelrank.features.kernel_map import KernelMap, KernelRows
 from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, takes_sparse
 from kernelrank.queries import Queries
+from kernelrank.validation import refuse_too_wide
 
 __all__ = ["NystromMap"]
 
@@ -116,6 +117,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
 
     def _check_items(self, X: Any, *, reset: bool) -> Matrix:
+        refuse_too_wide(X)
         accepted = ("csr", "csc") if takes_sparse(self.kernel) else False
         return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
 
