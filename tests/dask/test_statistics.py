@@ -20,10 +20,10 @@ X, y, qid = make_ranking(n_queries=12, n_items=(1, 9), n_features=4, n_levels=4,
 X = np.asarray(X)
 
 
-def statistics(parts, labels, weight, learner, n_folds=1, width=3):
+def statistics(parts, labels, weight, learner, n_folds=1, width=3, scores=y):
     """Do what a fit does, one partition after the other."""
     surveys = [
-        survey_partition(p, y[part], labels[part], None if weight is None else weight[part])
+        survey_partition(p, scores[part], labels[part], None if weight is None else weight[part])
         for p, part in enumerate(parts)
     ]
     survey = merge_surveys(surveys)
@@ -31,7 +31,7 @@ def statistics(parts, labels, weight, learner, n_folds=1, width=3):
         partition_statistics(
             p,
             X[part],
-            y[part],
+            scores[part],
             labels[part],
             None if weight is None else weight[part],
             survey.spanning(),
@@ -121,3 +121,17 @@ def test_small_arguments_travel_with_each_task_and_large_ones_are_sent_once():
     graph = dict(tasks[0].__dask_graph__())
     assert sorted(key.split("-")[0] for key in graph if isinstance(key, str)) == ["float", "ndarray"]
     assert dask.compute(*tasks, scheduler="synchronous") == (6.0, 31.0, 56.0)
+
+
+@pytest.mark.parametrize("level", [np.full(len(y), 1e12), np.array([1e12, -3e9, 0.0, 1e6])[qid % 4]])
+@pytest.mark.parametrize("learner", [RankRLS(), RankRLS(cost="relative")])
+def test_a_constant_added_to_the_scores_of_a_query_changes_nothing(learner, level):
+    rng = np.random.default_rng(0)
+    high = rng.normal(size=len(y)) + level
+    order = rng.permutation(len(y)) if learner.cost == "magnitude" else np.arange(len(y))
+    cuts = [9, 20, 33] if learner.cost == "magnitude" else np.flatnonzero(np.diff(qid))[[2, 6]] + 1
+    parts = np.split(order, cuts)
+    found, expected = (statistics(parts, qid, None, learner, scores=scores)[0] for scores in (high, high - level))
+    for name in ("gram", "right", "energy"):
+        a, b = getattr(found, name), getattr(expected, name)
+        assert np.abs(a - b).max() <= 1e-12 * np.abs(b).max(), name

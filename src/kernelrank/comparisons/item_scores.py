@@ -37,6 +37,11 @@ class ItemScores(Comparisons):
         self.n_items = len(scores)
         self.n_pairs = 0
 
+    @property
+    def magnitudes(self) -> Float:
+        """The scores y with ``M N = L y``."""
+        return self.scores
+
     def apply(self, V: Float) -> Float:
         """Return ``W V``."""
         return (as_columns(V) * self.weight[:, None]).reshape(V.shape)

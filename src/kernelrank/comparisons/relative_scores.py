@@ -13,6 +13,7 @@ from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, weighted
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.comparisons.score_origin import from_origin, score_origins
 from kernelrank.queries import Queries
 
 __all__ = ["RelativeScores"]
@@ -70,6 +71,11 @@ class RelativeScores(FactorisedComparisons):
         pairs = np.array([self._count_pairs(items) for items in queries])
         self.n_pairs = int(pairs.sum())
         self.n_idle_queries = int((pairs == 0).sum())
+
+    @cached_property
+    def magnitudes(self) -> Float:
+        """The scores y' with ``M N = L y'``: from the origin of each query."""
+        return from_origin(self.scores, self.queries, score_origins(self.scores, self.queries, self.weight))
 
     def _count_pairs(self, items: Index) -> int:
         scores = self.scores[items[self.weight[items] > 0], 0]

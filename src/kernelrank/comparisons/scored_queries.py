@@ -30,6 +30,7 @@ from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
+from kernelrank.comparisons.score_origin import from_origin, score_origins
 from kernelrank.queries import Queries
 from kernelrank.sorting import sort_queries
 
@@ -149,10 +150,15 @@ class ScoredQueries(Comparisons):
         return as_columns(rest)
 
     @cached_property
+    def origins(self) -> Float:
+        """The constant that `magnitudes` lack in each query and output, shape (n_queries, outputs)."""
+        return score_origins(self.scores, self.queries, self.weight)
+
+    @cached_property
     def magnitudes(self) -> Float:
-        """The scores y' with ``M N = L y'``: the scores themselves, or centred mid-ranks for the unit cost."""
+        """The scores y' with ``M N = L y'``: from the origin of each query, or centred mid-ranks for the unit cost."""
         if self.cost == "magnitude":
-            return self.scores
+            return from_origin(self.scores, self.queries, self.origins)
         assert self._by_level is not None
         level_weight, level_query = self._by_level.total, self._level_query
         up_to = np.cumsum(level_weight)

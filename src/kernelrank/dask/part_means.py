@@ -34,7 +34,9 @@ class PartMeans:
         ``c_q W_q``, with the weight of the whole query.
     features : ndarray, shape (s, r)
     scores : ndarray, shape (s, outputs)
-        Their means.
+        Their means, those of the scores from their origin.
+    origin : ndarray, shape (s, outputs)
+        What was taken from the scores.
     """
 
     code: Index
@@ -45,12 +47,13 @@ class PartMeans:
     scale: Float
     features: Float
     scores: Float
+    origin: Float
 
     @classmethod
     def none(cls, n_columns: int, n_outputs: int) -> PartMeans:
         """Return the table of no query."""
-        whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return cls(whole, whole, whole, whole, real, real, np.zeros((0, n_columns)), np.zeros((0, n_outputs)))
+        whole, real, scores = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, n_outputs))
+        return cls(whole, whole, whole, whole, real, real, np.zeros((0, n_columns)), scores, scores)
 
     @classmethod
     def joined(cls, tables: list[PartMeans]) -> PartMeans:
@@ -63,6 +66,12 @@ class PartMeans:
     def rows(self, chosen: Index) -> PartMeans:
         """Return some entries."""
         return PartMeans(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def from_one_origin(self) -> Float:
+        """Return the mean scores, those of each query from the origin of its first part."""
+        _, first, codes = np.unique(self.code, return_index=True, return_inverse=True)
+        scores: Float = self.scores + (self.origin - self.origin[first][codes])
+        return scores
 
     def merged(self) -> PartMeans:
         """Return one entry for each query; queries that are complete have nothing left to give."""
@@ -79,7 +88,8 @@ class PartMeans:
             groups.total,
             self.scale[first],
             groups.means(self.features),
-            groups.means(self.scores),
+            groups.means(self.from_one_origin()),
+            self.origin[first],
         )
         return together.rows(np.flatnonzero(n_parts < together.n_parts_in_all))
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index, Matrix
-from kernelrank.comparisons import Comparisons, ScoredQueries
+from kernelrank.comparisons import Comparisons, RelativeScores, ScoredQueries
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_weights import pair_weight
 from kernelrank.dask.feature_map import FeatureMap
@@ -178,7 +178,8 @@ def _add_whole(total: Statistics, fold: int, batch: Batch, features: FeatureMap,
     if learner.cost == "unit":
         energy = np.array([pairs])
     else:
-        centred = Grouping(codes, len(batch.queries), np.ones(len(codes))).subtract_means(batch.scores)
+        assert isinstance(graph, (ScoredQueries, RelativeScores))
+        centred = Grouping(codes, len(batch.queries), np.ones(len(codes))).subtract_means(graph.magnitudes)
         energy = np.einsum("ij,ij->j", centred, graph.target())
     total.add(fold, features.rows(batch.X), graph, energy)
     total.pair_weight[fold] += pairs
@@ -214,7 +215,8 @@ def _add_parts(
         mine[chosen],
         scale[chosen],
         mean_rows(Phi, items, codes, len(chosen), weight[items]),
-        mean_rows(batch.scores, items, codes, len(chosen), weight[items]),
+        mean_rows(graph.magnitudes, items, codes, len(chosen), weight[items]),
+        graph.origins[chosen],
     )
     total.means = PartMeans.joined([total.means, means])
 
@@ -222,7 +224,7 @@ def _add_parts(
 def _scaled_graph(scores: Float, queries: Queries, weight: Float) -> tuple[ScoredQueries, Float]:
     """Return the graph whose Laplacian is the plain weighted scatter inside queries, and ``‖N‖²``."""
     graph = ScoredQueries(scores, queries, weight, query_weight="items")
-    centred = Grouping(queries.codes, len(queries), weight).subtract_means(scores)
+    centred = Grouping(queries.codes, len(queries), weight).subtract_means(graph.magnitudes)
     energy: Float = weight @ centred**2
     return graph, energy
 
@@ -254,6 +256,6 @@ def merge_statistics(several: list[Statistics]) -> Statistics:
     for fold in np.unique(table.fold[meeting]):
         part = table.rows(meeting[table.fold[meeting] == fold])
         queries = Queries.from_labels(part.code, len(part))
-        graph, energy = _scaled_graph(part.scores, queries, part.weight * part.scale)
+        graph, energy = _scaled_graph(part.from_one_origin(), queries, part.weight * part.scale)
         total.add(int(fold), part.features, graph, energy)
     return total

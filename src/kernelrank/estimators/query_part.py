@@ -24,7 +24,9 @@ class QueryPart:
     weight : float
         W.
     features, scores : ndarray, shapes (r,), (k,)
-        The means of φ and y.
+        The means of φ and y, the latter from its origin.
+    origin : ndarray, shape (k,)
+        What was taken from y.
     scatter, moment : ndarray, shapes (r, r), (r, k)
         S and s.
     """
@@ -32,6 +34,7 @@ class QueryPart:
     weight: float
     features: Float
     scores: Float
+    origin: Float
     scatter: Float
     moment: Float
 
@@ -40,12 +43,12 @@ class QueryPart:
         """Return the statistics of the items of one query in a batch."""
         weight = graph.weight[items]
         Phi = np.asarray(features.rows(items), dtype=np.float64)
-        scores = graph.scores[items]
+        scores, origin = graph.magnitudes[items], graph.origins[graph.queries.codes[items[0]]]
         total = float(weight.sum())
         share = weight / total if total > 0 else weight
         mean, level = share @ Phi, share @ scores
         centred = (Phi - mean) * weight[:, None]
-        return cls(total, mean, level, centred.T @ (Phi - mean), centred.T @ (scores - level))
+        return cls(total, mean, level, origin, centred.T @ (Phi - mean), centred.T @ (scores - level))
 
     def factor(self, query_weight: QueryWeight) -> float:
         """Return ``c_q W``."""
@@ -55,11 +58,13 @@ class QueryPart:
         """Return the statistics of both parts together."""
         total = self.weight + other.weight
         between, share = (self.weight * other.weight / total, other.weight / total) if total > 0 else (0.0, 0.0)
-        delta, difference = other.features - self.features, other.scores - self.scores
+        delta = other.features - self.features
+        difference = (other.origin - self.origin) + (other.scores - self.scores)
         return QueryPart(
             total,
             self.features + share * delta,
             self.scores + share * difference,
+            self.origin,
             self.scatter + other.scatter + between * np.outer(delta, delta),
             self.moment + other.moment + between * np.outer(delta, difference),
         )

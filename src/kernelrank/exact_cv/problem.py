@@ -93,7 +93,7 @@ class Problem:
     def truth(self) -> Float:
         """The scores y with ``M N = L y``, shape (m, k)."""
         assert isinstance(self.graph, (ItemScores, ScoredQueries, RelativeScores))
-        return self.graph.magnitudes if isinstance(self.graph, ScoredQueries) else self.graph.scores
+        return self.graph.magnitudes
 
     @property
     def scored(self) -> NDArray[np.bool_]:
