@@ -63,6 +63,10 @@ class TestRelativeScoresOfWeightedItems(TestRelativeScores):
     query_weight = "items"
 
 
+class TestRelativeScoresOfQueriesThatCountTheSame(TestRelativeScoresOfWeightedItems):
+    query_weight = "queries"
+
+
 class TestRelativeScoresThatAreNotKept(TestRelativeScores):
     """The Laplacian is too large to keep, and its rows are cut into blocks."""
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from kernelrank.comparisons import ScoredQueries, compare_scores
-from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.errors import NothingToCompareError
 from kernelrank.queries import Queries
 from tests.comparisons.laws import ComparisonLaws
 from tests.oracles.pairs import scored_edges
 
 
-def draw(seed, *, levels=3, weighted=False):
+def draw(seed, *, levels=3, weighted=False, scale=1.0):
     """Scores with ties, queries of one to many items in random order, weights with zeros."""
     rng = np.random.default_rng(seed)
     qid = rng.choice(["a", "b", "c", "d", "lonely"], size=14, p=[0.4, 0.3, 0.2, 0.08, 0.02])
@@ -20,6 +20,7 @@ def draw(seed, *, levels=3, weighted=False):
     weight = rng.integers(0, 4, size=14).astype(float) if weighted else None
     if weighted:
         weight[qid == "b"] += 1.0
+        weight *= scale
     return y, qid, weight
 
 
@@ -28,10 +29,11 @@ class ScoredLaws(ComparisonLaws):
     ties = "include"
     query_weight = "pairs"
     weighted = False
+    scale = 1.0
     levels = 3
 
     def data(self, seed):
-        return draw(seed, levels=self.levels, weighted=self.weighted)
+        return draw(seed, levels=self.levels, weighted=self.weighted, scale=self.scale)
 
     def graph(self, seed):
         y, qid, weight = self.data(seed)
@@ -86,6 +88,20 @@ class TestWeights(ScoredLaws):
 class TestWeightedQueries(ScoredLaws):
     weighted = True
     query_weight = "queries"
+
+
+class TestQueriesOfLightItems(TestWeightedQueries):
+    scale = 0.4
+
+
+class TestQueriesWithTiesLeftOut(ScoredLaws):
+    ties = "exclude"
+    query_weight = "queries"
+
+
+class TestWeightedQueriesWithTiesLeftOut(TestQueriesWithTiesLeftOut):
+    weighted = True
+    scale = 0.4
 
 
 class TestUnitCost(ScoredLaws):
@@ -150,9 +166,17 @@ def test_nothing_to_compare_says_why():
         compare_scores(np.array([[1.0, 2.0], [0.0, 2.0], [2.0, 5.0]]), queries)
 
 
-def test_light_queries_cannot_count_the_same():
-    with pytest.raises(InvalidInputError, match="scale sample_weight up"):
-        ScoredQueries(np.ones((2, 1)), Queries.from_labels(None, 2), np.full(2, 0.1), query_weight="queries")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("cost", "ties"), [("magnitude", "include"), ("magnitude", "exclude"), ("unit", "include")])
+def test_the_pairs_of_every_query_weigh_one_together(cost, ties, weighted):
+    y, qid, _ = draw(1)
+    weight = np.random.default_rng(1).uniform(0.01, 1.0, len(y)) if weighted else None
+    queries = Queries.from_labels(qid, len(y))
+    graph = ScoredQueries(y[:, None], queries, weight, cost=cost, ties=ties, query_weight="queries")
+    found = np.bincount(queries.codes, graph.diagonal()) / 2
+    pairs = [len(np.unique(y[items])) if graph.ties == "exclude" else len(items) for items in queries]
+    np.testing.assert_allclose(found, np.array(pairs) > 1, atol=1e-14)
+    assert set(found.round()) == {0.0, 1.0}
 
 
 def test_outputs_share_a_graph_only_when_they_can():

@@ -45,7 +45,7 @@ def frame():
 def test_queries_cut_anywhere_and_in_any_order(client, seed, query_weight):
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
-    weight = rng.integers(1, 4, size=len(y)).astype(float)
+    weight = rng.uniform(0.1, 3.0, size=len(y))
     expected = RankRLS(0.3, query_weight=query_weight).fit(X[order], y[order], qid[order], weight[order])
     sizes = np.diff([0, *np.sort(rng.choice(np.arange(1, len(y)), size=9, replace=False)), len(y)])
     items = da.from_array(X[order], chunks=(tuple(sizes.tolist()), 2))
@@ -79,7 +79,9 @@ def test_one_ranking_without_queries(client):
     assert model.n_queries_ == 1
 
 
-@pytest.mark.parametrize("options", [{"ties": "exclude"}, {"cost": "unit"}, {"cost": "relative"}])
+@pytest.mark.parametrize(
+    "options", [{"ties": "exclude", "query_weight": "queries"}, {"cost": "unit"}, {"cost": "relative"}]
+)
 def test_other_costs_take_whole_queries(client, options):
     expected = RankRLS(0.3, **options).fit(X, y, qid=qid)
     model = DaskRankRLS(0.3, client=client, **options).fit(blocks(X, WHOLE), y, qid)

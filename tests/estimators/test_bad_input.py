@@ -142,12 +142,6 @@ RANKING = {
     "cost is unknown": ({"cost": "hinge"}, (X, y), {}, "'cost' parameter"),
     "ties is unknown": ({"ties": "skip"}, (X, y), {}, "'ties' parameter"),
     "query_weight is unknown": ({"query_weight": "equal"}, (X, y), {}, "'query_weight' parameter"),
-    "weights add up to less than one item": (
-        {"query_weight": "queries"},
-        (X, y),
-        {"sample_weight": np.full(M, 0.01)},
-        "less than one item: scale sample_weight up",
-    ),
 }
 
 CLASSIFICATION = {

@@ -43,7 +43,7 @@ def test_batches_of_whole_queries(seed, query_weight, options):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("query_weight", ["pairs", "items", "queries"])
 def test_queries_that_go_on_are_merged(seed, query_weight):
-    weight = np.random.default_rng(seed).integers(1, 4, size=len(y)).astype(float)
+    weight = np.random.default_rng(seed).uniform(0.1, 3.0, size=len(y))
     order = np.random.default_rng(seed).permutation(len(y))
     model = RankRLS(0.3, query_weight=query_weight)
     for part in np.array_split(order, 3):

@@ -77,7 +77,7 @@ def test_equals_retraining(seed, m, n, kernel, name, outputs, exponents, graded,
         X[m // 2 :] = X[0]
     y = rng.integers(0, 3, (m, outputs)).astype(float) if graded else rng.normal(size=(m, outputs))
     y[0], y[1] = 0.0, 1.0
-    weight = rng.uniform(1, 3, m) if weighted else None
+    weight = rng.uniform(0.1, 3, m) if weighted else None
     learner = LEARNERS[name].set_params(kernel=kernel)
     alphas = 2.0 ** np.array(exponents)
     data = HoldoutData(learner, X, y, None, weight)

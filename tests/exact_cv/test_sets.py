@@ -32,6 +32,7 @@ LEARNERS = {
     "queries": RankRLS(query_weight="queries"),
     "ties out": RankRLS(ties="exclude"),
     "unit": RankRLS(cost="unit"),
+    "unit, queries": RankRLS(cost="unit", query_weight="queries"),
     "relative": RankRLS(cost="relative"),
 }
 
@@ -121,7 +122,7 @@ def test_shapes_nobody_thinks_of(seed, m, n, kernel, name, outputs, exponent, n_
     y[0], y[1] = 0.0, 1.0
     qid = rng.integers(0, n_queries, m)
     qid[:2] = 0
-    weight = rng.uniform(1, 3, m) if weighted else None
+    weight = rng.uniform(0.1, 3, m) if weighted else None
     sets = ItemSets.of([rng.choice(m, rng.integers(1, m - 1), replace=False) for _ in range(3)], m)
     alphas = np.array([2.0**exponent])
     found = HoldoutData(learner, X, y, qid, weight).scores(sets, alphas)[..., 0]

@@ -33,7 +33,7 @@ def problems(draw):
         weight[0] = 2.0
     f = np.array(draw(st.lists(NUMBERS, min_size=m, max_size=m)))
     v = np.array(draw(st.lists(NUMBERS, min_size=m, max_size=m)))
-    return y, qid, weight, draw(st.sampled_from(["pairs", "items"])), f, v
+    return y, qid, weight, draw(st.sampled_from(["pairs", "items", "queries"])), f, v
 
 
 def scored(problem):

@@ -95,23 +95,19 @@ def _laplacian(estimator, kept, y, qid, weight):
     for label in set(query):
         items = [a for a in range(size) if query[a] == label]
         total = sum(w[a] for a in items)
-        c = {
-            "pairs": lambda total: 1,
-            "items": lambda total: 1 / total,
-            "queries": lambda total: 2 / total / (total - 1),
-        }
-        for a in items:
-            for b in items:
-                z = s[a] - s[b]
-                if b >= a or (z == 0 and (estimator.ties == "exclude" or estimator.cost != "magnitude")):
-                    continue
-                edge = c[estimator.query_weight](total) * w[a] * w[b]
-                if estimator.cost == "unit":
-                    z = mpmath.sign(z)
-                elif estimator.cost == "relative":
-                    edge /= z**2
-                for i, j, sign in ((a, b, 1), (b, a, -1)):
-                    L[i, i] += edge
-                    L[i, j] -= edge
-                    target[i] += sign * edge * z
+        ties_out = estimator.ties == "exclude" or estimator.cost != "magnitude"
+        pairs = [(a, b) for a in items for b in items if b < a and not (ties_out and s[a] == s[b])]
+        copies = sum(0 if ties_out else w[a] * (w[a] - 1) / 2 for a in items if w[a] > 1)
+        divisor = {"pairs": 1, "items": total, "queries": sum(w[a] * w[b] for a, b in pairs) + copies}
+        for a, b in pairs:
+            z = s[a] - s[b]
+            edge = w[a] * w[b] / divisor[estimator.query_weight]
+            if estimator.cost == "unit":
+                z = mpmath.sign(z)
+            elif estimator.cost == "relative":
+                edge /= z**2
+            for i, j, sign in ((a, b, 1), (b, a, -1)):
+                L[i, i] += edge
+                L[i, j] -= edge
+                target[i] += sign * edge * z
     return L, target

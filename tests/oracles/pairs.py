@@ -51,27 +51,40 @@ def scored_edges(y, qid=None, *, cost="magnitude", ties="include", query_weight=
     m = len(y)
     qid = [0] * m if qid is None else list(qid)
     weight = np.ones(m) if weight is None else np.asarray(weight, dtype=float)
-    total = {q: sum(weight[i] for i in range(m) if qid[i] == q) for q in set(qid)}
+    items = {q: [i for i in range(m) if qid[i] == q] for q in set(qid)}
+    ties_out = ties == "exclude" or cost != "magnitude"
+    c = {q: _query_weight(query_weight, y[items[q]], weight[items[q]], ties_out) for q in items}
     edges = []
     for h in range(m):
         for j in range(m):
             if qid[h] != qid[j] or h == j or y[h] < y[j] or (y[h] == y[j] and h > j):
                 continue
-            tied = y[h] == y[j]
-            if tied and (ties == "exclude" or cost != "magnitude"):
+            if y[h] == y[j] and ties_out:
                 continue
-            n = total[qid[h]]
-            c = {"pairs": 1.0, "items": 1 / n if n else 0.0, "queries": 2 / (n * (n - 1)) if n > 1 else 0.0}[
-                query_weight
-            ]
             magnitude = y[h] - y[j]
             z = 1.0 if cost == "unit" else magnitude
-            w2 = c * weight[h] * weight[j] / (magnitude**2 if cost == "relative" else 1.0)
+            w2 = c[qid[h]] * weight[h] * weight[j] / (magnitude**2 if cost == "relative" else 1.0)
             edges.append((h, j, z, w2))
     columns = list(zip(*edges, strict=True)) if edges else [(), (), (), ()]
     return Edges(
         m, np.array(columns[0], dtype=int), np.array(columns[1], dtype=int), np.array(columns[2]), np.array(columns[3])
     )
+
+
+def _query_weight(query_weight, y, weight, ties_out) -> float:
+    """c_q: one, or one over the weight of the items, or of the pairs compared (Paper I, 2.4).
+
+    An item of weight k stands for k copies, which with ties included are k(k - 1)/2 pairs among themselves.
+    """
+    if query_weight == "pairs":
+        return 1.0
+    if query_weight == "items":
+        total = weight.sum()
+    else:
+        total = sum(
+            weight[i] * weight[j] for i in range(len(y)) for j in range(i) if not (ties_out and y[i] == y[j])
+        ) + (0.0 if ties_out else sum(w * (w - 1) / 2 for w in weight if w > 1))
+    return 1 / total if total else 0.0
 
 
 def root_features(K):

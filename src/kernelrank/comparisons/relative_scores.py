@@ -67,8 +67,9 @@ class RelativeScores(FactorisedComparisons):
         self.n_items = len(scores)
         self.n_queries = len(queries)
         total: Float = np.bincount(queries.codes, weights=self.weight, minlength=len(queries)).astype(np.float64)
-        self._c = pair_weight(query_weight, total)
-        pairs = np.array([self._count_pairs(items) for items in queries])
+        counted = [self._count_pairs(items) for items in queries]
+        pairs, tied = np.array(counted, dtype=np.float64).reshape(-1, 2).T
+        self._c = pair_weight(query_weight, total, tied)
         self.n_pairs = int(pairs.sum())
         self.n_idle_queries = int((pairs == 0).sum())
 
@@ -77,10 +78,12 @@ class RelativeScores(FactorisedComparisons):
         """The scores y' with ``M N = L y'``: from the origin of each query."""
         return from_origin(self.scores, self.queries, score_origins(self.scores, self.queries, self.weight))
 
-    def _count_pairs(self, items: Index) -> int:
-        scores = self.scores[items[self.weight[items] > 0], 0]
-        levels = np.unique(scores, return_counts=True)[1]
-        return (len(scores) ** 2 - int((levels**2).sum())) // 2
+    def _count_pairs(self, items: Index) -> tuple[int, float]:
+        """Return the number of pairs of a query, and ``Σ_g W_g²`` over its score levels."""
+        items = items[self.weight[items] > 0]
+        _, codes, sizes = np.unique(self.scores[items, 0], return_inverse=True, return_counts=True)
+        level_weight = np.bincount(codes, weights=self.weight[items])
+        return (len(items) ** 2 - int((sizes**2).sum())) // 2, float((level_weight**2).sum())
 
     def _rows(self) -> Iterator[tuple[Index, Index, Float, Float]]:
         """Yield ``rows, items, A, Delta``: weights and score differences of some rows with all items of their query."""

@@ -28,7 +28,7 @@ from kernelrank.arrays import BLOCK_BYTES, Float, Index, Matrix, as_columns, tra
 from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_shift import shift_queries
-from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
 from kernelrank.comparisons.score_origin import from_origin, score_origins
 from kernelrank.queries import Queries
@@ -56,7 +56,7 @@ class ScoredQueries(Comparisons):
     ties : {"include", "exclude"}, default="include"
         Whether two items with the same score are a pair with difference zero, or none.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item or every query.
+        What counts the same: every pair, every item or every query; see `kernelrank.comparisons.query_weights`.
 
     Notes
     -----
@@ -90,7 +90,7 @@ class ScoredQueries(Comparisons):
         self.n_queries = len(queries)
         self._by_query = Grouping(queries.codes, len(queries), self.weight)
         self._by_level = self._group_levels() if self.ties == "exclude" else None
-        self._c = pair_weight(query_weight, self._by_query.total)
+        self._c = pair_weight(query_weight, self._by_query.total, self._uncompared())
         self._count_pairs()
 
     def _group_levels(self) -> Grouping:
@@ -118,6 +118,17 @@ class ScoredQueries(Comparisons):
             return sort_queries(np.ascontiguousarray(y), self.queries.bounds)
         order = self.queries.order
         return order[sort_queries(y[order], self.queries.bounds)]
+
+    def _uncompared(self) -> Float:
+        """Return how much of the squared weight of each query is not compared."""
+        if self._by_level is None:
+            return np.bincount(self.queries.codes, item_squares(self.weight), self.n_queries).astype(np.float64)
+        return np.bincount(self._level_query, self._by_level.total**2, self.n_queries).astype(np.float64)
+
+    @property
+    def pair_weight(self) -> Float:
+        """``c_q`` of each query, shape (n_queries,)."""
+        return self._c
 
     @property
     def levels(self) -> tuple[Index, Index] | None:

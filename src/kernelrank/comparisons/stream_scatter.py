@@ -99,7 +99,8 @@ class StreamScatter:
 
     def _count(self, sizes: Index) -> Float:
         """Count queries of some sizes, and return ``c_q n_q`` of each."""
-        c = pair_weight(self.query_weight, sizes.astype(np.float64))
+        n_items = sizes.astype(np.float64)
+        c = pair_weight(self.query_weight, n_items, n_items)
         pairs = sizes * (sizes - 1) // 2
         self.n_items += int(sizes.sum())
         self.n_queries += len(sizes)

@@ -23,7 +23,7 @@ from sklearn.base import clone
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, RelativeScores, ScoredQueries
 from kernelrank.comparisons.grouping import Grouping
-from kernelrank.comparisons.query_weights import pair_weight
+from kernelrank.comparisons.query_weights import item_squares, pair_weight
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of
 from kernelrank.dask.part_means import PartMeans, mean_rows
@@ -196,7 +196,9 @@ def _add_parts(
     place = spanning.places(queries.labels)
     whole = mine.copy()
     whole[place >= 0] = spanning.weight[place[place >= 0]]
-    c = pair_weight(learner.query_weight, whole)
+    uncompared = np.bincount(queries.codes, item_squares(weight), len(queries)).astype(np.float64)
+    uncompared[place >= 0] = spanning.uncompared[place[place >= 0]]
+    c = pair_weight(learner.query_weight, whole, uncompared)
     scale = c * whole
     Phi = features.rows(batch.X)
     graph, energy = _scaled_graph(batch.scores, queries, weight * scale[queries.codes])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
+from kernelrank.comparisons.query_weights import item_squares
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 from kernelrank.validation import check_weight
@@ -25,12 +26,15 @@ class Spanning:
     labels : ndarray, shape (s,)
     weight : ndarray, shape (s,)
         ``W_q``, the weight of all their items together.
+    uncompared : ndarray, shape (s,)
+        How much of ``W_q²`` is not compared; see `kernelrank.comparisons.query_weights`.
     n_parts : ndarray of int64, shape (s,)
         In how many partitions each lies.
     """
 
     labels: NDArray[Any]
     weight: Float
+    uncompared: Float
     n_parts: Index
 
     def places(self, labels: NDArray[Any]) -> Index:
@@ -67,6 +71,8 @@ class Survey:
         How many items with a positive weight each has.
     weight : ndarray, shape (q,)
         The sum of their weights.
+    uncompared : ndarray, shape (q,)
+        How much of its square is not compared.
     n_parts : ndarray of int64, shape (q,)
         In how many partitions each lies.
     sizes : dict
@@ -76,13 +82,14 @@ class Survey:
     labels: NDArray[Any]
     n_items: Index
     weight: Float
+    uncompared: Float
     n_parts: Index
     sizes: dict[int, int]
 
     def spanning(self) -> Spanning:
         """Return the queries that lie in several partitions."""
         several = self.n_parts > 1
-        return Spanning(self.labels[several], self.weight[several], self.n_parts[several])
+        return Spanning(self.labels[several], self.weight[several], self.uncompared[several], self.n_parts[several])
 
     def summary(self) -> Summary:
         """Return what the client is told."""
@@ -112,7 +119,9 @@ def survey_partition(number: int, y: Any, qid: Any, weight: Any) -> Survey:
     taking_part = None if weights is None else weights > 0
     count = np.bincount(queries.codes, weights=taking_part, minlength=len(queries)).astype(np.int64)
     total = np.bincount(queries.codes, weights=weights, minlength=len(queries)).astype(np.float64)
-    return Survey(queries.labels, count, total, np.ones(len(queries), dtype=np.int64), {number: n_rows})
+    squares = None if weights is None else item_squares(weights)
+    uncompared = np.bincount(queries.codes, weights=squares, minlength=len(queries)).astype(np.float64)
+    return Survey(queries.labels, count, total, uncompared, np.ones(len(queries), dtype=np.int64), {number: n_rows})
 
 
 def merge_surveys(surveys: list[Survey]) -> Survey:
@@ -135,6 +144,7 @@ def merge_surveys(surveys: list[Survey]) -> Survey:
         queries.labels,
         added([survey.n_items for survey in surveys]).astype(np.int64),
         added([survey.weight for survey in surveys]),
+        added([survey.uncompared for survey in surveys]),
         added([survey.n_parts for survey in surveys]).astype(np.int64),
         {number: size for survey in surveys for number, size in survey.sizes.items()},
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import ScoredQueries
-from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
 from kernelrank.features import ColumnFeatures
 
 __all__ = ["QueryPart"]
@@ -29,6 +29,8 @@ class QueryPart:
         What was taken from y.
     scatter, moment : ndarray, shapes (r, r), (r, k)
         S and s.
+    uncompared : float
+        How much of W² is not compared; see `kernelrank.comparisons.query_weights`.
     """
 
     weight: float
@@ -37,6 +39,7 @@ class QueryPart:
     origin: Float
     scatter: Float
     moment: Float
+    uncompared: float
 
     @classmethod
     def of(cls, features: ColumnFeatures, graph: ScoredQueries, items: Any) -> Self:
@@ -48,11 +51,13 @@ class QueryPart:
         share = weight / total if total > 0 else weight
         mean, level = share @ Phi, share @ scores
         centred = (Phi - mean) * weight[:, None]
-        return cls(total, mean, level, origin, centred.T @ (Phi - mean), centred.T @ (scores - level))
+        scatter, moment = centred.T @ (Phi - mean), centred.T @ (scores - level)
+        return cls(total, mean, level, origin, scatter, moment, float(item_squares(weight).sum()))
 
     def factor(self, query_weight: QueryWeight) -> float:
         """Return ``c_q W``."""
-        return float(pair_weight(query_weight, np.array([self.weight]))[0] * self.weight)
+        c = pair_weight(query_weight, np.array([self.weight]), np.array([self.uncompared]))
+        return float(c[0] * self.weight)
 
     def merged(self, other: QueryPart) -> QueryPart:
         """Return the statistics of both parts together."""
@@ -67,4 +72,5 @@ class QueryPart:
             self.origin,
             self.scatter + other.scatter + between * np.outer(delta, delta),
             self.moment + other.moment + between * np.outer(delta, difference),
+            self.uncompared + other.uncompared,
         )

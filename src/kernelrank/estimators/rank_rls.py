@@ -52,8 +52,8 @@ class RankRLS(Ranker, StreamLearner):
     ties : {"include", "exclude"}, default="include"
         Whether two items with the same score are a pair whose difference should be zero.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query
-        (``1 / (n_q choose 2)``).
+        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query: a pair weighs one over
+        the weight of all pairs that are compared in its query, ``1 / (n_q choose 2)`` without weights and with ties.
     basis : int or list of int, optional
         A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
         kernels only. All items, unless given.

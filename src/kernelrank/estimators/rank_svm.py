@@ -47,8 +47,8 @@ class RankSVM(Ranker):
     gamma, degree, coef0, kernel_params
         Options of the kernel, as in `RankRLS`.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query
-        (``1 / (n_q choose 2)``).
+        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query: a pair weighs one over
+        the weight of all pairs that are compared in its query, one over their number without item weights.
     basis : int or list of int, optional
         A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
         kernels only. All items, unless given, which for a kernel that is not linear takes m² numbers.

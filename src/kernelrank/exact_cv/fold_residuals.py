@@ -14,7 +14,6 @@ from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, block_rows, blocks
 from kernelrank.comparisons import ScoredQueries
-from kernelrank.comparisons.query_weights import pair_weight
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.factors import Factors, factorise
 from kernelrank.exact_cv.item_sets import ItemSets
@@ -171,8 +170,7 @@ class _Roots:
     def __init__(self, graph: ScoredQueries) -> None:
         self.codes = graph.queries.codes
         total: Float = np.bincount(self.codes, graph.weight, graph.n_queries).astype(np.float64)
-        scale = pair_weight(graph.query_weight, total) * total
-        self.scale = np.sqrt(scale[self.codes] * graph.weight)
+        self.scale = np.sqrt((graph.pair_weight * total)[self.codes] * graph.weight)
         self.share = graph.weight / np.where(total > 0, total, 1.0)[self.codes]
 
     def of(self, items: Index) -> Float:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
-from kernelrank.comparisons.query_weights import pair_weight
+from kernelrank.comparisons.query_weights import item_squares, pair_weight
 from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
 from kernelrank.features.twins import twins
@@ -115,9 +115,11 @@ class Problem:
             return np.ones(len(sets))
         assert isinstance(self.graph, (ScoredQueries, RelativeScores))
         if self.one_ranking:
-            weight = self.graph.weight
-            left = weight.sum() - np.add.reduceat(weight[sets.items], sets.bounds[:-1])
-            return np.asarray(pair_weight(self.graph.query_weight, left) * left)
+            weight, squares = self.graph.weight, item_squares(self.graph.weight)
+            left, uncompared = (
+                values.sum() - np.add.reduceat(values[sets.items], sets.bounds[:-1]) for values in (weight, squares)
+            )
+            return np.asarray(pair_weight(self.graph.query_weight, left, uncompared) * left)
         if self.ties_included and self.graph.query_weight == "items":
             return np.ones(len(sets))
         return np.where(sets.whole_queries(self.graph.queries), 1.0, np.nan)

@@ -33,7 +33,7 @@ class ScoredPairs(Pairs):
     weight : ndarray, shape (m,), optional
         Item weights w; one unless given.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: ``c_q`` is 1, ``1 / W_q`` or ``1 / (W_q choose 2)``, as in RankRLS.
+        What counts the same: ``c_q`` is 1, ``1 / W_q`` or one over the weight of all pairs of the query.
     levels : tuple of ndarray, optional
         The score level of each item and the query of each level, where they are known already; see `ScoredQueries`.
 
@@ -64,11 +64,6 @@ class ScoredPairs(Pairs):
         ones = np.ones(self.n_items)
         w = ones if weight is None else weight
         total = np.bincount(queries.codes, weights=w, minlength=len(queries)).astype(np.float64)
-        c = pair_weight(query_weight, total)
-        # c_q w_i, which every sum of an item is multiplied by; one number where it is the same for all.
-        self.outer: Float = c if uniform and len(c) == 1 else self._gather(c[queries.codes] * w)
-        # Whole numbers of 32 bits keep the tree of a large query in the cache.
-        self.inner: NDArray[np.int32] | Float = ones.astype(np.int32) if uniform else self._gather(w)
         self.levels: NDArray[np.int32]
         if levels is None:
             self.levels, self.n_levels = _levels(self._gather(y), self._gather(queries.codes), self.bounds)
@@ -76,15 +71,20 @@ class ScoredPairs(Pairs):
             self.n_levels = np.bincount(levels[1], minlength=len(queries))
             first = np.cumsum(self.n_levels) - self.n_levels
             self.levels = self._gather(levels[0] - first[queries.codes]).astype(np.int32)
-        self.total = self._weigh(self._gather(w), c, total)
+        tied = self._tied(self._gather(w))
+        c = pair_weight(query_weight, total, tied)
+        self.total = float(c @ np.maximum(total**2 - tied, 0.0)) / 2.0
+        # c_q w_i, which every sum of an item is multiplied by; one number where it is the same for all.
+        self.outer: Float = c if uniform and len(c) == 1 else self._gather(c[queries.codes] * w)
+        # Whole numbers of 32 bits keep the tree of a large query in the cache.
+        self.inner: NDArray[np.int32] | Float = ones.astype(np.int32) if uniform else self._gather(w)
 
-    def _weigh(self, w: Float, c: Float, total: Float) -> float:
-        """Return the weight of all pairs: ``Σ_q c_q (W_q² - Σ W_level²) / 2``."""
+    def _tied(self, w: Float) -> Float:
+        """Return ``Σ W_level²`` of each query, which is how much of ``W_q²`` is not compared."""
         first = np.cumsum(self.n_levels) - self.n_levels
         level = np.repeat(first, np.diff(self.bounds)) + self.levels
-        squares = np.bincount(level, weights=w) ** 2
-        tied = np.add.reduceat(squares, first) if len(first) else squares
-        return float(c @ np.maximum(total**2 - tied, 0.0)) / 2.0
+        squares = np.bincount(level, weights=w).astype(np.float64) ** 2
+        return np.add.reduceat(squares, first) if len(first) else squares
 
     def _gather(self, values: NDArray[Number]) -> NDArray[Number]:
         """Bring the items of each query together."""
