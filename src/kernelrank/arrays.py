@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "as_columns",
     "available_bytes",
     "blocks",
+    "canonical",
     "in_gigabytes",
     "product",
     "transpose_product",
@@ -93,6 +95,36 @@ def in_gigabytes(size: int) -> str:
 def as_columns(values: Float) -> Float:
     """View a vector as a matrix with one column; leave a matrix as it is."""
     return values[:, None] if values.ndim == 1 else values
+
+
+def canonical(X: Matrix) -> Matrix:
+    """Return a sparse matrix whose entries are sorted and stored once each; X itself if it is one.
+
+    Otherwise the result is a copy in which duplicate entries are summed. O(nnz) time.
+
+    Parameters
+    ----------
+    X : CSR or CSC matrix
+
+    Returns
+    -------
+    CSR or CSC matrix
+
+    Examples
+    --------
+    >>> X = sparse.csr_array(([1.0, 2.0, 4.0], [1, 1, 0], [0, 3]), shape=(1, 2))
+    >>> canonical(X).data, X.data
+    (array([4., 3.]), array([1., 2., 4.]))
+    """
+    # SciPy caches the answer in the matrix. A fresh shell around the same arrays asks again, and leaves X as it is.
+    shell = copy(X)
+    for cached in ("_has_canonical_format", "_has_sorted_indices"):
+        shell.__dict__.pop(cached, None)
+    if shell.has_canonical_format:
+        return X
+    summed = X.copy()
+    summed.sum_duplicates()
+    return summed
 
 
 def weighted_squares(weight: Float, Phi: Matrix) -> Float:

@@ -45,8 +45,8 @@ REGISTRY: dict[str, str] = {
     "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
 }
 
-VALUES: dict[str, str] = {"View": "kernelrank.features:View"}
-"""Small values that parameters are made of: dataclasses, kept by their fields."""
+VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels:Kernel", "View": "kernelrank.features:View"}
+"""Small values that parameters and fitted models are made of: dataclasses, kept by their fields."""
 
 KERNELS = frozenset(
     {

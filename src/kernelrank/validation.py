@@ -1,4 +1,4 @@
-"""The door: scores, weights and pairs as users bring them, checked once and named in every complaint."""
+"""The door: items, scores, weights and pairs as users bring them, checked once and named in every complaint."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
 
-from kernelrank.arrays import Float, Index, available_bytes, in_gigabytes
+from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["check_pair_values", "check_pairs", "check_scores", "check_weight", "refuse_too_wide", "require_scores"]
+__all__ = ["check_items", "check_pair_values", "check_pairs", "check_scores", "check_weight", "require_scores"]
 
 COLUMN_BYTES = 24
 """How much memory a learner needs for a column without values, at the least: a weight, a gradient, an index."""
 
 
-def refuse_too_wide(X: Any) -> None:
+def _refuse_too_wide(X: Any) -> None:
     """Refuse sparse items with so many columns that nothing can be learnt from them in memory.
 
     A file of a few bytes can have two thousand million columns.
@@ -32,6 +33,43 @@ def refuse_too_wide(X: Any) -> None:
             f"X has {X.shape[1]:,} columns: learning from it needs at least {in_gigabytes(needed)} of memory, and "
             f"{in_gigabytes(available)} are there. Number the features without gaps"
         )
+
+
+def check_items(
+    estimator: BaseEstimator, X: Any, *, reset: bool, formats: tuple[str, ...] | bool, least: int = 1
+) -> Matrix:
+    """Return items as an array or sparse matrix of float64 or float32.
+
+    Entries of a sparse matrix are stored once and sorted afterwards: duplicates, which are legal, are summed in a copy.
+    Everything behind this door counts on that.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose number and names of features X must have.
+    X : array-like, data frame or sparse matrix
+    reset : bool
+        Whether the estimator learns number and names from X instead.
+    formats : tuple of str, or False
+        The sparse formats that are taken as they are; False for none.
+    least : int, default=1
+        How many items there must be.
+
+    Returns
+    -------
+    array or sparse matrix, shape (m, n_features)
+        X itself where it needs no conversion.
+    """
+    _refuse_too_wide(X)
+    items = validate_data(
+        estimator, X, reset=reset, accept_sparse=formats, dtype=[np.float64, np.float32], ensure_min_samples=least
+    )
+    if not sparse.issparse(items):
+        return items
+    summed = canonical(items)
+    if summed is not items and not np.all(np.isfinite(summed.data)):
+        raise InvalidInputError("X has entries that are stored more than once, and their sum is too large for a float")
+    return summed
 
 
 def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:

@@ -56,6 +56,16 @@ def test_queries_cut_anywhere_and_in_any_order(client, seed, query_weight):
         assert getattr(model, name) == getattr(expected, name), name
 
 
+def test_a_fitted_model_is_a_value(client):
+    basis = X[:4].copy()
+    model = DaskRankRLS(0.3, basis=basis, **BASIS, client=client).fit(blocks(X, 40), y, qid=blocks(qid, 40))
+    before = model.predict(X)
+    basis[:] = 0.0
+    model.set_params(kernel="poly", gamma=2.0)
+    np.testing.assert_array_equal(model.predict(X), before)
+    np.testing.assert_array_equal(model.predict(blocks(X, 40)).compute(), before)
+
+
 def test_sizes_that_are_not_known_and_frames_beside_arrays(client):
     positive = X[:, 0] > 0
     expected = RankRLS(0.3).fit(X[positive], y[positive], qid=qid[positive])

@@ -309,6 +309,18 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(corpus):
     assert np.array_equal(extractor.coef_, before)
 
 
+def test_parameters_may_be_set_anew_after_a_fit(corpus, tmp_path):
+    settings = {"order_weight": 0.5}
+    extractor = RelationExtractor(alphas=ALPHAS, scheme=settings).fit(corpus.candidates)
+    scores = extractor.decision_function(corpus.candidates)
+    settings["order_weight"] = 0.1
+    extractor.set_params(scheme={"order_weight": 0.9}, features="article", combine="sum")
+    extractor.vectorizer_.vectorizers_[0].set_params(combine="sum", normalize=False)
+    np.testing.assert_array_equal(extractor.decision_function(corpus.candidates), scores)
+    save(extractor, tmp_path / "model.kr")
+    np.testing.assert_array_equal(load(tmp_path / "model.kr").decision_function(corpus.candidates), scores)
+
+
 def test_an_alpha_at_the_edge_causes_a_warning(corpus):
     with pytest.warns(EdgeOfGridWarning, match="the best alpha, 1, is at the edge of the grid"):
         RelationExtractor(alphas=[1.0, 1e6, 1e7], select="auc").fit(corpus.candidates)

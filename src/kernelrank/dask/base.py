@@ -44,6 +44,7 @@ FITTED = (
     "dual_coef_",
     "X_fit_",
     "basis_",
+    "kernel_",
     "solver_",
     "n_iter_",
     "n_queries_",
@@ -196,6 +197,7 @@ class DaskLearner(BaseEstimator):
             self.X_fit_ = work.basis.items
             if work.basis.numbers is not None:
                 self.basis_ = work.basis.numbers
+        self.kernel_ = work.learner._kernel().copied()
         self.solver_, self.n_iter_ = "cholesky", 1
         self.n_queries_ = work.summary.n_queries
         self.n_idle_queries_, self.n_pairs_ = statistics.n_idle_queries, statistics.n_pairs

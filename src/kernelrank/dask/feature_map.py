@@ -84,6 +84,8 @@ def choose_map(
     else:
         basis = Basis(learner.basis, None)
     items = learner._check_items(basis.items, reset=True, least=1)
+    if basis.numbers is None:
+        items = items.copy()  # a model keeps them, and those given are the caller's
     kernel_map = KernelMap.of(learner._kernel(), learner._kernel().matrix(items))
     return FeatureMap(kernel_map.rank, kernel_map, items[kernel_map.taken]), Basis(items, basis.numbers)
 

@@ -46,8 +46,8 @@ class DaskRankRLS(DaskLearner):
 
     Attributes
     ----------
-    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_, \
-feature_names_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, \
+n_features_in_, feature_names_in_
         As in `RankRLS`.
 
     Notes

@@ -54,8 +54,8 @@ class DaskRankRLSCV(DaskLearner):
         Its mean score over the folds: the negative squared error, or the accuracy.
     cv_results_ : dict
         Every alpha with its scores, as in scikit-learn's `GridSearchCV`. A fold without a pair has NaN.
-    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_, \
-feature_names_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, \
+n_features_in_, feature_names_in_
         As in `RankRLS`, of the model for `alpha_` and all data.
 
     Warns

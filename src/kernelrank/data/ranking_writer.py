@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from kernelrank.arrays import canonical
 from kernelrank.data.sink import opened_sink
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
@@ -85,10 +86,7 @@ def _as_rows(X: Any) -> Any:
     if issparse(X):
         rows = csr_array(X)
         _checked_numbers(rows.data, "X")
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
+        return canonical(rows)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     values = np.asarray(frame.to_numpy() if isinstance(frame, nw.DataFrame) else X)
     if values.ndim != 2:

@@ -53,6 +53,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         The numbers of the second labels of the pairs, ascending for each first label.
     n_pairs_ : int
         The number of pairs, which is that of the features.
+    combine_, normalize_
+        The parameters of the fit, which `transform` uses.
 
     Notes
     -----
@@ -142,10 +144,11 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         order = np.argsort(labels)
         ranks = np.empty(len(labels), dtype=np.int32)
         ranks[order] = np.arange(len(labels), dtype=np.int32)
-        connected = self._connect(replace(packed, labels=ranks[packed.labels]))
+        connected = self._connect(replace(packed, labels=ranks[packed.labels]), self.combine, self.normalize)
         pairs = LabelPairs.of(connected, len(labels))
         self.labels_, self.first_bounds_, self.seconds_ = labels[order], pairs.bounds, pairs.seconds
         self.n_pairs_ = len(pairs.seconds)
+        self.combine_, self.normalize_ = self.combine, self.normalize
         return connected
 
     def transform(self, graphs: Iterable[Any]) -> sparse.csr_array:
@@ -160,12 +163,13 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         csr_array, shape (t, n_pairs)
         """
         check_is_fitted(self)
-        return self._vectors(self._connect(PackedGraphs.of(graphs, LabelCodes.of(self.labels_))))
+        packed = PackedGraphs.of(graphs, LabelCodes.of(self.labels_))
+        return self._vectors(self._connect(packed, self.combine_, self.normalize_))
 
-    def _connect(self, graphs: PackedGraphs) -> ConnectedLabels:
+    def _connect(self, graphs: PackedGraphs, combine: Combine, normalize: bool) -> ConnectedLabels:
         parts = list(graphs.parts())
         parallel = joblib.Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")
-        connected = parallel(joblib.delayed(_connect_part)(part, self.combine, self.normalize) for part in parts)
+        connected = parallel(joblib.delayed(_connect_part)(part, combine, normalize) for part in parts)
         return ConnectedLabels.join(track(connected, len(parts), "vectorising graphs"))
 
     def _vectors(self, connected: ConnectedLabels) -> sparse.csr_array:

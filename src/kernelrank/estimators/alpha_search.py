@@ -18,7 +18,6 @@ from kernelrank.estimators.held_out import HELD_OUT_BASIS, HoldoutData
 from kernelrank.estimators.holdout_plan import CV_NAMES, HoldoutPlan
 from kernelrank.estimators.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
 from kernelrank.estimators.progress import FitProgress
-from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
 
 __all__ = ["ALPHAS", "AlphaSearch"]
@@ -90,7 +89,6 @@ class AlphaSearch(KernelLearner):
         -------
         self
         """
-        self.__dict__.pop("best_params_", None)
         X = self._check_items(X, reset=True)
         learner: Any = self  # RLS or RankRLS, which know what is compared
         graphs, one_output = learner._compare(X, y, qid, sample_weight)
@@ -116,18 +114,12 @@ class AlphaSearch(KernelLearner):
         self.alpha_: Any = candidates.alpha
         self.best_score_ = candidates.score
         self.best_params_ = {"alpha": self.alpha_, **candidates.setting}
+        self.kernel_ = self._learner(candidates.setting)._kernel_of_parameters().copied()
         self.cv_results_ = candidates.table()
         held_out = candidates.held_out
         scores = None if held_out is None else plan.item_scores(held_out, X.shape[0])
         self.holdout_scores_ = scores[:, 0] if one_output and scores is not None else scores
         candidates.warn_at_the_edge()
-
-    def _kernel(self) -> Kernel:
-        """Return the kernel that was chosen, or that of the parameters before the search."""
-        chosen = getattr(self, "best_params_", {})
-        names = {name: chosen.get(name, getattr(self, name)) for name in KERNEL_PARAMETERS}
-        parameters = dict(names["kernel_params"] or {})
-        return Kernel(names["kernel"], names["gamma"], names["degree"], names["coef0"], parameters)
 
     def _loss(self) -> ItemLoss | None:
         """Return what ``scoring=None`` stands for."""

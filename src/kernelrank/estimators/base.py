@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons
@@ -22,11 +22,11 @@ from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
-from kernelrank.validation import refuse_too_wide
+from kernelrank.validation import check_items
 
 __all__ = ["KernelLearner", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 
-Learner = TypeVar("Learner", bound="KernelLearner")
+Learner = TypeVar("Learner", bound=BaseEstimator)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -98,25 +98,26 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return hasattr(self, "solver_")
 
     def _kernel(self) -> Kernel:
+        """Return the kernel that was fitted; before a fit, that of the parameters."""
+        fitted: Kernel | None = getattr(self, "kernel_", None)
+        return self._kernel_of_parameters() if fitted is None else fitted
+
+    def _kernel_of_parameters(self) -> Kernel:
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
 
     def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
-        """Validate X; its names and number of columns are remembered when `reset`."""
+        """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`."""
         if isinstance(X, (str, os.PathLike)):
             raise InvalidInputError(
                 f"X is the path {os.fspath(X)!r}, where items were expected: only fit of RankRLS and RLS reads files; "
                 "load_ranking reads one into memory"
             )
-        refuse_too_wide(X)
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc") if takes_sparse(self.kernel) else False,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=least if reset else 1,
-        )
-        if reset and self._kernel().precomputed:
+        if reset:
+            self.kernel_ = self._kernel_of_parameters().copied()
+        kernel = self._kernel()
+        formats = ("csr", "csc") if takes_sparse(kernel.metric) else False
+        X = check_items(self, X, reset=reset, formats=formats, least=least if reset else 1)
+        if reset and kernel.precomputed:
             check_precomputed(X)
         return X
 
@@ -195,7 +196,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         fitted = []
         for alpha, solutions in zip(alphas, path, strict=True):
             model = clone(self).set_params(alpha=float(alpha))
-            for name in ("n_features_in_", "feature_names_in_"):
+            for name in ("n_features_in_", "feature_names_in_", "kernel_"):
                 if hasattr(self, name):
                     setattr(model, name, getattr(self, name))
             fitted.append(model._keep(features, graphs, solutions, solver.name, one_output=one_output))
@@ -221,7 +222,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             self.basis_ = features.basis
             self.X_fit_ = features.basis_items if not features.kernel.precomputed else None
         elif isinstance(features, FullKernel):
-            self.X_fit_ = features.X if not features.kernel.precomputed else None
+            self.X_fit_ = features.kept_items
         if isinstance(features, ExplicitFeatures) and not isinstance(features, ReducedSet):
             self.coef_ = coefficients[:, 0] if one_output else np.ascontiguousarray(coefficients.T)
         else:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import compare_scores
@@ -29,7 +29,7 @@ from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.normal_equations import NormalEquations
 from kernelrank.solvers.spectral import Spectrum, spectrum
-from kernelrank.validation import refuse_too_wide
+from kernelrank.validation import check_items
 
 __all__ = ["CoRankRLS"]
 
@@ -74,6 +74,8 @@ class CoRankRLS(Ranker):
     basis_ : list of ndarray of int, or None where a view has brought its basis items
         Their numbers. With ``X_unscored`` the scored items are numbered first and the unscored ones after them; of a
         stream, those of its first block.
+    kernels_ : list of Kernel
+        The kernel of each view, which later changes of the parameters leave as it is.
     columns_ : list of ndarray of int or None
         The columns that each view sees; None for all.
     disagreement_ : float, or ndarray of shape (n_outputs,)
@@ -262,7 +264,7 @@ class CoRankRLS(Ranker):
         fitted = []
         for alpha, w in zip(values, path, strict=True):
             model = clone(self).set_params(alpha=alpha)
-            for name in ("n_features_in_", "feature_names_in_"):
+            for name in ("n_features_in_", "feature_names_in_", "kernels_"):
                 if hasattr(learner, name):
                     setattr(model, name, getattr(learner, name))
             fitted.append(model._keep_views(data, graphs, views, bases, agreement, w, solver))
@@ -282,10 +284,11 @@ class CoRankRLS(Ranker):
         check_is_fitted(self)
         X = self._check_items(X, reset=False)
         scores = []
-        for view, columns, items, dual in zip(self._views(), self.columns_, self.X_fit_, self.dual_coef_, strict=True):
+        fitted = zip(self.kernels_, self.columns_, self.X_fit_, self.dual_coef_, strict=True)
+        for kernel, columns, items, dual in fitted:
             coefficients = dual[:, None] if dual.ndim == 1 else dual
             seen = X if columns is None else X[:, columns]
-            found = kernel_scores(view.kernel_of(self._kernel()), seen, items, coefficients)
+            found = kernel_scores(kernel, seen, items, coefficients)
             scores.append(found[:, 0] if dual.ndim == 1 else found)
         return np.stack(scores, axis=1)
 
@@ -303,16 +306,23 @@ class CoRankRLS(Ranker):
         return views
 
     def _view_kernels(self) -> list[Kernel]:
-        return [view.kernel_of(self._kernel()) for view in self._views()]
+        """Return the kernels of the views that the parameters describe."""
+        default, kernels = self._kernel_of_parameters(), []
+        for number, view in enumerate(self._views()):
+            try:
+                kernels.append(view.kernel_of(default))
+            except InvalidInputError as error:
+                raise InvalidInputError(f"view {number}: {error}") from error
+        return kernels
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator takes."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse()
+        tags.input_tags.sparse = self._parameters_take_sparse()
         tags.input_tags.pairwise = False
         return tags
 
-    def _takes_sparse(self) -> bool:
+    def _parameters_take_sparse(self) -> bool:
         """Whether every view has a kernel for sparse rows; parameters that cannot be read are refused by the fit."""
         try:
             return all(takes_sparse(kernel.metric) for kernel in self._view_kernels())
@@ -320,16 +330,11 @@ class CoRankRLS(Ranker):
             return True
 
     def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
-        """Validate X; its names and number of columns are remembered when `reset`."""
-        refuse_too_wide(X)
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if self._takes_sparse() else False,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=least if reset else 1,
-        )
+        """Validate X; its names and number of columns, and the kernels of this fit, are remembered when `reset`."""
+        if reset:
+            self.kernels_ = [kernel.copied() for kernel in self._view_kernels()]
+        formats = ("csr",) if all(takes_sparse(kernel.metric) for kernel in self.kernels_) else False
+        return check_items(self, X, reset=reset, formats=formats, least=least if reset else 1)
 
     def _graphs(self, data: CoData, items: Index | None = None) -> list[OutputGraph]:
         """Compare the scored items; or some of them, among which there may be nothing to compare."""
@@ -367,14 +372,14 @@ class CoRankRLS(Ranker):
             try:
                 items = self._check_basis(view.basis) if basis is None else data.take(basis)
                 columns = view.column_numbers(self.n_features_in_, None if names is None else list(names))
-                maps.append(ViewMap.of(view.kernel_of(self._kernel()), columns, items))
+                maps.append(ViewMap.of(self.kernels_[number], columns, items))
             except ValueError as error:
                 raise InvalidInputError(f"view {number}: {error}") from error
         return maps, bases
 
     def _check_basis(self, items: Any) -> Matrix:
-        """Check basis items that a view has brought."""
-        return self._check_items(items, reset=False)
+        """Check basis items that a view has brought; a model keeps a copy of them."""
+        return self._check_items(items, reset=False).copy()
 
     def _agreement(self, data: CoData, views: list[ViewMap]) -> Agreement:
         """Read the unscored items, once."""

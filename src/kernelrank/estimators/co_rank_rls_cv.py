@@ -74,7 +74,7 @@ class CoRankRLSCV(CoRankRLS):
         Every candidate with its score, as in scikit-learn's `GridSearchCV`.
     holdout_scores_ : ndarray, shape (m,) or (m, n_outputs)
         The score of each scored item by the model that did not see its query; NaN for an item that no fold tests.
-    dual_coef_, X_fit_, basis_, columns_, disagreement_, n_views_, n_unscored_, n_unscored_queries_, ...
+    dual_coef_, X_fit_, basis_, kernels_, columns_, disagreement_, n_views_, n_unscored_, n_unscored_queries_, ...
         As in `CoRankRLS`, for the alpha and nu that were chosen.
 
     Warns

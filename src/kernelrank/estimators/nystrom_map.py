@@ -10,15 +10,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix, as_columns
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.features.basis import SELECTIONS, Selection, by_leverage, by_means, by_query, choose_basis, uniformly
 from kernelrank.features.kernel_map import KernelMap, KernelRows
 from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, takes_sparse
 from kernelrank.queries import Queries
-from kernelrank.validation import refuse_too_wide
+from kernelrank.validation import check_items
 
 __all__ = ["NystromMap"]
 
@@ -53,6 +54,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         The upper triangular factor of their kernel.
     rank_ : int
         The numerical rank of their kernel, which is the number of features made: duplicated basis items add none.
+    kernel_ : Kernel
+        The kernel of the fit, which later changes of the parameters leave as it is.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         As in scikit-learn.
@@ -113,15 +116,16 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = takes_sparse(self.kernel)
         return tags
 
-    def _kernel(self) -> Kernel:
-        return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
-
     def _check_items(self, X: Any, *, reset: bool) -> Matrix:
-        refuse_too_wide(X)
-        accepted = ("csr", "csc") if takes_sparse(self.kernel) else False
-        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`."""
+        if reset:
+            parameters = dict(self.kernel_params or {})
+            self.kernel_ = Kernel(self.kernel, self.gamma, self.degree, self.coef0, parameters).copied()
+        formats = ("csr", "csc") if takes_sparse(self.kernel_.metric) else False
+        return check_items(self, X, reset=reset, formats=formats)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
     def fit(self, X: Any, y: Any = None, qid: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention
         """Choose the basis and factorise its kernel.
 
@@ -138,7 +142,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         X = self._check_items(X, reset=True)
         self.basis_, items = self._select(X, qid)
-        kernel_map = KernelMap.of(self._kernel(), self._kernel().matrix(items))
+        kernel_map = KernelMap.of(self.kernel_, self.kernel_.matrix(items))
         self.basis_items_ = items
         self.taken_, self.factor_ = kernel_map.taken, kernel_map.U
         self.rank_ = kernel_map.rank
@@ -146,7 +150,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def _map(self) -> KernelMap:
-        return KernelMap(self._kernel(), self.basis_items_.shape[0], self.taken_, self.factor_)
+        return KernelMap(self.kernel_, self.basis_items_.shape[0], self.taken_, self.factor_)
 
     def _select(self, X: Matrix, qid: Any) -> tuple[Index | None, Matrix]:
         """Return the numbers of the basis items, if they are items, and the items."""
@@ -157,7 +161,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         elif self.basis == "k_means":
             return None, by_means(size, X, random_state)
         elif self.basis == "leverage":
-            chosen = by_leverage(size, self._kernel(), X, random_state)
+            chosen = by_leverage(size, self.kernel_, X, random_state)
         elif self.basis == "per_query":
             if qid is None:
                 raise InvalidInputError("basis='per_query' needs qid: pass it to fit")

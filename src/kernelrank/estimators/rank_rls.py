@@ -80,6 +80,8 @@ class RankRLS(Ranker, StreamLearner):
         The items whose kernels are evaluated; None for a precomputed kernel.
     basis_ : ndarray of int, shape (r,)
         The numbers of the basis items, if there is a basis.
+    kernel_ : Kernel
+        The kernel of the fit, which later changes of the parameters leave as it is.
     solver_ : str
         The solver that was used.
     n_iter_ : int

@@ -55,7 +55,7 @@ class RankRLSCV(AlphaSearch, RankRLS):
         items or folds; for pairs, which overlap, it is NaN.
     holdout_scores_ : ndarray of shape (m,) or (m, n_outputs), or None
         The score of each item by the model that did not see it; NaN for an item that no fold tests, None for pairs.
-    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
         As in `RankRLS`.
 
     Warns

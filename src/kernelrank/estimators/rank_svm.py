@@ -81,6 +81,8 @@ class RankSVM(Ranker):
         on, callbacks find the current gap here.
     objective_ : float or ndarray, shape (n_outputs,)
         The objective of the solution.
+    kernel_ : Kernel
+        The kernel of the fit, which later changes of the parameters leave as it is.
     solver_ : str
         The solver that was used.
     n_iter_ : int

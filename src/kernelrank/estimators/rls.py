@@ -53,7 +53,7 @@ class RLS(RegressorMixin, StreamLearner):
 
     Attributes
     ----------
-    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_features_in_, feature_names_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_features_in_, feature_names_in_
         As in `RankRLS`.
     classes_ : ndarray, shape (2,)
         The two classes, for classification.

@@ -39,7 +39,7 @@ class RLSCV(AlphaSearch, RLS):
     ----------
     alpha_, best_score_, best_params_, cv_results_, holdout_scores_
         As in `RankRLSCV`.
-    coef_, dual_coef_, X_fit_, basis_, classes_, solver_, n_iter_, n_features_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, classes_, solver_, n_iter_, n_features_in_
         As in `RLS`.
 
     Notes

@@ -75,7 +75,7 @@ class StreamLearner(KernelLearner):
 
     def _can_stream(self) -> bool:
         """Whether the problem has a primal form whose columns the first batch fixes."""
-        kernel = self._kernel()
+        kernel = self._kernel_of_parameters()
         return (kernel.linear or self.basis is not None) and not kernel.precomputed
 
     @available_if(_streams)

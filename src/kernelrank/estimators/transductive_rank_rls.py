@@ -75,7 +75,7 @@ class TransductiveRankRLS(Ranker):
     inductive_ : ndarray, shape (v,) or (v, n_outputs)
         The prediction of the model trained on the scored queries.
     n_folds_ : int
-    coef_, dual_coef_, X_fit_, basis_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
         As in `RankRLS`, of the model that predicts new items.
 
     Notes
@@ -241,7 +241,7 @@ class TransductiveRankRLS(Ranker):
         coefficients = solution.coefficients.reshape(len(solution.coefficients), -1, len(models))
         columns = np.arange(coefficients.shape[1], dtype=np.int64)
         for number, model in enumerate(models):
-            for name in ("n_features_in_", "feature_names_in_"):
+            for name in ("n_features_in_", "feature_names_in_", "kernel_"):
                 if hasattr(self, name):
                     setattr(model, name, getattr(self, name))
             own = replace(solution, coefficients=coefficients[:, :, number])

@@ -52,6 +52,13 @@ class FullKernel(Features):
             return np.asarray(self.X)
         return self.kernel.matrix(self.X)
 
+    @cached_property
+    def kept_items(self) -> Matrix | None:
+        """The items that a model keeps: a copy, whatever becomes of X; None if the kernel is precomputed."""
+        if self.kernel.precomputed:
+            return None
+        return self.X.copy() if sparse.issparse(self.X) else np.array(self.X)
+
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Return ``C K Cᵀ``."""
         K = self.kernel.matrix(self.X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -80,6 +81,16 @@ class Kernel:
     def precomputed(self) -> bool:
         """Whether X holds kernel values instead of features."""
         return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def copied(self) -> Kernel:
+        """Return a kernel that stays the same when the objects that this one was made of are changed.
+
+        A callable that cannot be copied, such as one that holds an open file, is kept itself.
+        """
+        try:
+            return deepcopy(self)
+        except Exception:  # whatever the copying of a foreign object raises
+            return self
 
     def matrix(self, X: Matrix, Y: Matrix | None = None) -> Float:
         """Return k(X, Y), or k(X, X); a fresh float64 array that the caller may overwrite.

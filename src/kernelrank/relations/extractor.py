@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -67,6 +68,8 @@ class RelationExtractor(BaseEstimator):
     vectorizer_ : PartsVectorizer or AllPathsVectorizer
     features_ : str
         The features that were taken: those that were asked for, or chosen.
+    scheme_ : dict or None
+        The settings of the graphs.
     coef_ : ndarray, shape (n_features,)
         The weight of each feature.
     intercept_ : float
@@ -160,6 +163,7 @@ class RelationExtractor(BaseEstimator):
         choice = choose(learning, labels, groups, held_out)
         warn_at_edge(learning.alphas, choice.place, choice.results[self.select])
         self.features_ = chosen.name
+        self.scheme_ = deepcopy(self.scheme)
         self.feature_results_ = tried
         self.vectorizer_ = vectorizer
         self.coef_: Float = np.asarray(X.T @ found.dual_coef[choice.place])
@@ -324,7 +328,7 @@ class RelationExtractor(BaseEstimator):
 
     def _graphs(self, candidates: Iterable[Candidate]) -> list[Any]:
         """Return the graphs of candidates: what the fitted vectoriser takes."""
-        return FeatureSet.named(self.features_).graphs(candidates, self.scheme)
+        return FeatureSet.named(self.features_).graphs(candidates, self.scheme_)
 
 
 def check_labels(candidates: Sequence[Candidate], y: Any) -> NDArray[np.bool_]:

@@ -57,7 +57,11 @@ def kernel_words(learner: Any) -> str | None:
     """
     if not isinstance(learner, KernelLearner):
         return None
-    kernel: Kernel = learner._kernel()
+    views: list[Kernel] = getattr(learner, "kernels_", [learner._kernel()])
+    return ", ".join(dict.fromkeys(_kernel_words(kernel) for kernel in views))
+
+
+def _kernel_words(kernel: Kernel) -> str:
     if not isinstance(kernel.metric, str):
         return str(getattr(kernel.metric, "__name__", kernel.metric))
     given = {name: value for name, value in kernel._arguments().items() if isinstance(value, (int, float))}

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Matrix, canonical
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
@@ -102,7 +102,7 @@ class Terms:
         """Return φ(X), shape (t, r): features, dense or sparse, or kernels with the items; O(t r n) for a kernel."""
         rows = X if self.transform is None else self.transform.transform(X)
         if self.learner is None:
-            return sparse.csr_array(rows) if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
+            return canonical(sparse.csr_array(rows)) if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
         rows = self.learner._check_items(rows, reset=False)
         if self.kind == "features":
             return rows
