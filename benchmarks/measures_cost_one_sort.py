@@ -38,7 +38,7 @@ def ratios(m: int, n_queries: int) -> dict[str, float]:
     y, score = rng.integers(0, 5, m).astype(float), rng.normal(size=m)
     tasks: dict[str, Callable[[], object]] = {"lexsort": lambda: np.lexsort((score, qid))}
     for measure in MEASURES:
-        tasks[measure.name] = lambda measure=measure: measure(y, score, qid)
+        tasks[measure.name] = lambda measure=measure: measure(y, score, qid=qid)
     best = best_of_turns(tasks)
     return {name: seconds / best["lexsort"] for name, seconds in best.items() if name != "lexsort"}
 

@@ -79,7 +79,7 @@ def only_read(path: Path) -> None:
 def fit(path: Path) -> None:
     from kernelrank import RankRLS
 
-    RankRLS().fit(path, *(("y", "q") if path.suffix == ".parquet" else ()))
+    RankRLS().fit(path, **({"y": "y", "qid": "q"} if path.suffix == ".parquet" else {}))
 
 
 def best_times(path: Path) -> dict[str, float]:

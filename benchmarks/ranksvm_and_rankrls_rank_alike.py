@@ -39,10 +39,10 @@ def documents(n_items: int, size: int = 40, n_features: int = 20) -> list[Data]:
     return [(X[rows], y[rows], qid[rows]) for rows in np.arange(3 * n_items).reshape(3, -1)]
 
 
-def compare(name: str, sets: list[Data], n_basis: int) -> None:
+def compare(name: str, sets: list[Data], basis: int) -> None:
     train, choose, test = sets
     gamma = 0.5 / train[0].shape[1]
-    shared = {"kernel": "gaussian", "gamma": gamma, "basis": n_basis, "random_state": 0}
+    shared = {"kernel": "gaussian", "gamma": gamma, "basis": basis, "random_state": 0}
     found = {}
     for title, learner in (
         ("RankRLS", RankRLS(**shared)),
@@ -50,11 +50,11 @@ def compare(name: str, sets: list[Data], n_basis: int) -> None:
         ("RankSVM, hinge", RankSVM(**shared)),
         ("RankSVM, squared hinge", RankSVM(**shared, loss="squared_hinge")),
     ):
-        n_pairs = learner.set_params(alpha=1e6).fit(*train).n_pairs_
+        n_pairs = learner.set_params(alpha=1e6).fit(*train[:2], qid=train[2]).n_pairs_
         path = learner.fit_path(train[0], train[1], n_pairs * 10.0 ** -np.arange(2, 7), qid=train[2])
-        best = max(path, key=lambda model: model.score(*choose))
-        seconds = time_interleaved({"fit": lambda best=best: best.fit(*train)}, 2, threads=1)["fit"]
-        found[title] = best.score(*test)
+        best = max(path, key=lambda model: model.score(*choose[:2], qid=choose[2]))
+        seconds = time_interleaved({"fit": lambda best=best: best.fit(*train[:2], qid=train[2])}, 2, threads=1)["fit"]
+        found[title] = best.score(*test[:2], qid=test[2])
         print(
             f"  {title:<26}{best.alpha / n_pairs:8.0e} a pair  {seconds:8.2f} s   accuracy {100 * found[title]:6.2f} %"
         )

@@ -51,7 +51,7 @@ def compare(n_items: int, n_queries: int, size: int) -> None:
         "leave-query-out, one alpha": lambda: kr.leave_query_out(model, X, y, qid),
         "leave-query-out, 19 alphas": lambda: kr.leave_query_out(model, X, y, qid, alphas=alphas),
         "the same, a tenth of the items repeated": lambda: kr.leave_query_out(model, repeated, y, qid, alphas=alphas),
-        "ten folds of queries, one alpha": lambda: kr.holdout(model, X, y, folds, qid),
+        "ten folds of queries, one alpha": lambda: kr.holdout(model, X, y, folds, qid=qid),
         "one refit": lambda: model.fit(X, y, qid=qid),
     }
     seconds = time_interleaved(runs, 1, 1)

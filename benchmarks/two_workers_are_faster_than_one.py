@@ -62,7 +62,7 @@ def warm(client: Client) -> None:
     """Let every worker import what it needs."""
     rng = np.random.default_rng(0)
     X = da.from_array(rng.standard_normal((2_000, COLUMNS)), chunks=(100, COLUMNS))
-    DaskRankRLS(client=client).fit(X, rng.standard_normal(2_000), np.arange(2_000) // QUERY_ITEMS)
+    DaskRankRLS(client=client).fit(X, rng.standard_normal(2_000), qid=np.arange(2_000) // QUERY_ITEMS)
 
 
 def measure(folder: Path, n_workers: int) -> tuple[float, float]:
@@ -74,7 +74,7 @@ def measure(folder: Path, n_workers: int) -> tuple[float, float]:
         seconds, busy = [], []
         for _ in range(FITS):
             used, start = client.run(cpu), time.perf_counter()
-            DaskRankRLS(client=client).fit(X, y, qid)
+            DaskRankRLS(client=client).fit(X, y, qid=qid)
             seconds.append(time.perf_counter() - start)
             busy.append(max(after - used[worker] for worker, after in client.run(cpu).items()))
     return min(seconds), min(busy)
@@ -88,7 +88,7 @@ def largest_difference(folder: Path) -> float:
     rows = sum(X.chunks[0][:2])
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**options) as cluster, Client(cluster, set_as_default=False) as client:
-        model = DaskRankRLS(client=client).fit(X[:rows], y[:rows], qid[:rows])
+        model = DaskRankRLS(client=client).fit(X[:rows], y[:rows], qid=qid[:rows])
     return float(np.abs(model.coef_ / local.coef_ - 1).max())
 
 

@@ -103,7 +103,7 @@ def generate(n_queries: int, *, independent: bool, seed: int = 0) -> Items:
 
 
 def read(paths: list[str]) -> Items:
-    parts = [kr.load_ranking(path) for path in paths]
+    parts = [kr.read_ranking(path) for path in paths]
     X = sparse.vstack([sparse.csr_array(part.X) for part in parts]).toarray()
     y = np.concatenate([part.y for part in parts])
     qid = np.concatenate([np.asarray(part.qid) for part in parts])
@@ -131,14 +131,16 @@ def tune_plain(split: Split, seed: int) -> Tuned:
 def tune_views(views: list[kr.View], nus: tuple[float, ...]) -> Callable[[Split, int], Tuned]:
     def tune(split: Split, seed: int) -> Tuned:
         scored, unscored = split.scored, split.unscored
-        search = kr.CoRankRLSCV(ALPHAS, nus, cv=5, views=views, n_basis=BASIS, random_state=seed)
-        search.fit(scored.X, scored.y, scored.qid, unscored.X, unscored.qid)
+        search = kr.CoRankRLSCV(ALPHAS, nus, cv=5, views=views, basis=BASIS, random_state=seed)
+        search.fit(scored.X, scored.y, qid=scored.qid, X_unscored=unscored.X, qid_unscored=unscored.qid)
         pool = np.vstack([scored.X, unscored.X])
         same = [replace(view, basis=pool[basis]) for view, basis in zip(views, search.basis_, strict=True)]
 
         def predict(split: Split) -> np.ndarray:
             model, scored, unscored = kr.CoRankRLS(search.alpha_, search.nu_, views=same), split.scored, split.unscored
-            return model.fit(scored.X, scored.y, scored.qid, unscored.X, unscored.qid).predict(split.test.X)
+            return model.fit(
+                scored.X, scored.y, qid=scored.qid, X_unscored=unscored.X, qid_unscored=unscored.qid
+            ).predict(split.test.X)
 
         return Tuned(predict, search.nu_)
 
@@ -158,7 +160,7 @@ def tune_transductive(split: Split, seed: int) -> Tuned:
             learner = kr.TransductiveRankRLS(alpha, kernel="rbf", basis=left)
             for c, model in enumerate(learner.fit_path(X[rows], y[rows], ANCHORS, qid=qid[rows])):
                 scores = model.predict(scored.X[held])
-                errors[a, c] += kr.metrics.disagreement(scored.y[held], scores, scored.qid[held])
+                errors[a, c] += kr.metrics.disagreement(scored.y[held], scores, qid=scored.qid[held])
     a, c = np.unravel_index(errors.argmin(), errors.shape)
     alpha, anchor = float(FEW_ALPHAS[a]), float(ANCHORS[c])
 
@@ -172,7 +174,7 @@ def tune_transductive(split: Split, seed: int) -> Tuned:
 
 def query_errors(test: Items, scores: np.ndarray) -> np.ndarray:
     """Return the disagreement error of each test query; a query with ties only has none."""
-    return np.asarray(kr.metrics.get_measure("disagreement")(test.y, scores, test.qid).values)
+    return np.asarray(kr.metrics.get_measure("disagreement")(test.y, scores, qid=test.qid).values)
 
 
 def draw_queries(items: Items, n_items: int, rng: np.random.Generator) -> Items:

@@ -25,10 +25,11 @@ PIECE = 10_000
 ALPHAS = 2.0 ** np.arange(-15, 16)
 
 
-def scored() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def scored() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((SCORED, COLUMNS))
-    return X, np.tanh(X[:, :5]).sum(axis=1) + rng.standard_normal(SCORED), np.arange(SCORED) // QUERY_ITEMS
+    y = np.tanh(X[:, :5]).sum(axis=1) + rng.standard_normal(SCORED)
+    return {"X": X, "y": y, "qid": np.arange(SCORED) // QUERY_ITEMS}
 
 
 def unscored(n_items: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -62,20 +63,21 @@ def write_array(path: Path, n_items: int) -> None:
 def fit_blocks(n_items: int, basis: int) -> None:
     from kernelrank import CoRankRLS
 
-    CoRankRLS(1.0, 0.01, n_basis=basis, random_state=0).fit(*scored(), unscored(n_items))
+    CoRankRLS(1.0, 0.01, basis=basis, random_state=0).fit(**scored(), X_unscored=unscored(n_items))
 
 
 def fit_parquet(path: str, basis: int) -> None:
     from kernelrank import CoRankRLS
 
-    CoRankRLS(1.0, 0.01, n_basis=basis, random_state=0).fit(*scored(), path, "query")
+    CoRankRLS(1.0, 0.01, basis=basis, random_state=0).fit(**scored(), X_unscored=path, qid_unscored="query")
 
 
 def fit_map(path: str, basis: int) -> None:
     from kernelrank import CoRankRLS
 
     X = np.load(path, mmap_mode="r")
-    CoRankRLS(1.0, 0.01, n_basis=basis, random_state=0).fit(*scored(), X, (7 + np.arange(len(X))) // QUERY_ITEMS)
+    qid = (7 + np.arange(len(X))) // QUERY_ITEMS
+    CoRankRLS(1.0, 0.01, basis=basis, random_state=0).fit(**scored(), X_unscored=X, qid_unscored=qid)
 
 
 def main(n_items: int, basis: int) -> None:
@@ -96,15 +98,15 @@ def main(n_items: int, basis: int) -> None:
 
     from kernelrank import CoRankRLS
 
-    learner = CoRankRLS(1.0, 0.01, n_basis=basis, random_state=0)
+    learner = CoRankRLS(1.0, 0.01, basis=basis, random_state=0)
     small, large = list(unscored(sizes[0])), list(unscored(sizes[1]))
     one, two = f"fit, {sizes[0]:,} unscored items", f"fit, {sizes[1]:,} unscored items"
     seconds = time_interleaved(
         {
-            one: lambda: learner.fit(*scored(), small),
-            two: lambda: learner.fit(*scored(), large),
+            one: lambda: learner.fit(**scored(), X_unscored=small),
+            two: lambda: learner.fit(**scored(), X_unscored=large),
             f"fit_path, 31 alphas, {sizes[0]:,} unscored items": lambda: learner.fit_path(
-                *scored()[:2], ALPHAS, scored()[2], small
+                alphas=ALPHAS, **scored(), X_unscored=small
             ),
         },
         repeats=3,

@@ -48,7 +48,7 @@ def write(folder: Path, rows: int, n_partitions: int) -> None:
         table.to_parquet(folder / "parquet" / f"{number:02}.parquet")
 
 
-def arrays(folder: Path, rows: int, n_partitions: int) -> list[da.Array]:
+def arrays(folder: Path, rows: int, n_partitions: int) -> dict[str, da.Array]:
     def read(name: str, width: tuple[int, ...], dtype: Any) -> da.Array:
         def load(block_info=None):
             return np.load(folder / f"{name}{block_info[None]['chunk-location'][0]}.npy")
@@ -56,7 +56,7 @@ def arrays(folder: Path, rows: int, n_partitions: int) -> list[da.Array]:
         chunks = ((rows,) * n_partitions, *((size,) for size in width))
         return da.map_blocks(load, chunks=chunks, dtype=dtype, meta=np.zeros((0,) * len(chunks), dtype=dtype))
 
-    return [read("X", (COLUMNS,), np.float64), read("y", (), np.float64), read("q", (), np.int64)]
+    return {"X": read("X", (COLUMNS,), np.float64), "y": read("y", (), np.float64), "qid": read("q", (), np.int64)}
 
 
 def resident(field: str) -> float:
@@ -79,9 +79,9 @@ def fits(client: Client, folder: Path, rows: int, n_partitions: int) -> dict[str
     data = dd.read_parquet(folder / "parquet")
     readings = data[NAMES].map_partitions(count, meta=(None, int)).to_delayed()
     return {
-        "Dask arrays": lambda: DaskRankRLS(client=client).fit(*arrays(folder, rows, n_partitions)),
-        "data frames from Parquet": lambda: DaskRankRLS(client=client).fit(data[NAMES], data["y"], data["q"]),
-        "a path": lambda: DaskRankRLS(client=client).fit(folder / "parquet", "y", "q"),
+        "Dask arrays": lambda: DaskRankRLS(client=client).fit(**arrays(folder, rows, n_partitions)),
+        "data frames from Parquet": lambda: DaskRankRLS(client=client).fit(data[NAMES], data["y"], qid=data["q"]),
+        "a path": lambda: DaskRankRLS(client=client).fit(folder / "parquet", "y", qid="q"),
         READER: lambda: client.gather(client.compute(readings)),
     }
 

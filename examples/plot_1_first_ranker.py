@@ -56,13 +56,13 @@ print(f"test queries:            {model.score(X[test], y[test], qid=qid[test]):.
 # queries are far below the mean, and the display names them. A query of five items has ten pairs
 # only: its value is coarse, and often low by chance.
 
-QueryScoreDisplay.from_estimator(model, X[test], y[test], qid[test], n_worst=3, random_state=0)
+QueryScoreDisplay.from_estimator(model, X[test], y[test], qid=qid[test], n_worst=3, random_state=0)
 
 # %%
 # What does regression make of the same data? The levels of the queries are noise to it.
 
 regression = kr.RLSCV().fit(X[train], y[train])
-accuracy = kr.metrics.pairwise_accuracy(y[test], regression.predict(X[test]), qid[test])
+accuracy = kr.metrics.pairwise_accuracy(y[test], regression.predict(X[test]), qid=qid[test])
 print(f"regression on the same items: {accuracy:.3f}")
 
 # %%

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import kernelrank as kr
-from kernelrank.data import save_ranking
+from kernelrank.data import write_ranking
 
 X, utility, qid = kr.make_ranking(
     n_queries=150, n_items=(10, 40), n_features=20, n_informative=8, noise=1.2, random_state=0
@@ -27,14 +27,14 @@ grades = np.digitize(utility, np.quantile(utility, [0.6, 0.8, 0.92, 0.98])).asty
 
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name) / "documents.txt"
-save_ranking(path, X, grades, qid)
+write_ranking(path, X, grades, qid=qid)
 print(path.read_text()[:150], "...")
 
 # %%
-# `load_ranking` gives a sparse matrix, the grades and the queries. The queries are split, never
+# `read_ranking` gives a sparse matrix, the grades and the queries. The queries are split, never
 # their documents.
 
-documents = kr.load_ranking(path)
+documents = kr.read_ranking(path)
 X, y, qid = documents.X, documents.y, documents.qid
 train, test = next(kr.QueryKFold(3).split(X, y, groups=qid))
 folder.cleanup()
@@ -53,7 +53,7 @@ candidates = [
     kr.RankSVM(alpha).fit(X[inner], y[inner], qid=qid[inner]) for alpha in (10.0, 1e2, 1e3, 1e4)
 ]
 held_out = [
-    kr.metrics.ndcg(y[outer], candidate.predict(X[outer]), qid[outer], k=10)
+    kr.metrics.ndcg(y[outer], candidate.predict(X[outer]), qid=qid[outer], k=10)
     for candidate in candidates
 ]
 hinges = kr.RankSVM(candidates[int(np.argmax(held_out))].alpha).fit(
@@ -66,8 +66,8 @@ print(f"alpha: RankRLS {squares.alpha_:g}, RankSVM {hinges.alpha:g}")
 # a relevant document.
 
 measure = kr.metrics.NDCG(k=10)
-first = measure(y[test], squares.predict(X[test]), qid[test])
-second = measure(y[test], hinges.predict(X[test]), qid[test])
+first = measure(y[test], squares.predict(X[test]), qid=qid[test])
+second = measure(y[test], hinges.predict(X[test]), qid=qid[test])
 for name, result in (("RankRLS", first), ("RankSVM", second)):
     print(f"{name}: {result}; {result.interval(random_state=0)}")
 

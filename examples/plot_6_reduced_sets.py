@@ -25,7 +25,7 @@ kernel = {"kernel": "gaussian", "gamma": 0.2}
 
 def accuracy(model):
     """Return the share of test pairs in the right order, averaged over queries."""
-    return kr.metrics.pairwise_accuracy(y[test], model.predict(X[test]), qid[test])
+    return kr.metrics.pairwise_accuracy(y[test], model.predict(X[test]), qid=qid[test])
 
 
 full = accuracy(kr.RankRLS(1.0, **kernel).fit(X[train], y[train], qid=qid[train]))
@@ -45,7 +45,7 @@ for choice in ("uniform", "leverage", "k_means"):
             [
                 accuracy(
                     make_pipeline(
-                        kr.NystromMap(size, **kernel, basis=choice, random_state=seed),
+                        kr.NystromMap(size, **kernel, basis_selection=choice, random_state=seed),
                         kr.RankRLS(1.0),
                     ).fit(X[train], y[train], rankrls__qid=qid[train])
                 )

@@ -24,19 +24,21 @@ NAMES = [
     "TransductiveRankRLS",
     "View",
     "dask",
+    "data",
     "estimate_auc",
     "holdout",
     "leave_one_out",
     "leave_pair_out",
     "leave_query_out",
     "load",
-    "load_pairs",
-    "load_ranking",
     "make_preferences",
     "make_ranking",
     "metrics",
     "permutation_test",
+    "read_pairs",
+    "read_ranking",
     "relations",
+    "report",
     "save",
     "tournament_roc",
 ]
@@ -91,46 +93,46 @@ SIGNATURES = {
     "warm_start=False, missing='error', random_state=None)",
     "RLS": "(alpha=1.0, *, task='regression', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "basis=None, solver='auto', tol=1e-10, max_iter=None, warm_start=False, missing='error', random_state=None)",
-    "RankRLS.fit": "(self, X, y=None, qid=None, sample_weight=None, *, queries='whole')",
-    "RankRLS.fit_pairs": "(self, X, pairs, magnitude=None, weight=None)",
-    "RankRLS.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
+    "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, queries='whole')",
+    "RankRLS.fit_pairs": "(self, X, pairs, *, magnitude=None, weight=None)",
+    "RankRLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
     "RankRLS.predict": "(self, X)",
-    "RankRLS.score": "(self, X, y, qid=None, sample_weight=None)",
-    "RankRLS.score_pairs": "(self, X, pairs, weight=None)",
-    "RLS.fit": "(self, X, y=None, qid=None, sample_weight=None)",
-    "RLS.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
-    "RLS.score": "(self, X, y, qid=None, sample_weight=None)",
+    "RankRLS.score": "(self, X, y, *, qid=None, sample_weight=None)",
+    "RankRLS.score_pairs": "(self, X, pairs, *, weight=None)",
+    "RLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None)",
+    "RLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
+    "RLS.score": "(self, X, y, *, qid=None, sample_weight=None)",
     "AllPathsVectorizer": "(*, combine='max', normalize=False, n_jobs=None)",
     "AllPathsVectorizer.fit": "(self, graphs, y=None)",
     "AllPathsVectorizer.transform": "(self, graphs)",
     "dask.DaskRankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "cost='magnitude', ties='include', query_weight='pairs', basis=None, random_state=None, client=None)",
-    "dask.DaskRankRLS.fit": "(self, X, y, qid=None, sample_weight=None)",
+    "dask.DaskRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "dask.DaskRankRLS.to_local": "(self)",
-    "dask.DaskRankRLSCV.fit": "(self, X, y, qid, sample_weight=None)",
+    "dask.DaskRankRLSCV.fit": "(self, X, y, *, qid, sample_weight=None)",
     "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
     "confidence=0.95, interval='auto', n_jobs=None, random_state=None)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None)",
-    "permutation_test": "(estimator, X, y, qid=None, *, statistic='auto', groups=None, n_permutations=None, "
+    "permutation_test": "(estimator, X, y, *, qid=None, statistic='auto', groups=None, n_permutations=None, "
     "n_jobs=None, random_state=None, alphas=None)",
     "RankSVM": "(alpha=1.0, *, loss='hinge', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "query_weight='pairs', basis=None, solver='auto', tol=0.001, max_iter=1000, warm_start=False, missing='error', "
     "random_state=None)",
-    "RankSVM.fit": "(self, X, y, qid=None, sample_weight=None)",
+    "RankSVM.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "RankSVM.fit_pairs": "(self, X, pairs, *, weight=None)",
-    "RankSVM.fit_path": "(self, X, y, alphas, qid=None, sample_weight=None)",
-    "RankSVM.score": "(self, X, y, qid=None, sample_weight=None)",
-    "TransductiveRankRLS": "(alpha=1.0, anchor=1.0, *, folds=None, kernel='linear', gamma=None, degree=3, coef0=1.0, "
+    "RankSVM.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
+    "RankSVM.score": "(self, X, y, *, qid=None, sample_weight=None)",
+    "TransductiveRankRLS": "(alpha=1.0, anchor=1.0, *, cv=None, kernel='linear', gamma=None, degree=3, coef0=1.0, "
     "kernel_params=None, query_weight='pairs', basis=None, random_state=None)",
-    "TransductiveRankRLS.fit": "(self, X, y, qid=None, sample_weight=None)",
-    "TransductiveRankRLS.fit_path": "(self, X, y, anchors, qid=None, sample_weight=None)",
-    "CoRankRLS": "(alpha=1.0, nu=1.0, *, views=2, n_basis=None, kernel='rbf', gamma=None, degree=3, coef0=1.0, "
+    "TransductiveRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
+    "TransductiveRankRLS.fit_path": "(self, X, y, anchors, *, qid=None, sample_weight=None)",
+    "CoRankRLS": "(alpha=1.0, nu=1.0, *, views=2, basis=None, kernel='rbf', gamma=None, degree=3, coef0=1.0, "
     "kernel_params=None, cost='magnitude', ties='include', query_weight='pairs', random_state=None)",
-    "CoRankRLS.fit": "(self, X, y, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
-    "CoRankRLS.fit_path": "(self, X, y, alphas, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
+    "CoRankRLS.fit": "(self, X, y, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
+    "CoRankRLS.fit_path": "(self, X, y, alphas, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
     "CoRankRLS.predict_views": "(self, X)",
-    "CoRankRLSCV.fit": "(self, X, y, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
+    "CoRankRLSCV.fit": "(self, X, y, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
     "View": "(kernel=None, gamma=None, degree=None, coef0=None, kernel_params=None, columns=None, basis=None)",
     "save": "(estimator, path)",
     "load": "(path)",
@@ -165,6 +167,47 @@ def test_signature(name):
     signature = inspect.signature(thing)
     bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
     assert str(inspect.Signature(bare)) == SIGNATURES[name]
+
+
+# What says which items belong together, or how much they count: an array in its place looks right and is not.
+BY_NAME = {"qid", "sample_weight", "magnitude", "weight", "groups", "queries", "X_unscored", "qid_unscored", "docid"}
+# qid is required there; scikit-learn's splitters are called with groups in the third place.
+POSITIONAL = {("leave_query_out", "qid"), ("QueryKFold.split", "groups"), ("QueryKFold.get_n_splits", "groups")}
+
+
+def callables():
+    """Every public function, and every public method of a public class, by name."""
+    rooms = [kernelrank, *(getattr(kernelrank, name) for name in ("dask", "data", "metrics", "relations", "report"))]
+    for room in rooms:
+        for name in room.__all__:
+            thing = getattr(room, name)
+            if inspect.isclass(thing):
+                for method, function in inspect.getmembers(thing, callable):
+                    if not method.startswith("_") or method == "__call__":
+                        yield f"{name}.{method}", function
+            elif callable(thing):
+                yield name, thing
+
+
+def test_queries_and_weights_are_passed_by_name():
+    seen = set()
+    for name, function in callables():
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except ValueError:  # methods of tuples that are written in C
+            continue
+        for parameter in parameters:
+            if parameter.name in BY_NAME and (name, parameter.name) not in POSITIONAL:
+                assert parameter.kind is inspect.Parameter.KEYWORD_ONLY, f"{name}: {parameter.name}"
+                seen.add(name)
+    assert {"RLS.fit", "NDCG.__call__", "CoRankRLS.fit", "RankRLS.forget", "DaskRankRLS.fit", "write_ranking"} <= seen
+
+
+def test_weights_in_the_place_of_queries_are_refused():
+    X, y, weight = [[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0], [1.0, 2.0, 3.0]
+    for kind in (kernelrank.RLS, kernelrank.RLSCV, kernelrank.RankRLS, kernelrank.RankSVM):
+        with pytest.raises(TypeError, match="positional arguments"):
+            kind().fit(X, y, weight)
 
 
 @pytest.mark.parametrize("kind", [kernelrank.RLS, kernelrank.RankRLS, kernelrank.RankSVM, kernelrank.QueryKFold])

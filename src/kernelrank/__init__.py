@@ -9,8 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelrank import dask, metrics, relations
-    from kernelrank.data import load_pairs, load_ranking, make_preferences, make_ranking
+    from kernelrank import dask, data, metrics, relations, report
+    from kernelrank.data import make_preferences, make_ranking, read_pairs, read_ranking
     from kernelrank.estimators import (
         RLS,
         RLSCV,
@@ -52,19 +52,21 @@ __all__ = [
     "TransductiveRankRLS",
     "View",
     "dask",
+    "data",
     "estimate_auc",
     "holdout",
     "leave_one_out",
     "leave_pair_out",
     "leave_query_out",
     "load",
-    "load_pairs",
-    "load_ranking",
     "make_preferences",
     "make_ranking",
     "metrics",
     "permutation_test",
+    "read_pairs",
+    "read_ranking",
     "relations",
+    "report",
     "save",
     "tournament_roc",
 ]
@@ -90,10 +92,10 @@ _HOMES = {
     "leave_pair_out": "model_selection",
     "leave_query_out": "model_selection",
     "load": "persistence",
-    "load_pairs": "data",
-    "load_ranking": "data",
     "make_preferences": "data",
     "make_ranking": "data",
+    "read_pairs": "data",
+    "read_ranking": "data",
     "save": "persistence",
 }
 
@@ -102,7 +104,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name from the room that it lives in."""
     if name in _HOMES:
         return getattr(importlib.import_module(f"kernelrank.{_HOMES[name]}"), name)
-    if name in ("dask", "metrics", "relations"):
+    if name in ("dask", "data", "metrics", "relations", "report"):
         return importlib.import_module(f"kernelrank.{name}")
     raise AttributeError(f"module 'kernelrank' has no attribute {name!r}")
 

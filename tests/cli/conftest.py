@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from kernelrank import make_ranking
 from kernelrank.cli.app import app
-from kernelrank.data import save_ranking
+from kernelrank.data import write_ranking
 
 
 class Ended(NamedTuple):
@@ -53,7 +53,7 @@ def ranking(tmp_path):
     codes = np.unique(qid, return_inverse=True)[1]
     ids = np.array([f"d{number}" for number in range(len(y))])
     for name, part in (("train", codes < 10), ("test", codes >= 10)):
-        save_ranking(tmp_path / f"{name}.txt", X[part], y[part], qid[part], ids[part])
+        write_ranking(tmp_path / f"{name}.txt", X[part], y[part], qid=qid[part], docid=ids[part])
     return tmp_path
 
 

@@ -116,7 +116,7 @@ def test_usage_errors_end_with_two(words, run, ranking):
         (["evaluate", "model.kr", "test.txt", "--confidence", "95"], "confidence must lie between 0 and 1"),
         (["evaluate", "test.txt", "test.txt"], "test.txt, line 1: "),
         (["tune", "train.txt", "--alphas", "1:"], "--alphas: '1:' is no grid"),
-        (["tune", "train.txt", "--hold-out", "magic"], "magic"),
+        (["tune", "train.txt", "--cv", "magic"], "magic"),
         (["auc", "train.txt", "--positive", "2"], "train.txt: "),
         (["inspect", "train.txt"], "train.txt: not a kernelrank model"),
         (["inspect", "half.kr"], "half.kr: truncated"),

@@ -19,7 +19,7 @@ import kernelrank as kr
 from kernelrank import metrics
 from kernelrank.cli.number_grid import read_grid
 from kernelrank.cli.search import Search
-from kernelrank.data import read_items, save_ranking
+from kernelrank.data import read_items, write_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.relations import RelationExtractor, make_corpus
 
@@ -60,7 +60,7 @@ def test_a_model_is_measured_by_preferences(run, tmp_path):
     run("fit", "items.csv", "--pairs", "pairs.txt")
     (tmp_path / "held.txt").write_text("milk tea 1 2\nwater milk 1 1\ntea water 1 1\n")
     told = run("evaluate", "model.kr", "items.csv", "--pairs", "held.txt", "--json").json
-    expected = metrics.preference_agreement([(3, 0), (2, 3), (0, 2)], [1.0, 2.0, 4.0, 3.0], [2, 1, 1])
+    expected = metrics.preference_agreement([(3, 0), (2, 3), (0, 2)], [1.0, 2.0, 4.0, 3.0], weight=[2, 1, 1])
     assert told["agreement"] == pytest.approx(asdict(expected))
     assert told["agreement"]["value"] == 0.75
     assert told["notes"] == ["items.csv: the ids are column 'id'"]
@@ -196,15 +196,15 @@ def test_tune_keeps_groups_together(run, cohort):
     for train, test in folds:
         assert not set(items.groups[train]) & set(items.groups[test])
     assert run(*words, "--groups", "").json["held_out"] == "every pair held out exactly"
-    facts = run(*words, "--hold-out", 3).json
+    facts = run(*words, "--cv", 3).json
     folds = list(StratifiedGroupKFold(3).split(items.X, items.y, groups=items.groups))
     assert facts["held_out"] == "3 folds of groups held out exactly"
     assert facts["best"]["score"] == kr.RankRLSCV([0.1, 10.0], cv=folds).fit(items.X, items.y).best_score_
-    assert "takes no account of groups" in run(*words, "--hold-out", "leave_pair_out").json["notes"][-1]
+    assert "takes no account of groups" in run(*words, "--cv", "leave_pair_out").json["notes"][-1]
 
 
 def test_ranksvm_keeps_groups_together(run, cohort):
-    words = ["tune", cohort, "--target", "outcome", "--method", "ranksvm", "--alphas", "10", "--hold-out", 3, "--json"]
+    words = ["tune", cohort, "--target", "outcome", "--method", "ranksvm", "--alphas", "10", "--cv", 3, "--json"]
     items = read_items(cohort, target="outcome")
     facts = run(*words).json
     assert facts["held_out"] == "3 folds of groups, refitted"
@@ -234,16 +234,16 @@ def test_the_page_says_that_columns_were_scaled(run, ranking):
 
 def test_tune_refits_folds_for_ranksvm(run, ranking):
     train = read_items(ranking / "train.txt")
-    facts = run("tune", "train.txt", "--method", "ranksvm", "--alphas", "1,10", "--hold-out", "3", "--json").json
+    facts = run("tune", "train.txt", "--method", "ranksvm", "--alphas", "1,10", "--cv", "3", "--json").json
     sets = [held for _, held in kr.QueryKFold(3).split(train.X, groups=train.qid)]
-    held = kr.holdout(kr.RankSVM(), train.X, train.y, sets, train.qid, alphas=[1.0, 10.0])
+    held = kr.holdout(kr.RankSVM(), train.X, train.y, sets, qid=train.qid, alphas=[1.0, 10.0])
     order = np.concatenate(sets)
     for place, one in enumerate(facts["candidates"]):
         scores = np.concatenate([part[:, place] for part in held])
-        assert one["score"] == kr.metrics.pairwise_accuracy(train.y[order], scores, train.qid[order])
+        assert one["score"] == kr.metrics.pairwise_accuracy(train.y[order], scores, qid=train.qid[order])
     assert (
         "give a number of folds"
-        in run("tune", "train.txt", "--method", "ranksvm", "--hold-out", "leave_pair_out", code=1).err
+        in run("tune", "train.txt", "--method", "ranksvm", "--cv", "leave_pair_out", code=1).err
     )
 
 
@@ -254,7 +254,7 @@ def folds(tmp_path):
         folder.mkdir(parents=True)
         for number, part in enumerate(("train", "vali", "test")):
             X, y, qid = kr.make_ranking(n_queries=8, n_features=4, n_levels=3, random_state=10 * fold + number)
-            save_ranking(folder / f"{part}.txt", X, y, qid)
+            write_ranking(folder / f"{part}.txt", X, y, qid=qid)
     return tmp_path / "data"
 
 
@@ -264,10 +264,10 @@ def test_folds_are_tuned_on_vali_and_measured_on_test(run, folds):
     for found in facts["folds"]:
         train, vali, test = (read_items(folds / found["fold"] / f"{part}.txt") for part in ("train", "vali", "test"))
         models = kr.RankRLS().fit_path(train.X, train.y, [0.1, 10.0, 1000.0], qid=train.qid)
-        values = [measure(vali.y, model.predict(vali.X), vali.qid).mean for model in models]
+        values = [measure(vali.y, model.predict(vali.X), qid=vali.qid).mean for model in models]
         assert found["score"] == max(values)
         best = models[int(np.argmax(values))]
-        tested.append(measure(test.y, best.predict(test.X), test.qid).mean)
+        tested.append(measure(test.y, best.predict(test.X), qid=test.qid).mean)
         assert found["test"] == pytest.approx(tested[-1], abs=1e-12)
     assert facts["mean"] == pytest.approx(np.mean(tested), abs=1e-12)
     assert "Mean over the test sets of 2 folds" in run("tune", folds, "--alphas", "1,10").out
@@ -289,7 +289,7 @@ def test_the_test_queries_of_all_folds_are_measured_together(run, folds):
         queries += [(name, query) for query in test.qid.tolist()]
     names = ["ndcg@5", "pairwise_accuracy", "ndcg@10", "map"]
     for found, measure in zip(facts["test_measures"], map(kr.metrics.get_measure, names), strict=True):
-        expected = measure(truth, scores, [queries.index(query) for query in queries])
+        expected = measure(truth, scores, qid=[queries.index(query) for query in queries])
         assert found["measure"] == measure.name
         assert found["mean"] == pytest.approx(expected.mean, abs=1e-12)
         interval = expected.interval(random_state=0)
@@ -353,7 +353,7 @@ def test_the_edge_of_a_grid_is_said(scores, words):
 
 def test_auc_is_nested_unless_alpha_is_given(run, cohort):
     words = ["auc", cohort, "--target", "outcome", "--features", "a,b,c", "--alphas", "0.1,10"]
-    few = ["--permutations", "50", "--hold-out", "leave_pair_out", "--no-roc", "--groups", "", "--json"]
+    few = ["--permutations", "50", "--cv", "leave_pair_out", "--no-roc", "--groups", "", "--json"]
     items = read_items(cohort, target="outcome", query="", features=["a", "b", "c"])
     facts = run(*words, *few).json
     expected = kr.estimate_auc(kr.RankRLSCV([0.1, 10.0], random_state=0), items.X, items.y)

@@ -109,7 +109,7 @@ def test_a_model_is_a_file(files):
 
 
 def test_evaluate_within_and_across_corpora(files, tmp_path):
-    arguments = ("evaluate", files["one"], files["two"], "--folds", "4", "--alphas", "1")
+    arguments = ("evaluate", files["one"], files["two"], "--cv", "4", "--alphas", "1")
     told = json.loads(run(*arguments, "--json").stdout)
     assert set(told["cross_validation"]) == {"one", "two"}
     assert told["cross_validation"]["one"]["positive"] == 16
@@ -123,14 +123,14 @@ def test_evaluate_within_and_across_corpora(files, tmp_path):
     assert "trained on" in for_people
     assert "all pairs interact" in for_people
 
-    chosen = ("evaluate", files["one"], "--folds", "4", "--alphas", "1", "--features", "chosen")
+    chosen = ("evaluate", files["one"], "--cv", "4", "--alphas", "1", "--features", "chosen")
     taken = json.loads(run(*chosen, "--json").stdout)["cross_validation"]["one"]["features"]
     assert len(taken) == 4
     assert f"one: {max(taken, key=taken.count)} in {max(map(taken.count, taken))} folds" in run(*chosen).stdout
 
     folds = tmp_path / "folds.txt"
     folds.write_text("# a comment\n" + "".join(f"{n % 3}\td{n}\n" for n in range(12)))
-    told = json.loads(run("evaluate", files["one"], "--folds", folds, "--alphas", "1", "--json").stdout)
+    told = json.loads(run("evaluate", files["one"], "--cv", folds, "--alphas", "1", "--json").stdout)
     assert len(told["cross_validation"]["one"]["alphas"]) == 3
 
 
@@ -185,7 +185,7 @@ def test_show_by_id_number_or_not_at_all(files):
         (("train", "{one}", "--parse", "mine"), "no sentence has the parse 'mine'"),
         (("train", "{one}", "-o", "{one}"), "is also read from"),
         (("extract", "{one}", "{two}"), "one.xml"),
-        (("evaluate", "{one}", "--folds", "{two}"), "a line must be the number of a fold, a tab and a document"),
+        (("evaluate", "{one}", "--cv", "{two}"), "a line must be the number of a fold, a tab and a document"),
         (("show", "{one}", "--json"), "--json needs --output"),
     ],
 )

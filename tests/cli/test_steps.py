@@ -55,13 +55,13 @@ def test_numbers_are_those_of_python(run, ranking):
     words = [word for name in measures for word in ("--measure", name)]
     found = run("evaluate", "linear.kr", "test.txt", *words, "--json", "--by-query", "--confidence", "0.9").json
     for facts, name in zip(found["measures"], measures, strict=True):
-        result = get_measure(name)(test.y, scores["linear"], test.qid)
+        result = get_measure(name)(test.y, scores["linear"], qid=test.qid)
         interval = result.interval(0.9, random_state=0)
         assert (facts["mean"], facts["low"], facts["high"]) == (result.mean, interval.low, interval.high)
         assert [facts["by_query"][str(query)] for query in result.queries] == result.values.tolist()
     found = run("compare", "linear.kr", "rbf.kr", "test.txt", *words, "--json").json
     for facts, name in zip(found["measures"], measures, strict=True):
-        results = [get_measure(name)(test.y, scores[model], test.qid) for model in ("linear", "rbf")]
+        results = [get_measure(name)(test.y, scores[model], qid=test.qid) for model in ("linear", "rbf")]
         expected = paired_test(*results, random_state=0)
         assert (facts["difference"], facts["pvalue"]) == (expected.difference, expected.pvalue)
         assert (facts["low"], facts["high"], facts["exact"]) == (expected.low, expected.high, True)

@@ -26,7 +26,8 @@ def draw_pairs(seed):
 
 class TestPreferences(ComparisonLaws):
     def graph(self, seed):
-        return Preferences(*draw_pairs(seed))
+        m, pairs, magnitude, weight = draw_pairs(seed)
+        return Preferences(m, pairs, magnitude=magnitude, weight=weight)
 
     def edges(self, seed):
         m, pairs, magnitude, weight = draw_pairs(seed)
@@ -41,7 +42,7 @@ class TestRelativeScores(ComparisonLaws):
     def graph(self, seed):
         y, qid, weight = draw(seed, weighted=self.weighted)
         queries = Queries.from_labels(qid, len(y))
-        return RelativeScores(y[:, None], queries, weight, query_weight=self.query_weight)
+        return RelativeScores(y[:, None], queries, weight=weight, query_weight=self.query_weight)
 
     def written_out(self, y, qid, weight):
         return scored_edges(y, qid, cost="relative", query_weight=self.query_weight, weight=weight)
@@ -85,7 +86,7 @@ class TestItemScores(Laws):
 
     def graph(self, seed):
         y, weight = self.data(seed)
-        return ItemScores(y[:, None], weight)
+        return ItemScores(y[:, None], weight=weight)
 
     def laplacian(self, seed):
         y, weight = self.data(seed)
@@ -107,7 +108,7 @@ class TestWeightedItemScores(TestItemScores):
 @pytest.mark.parametrize("cost", ["magnitude", "unit", "relative"])
 def test_costs_of_observed_pairs(cost):
     pairs = np.array([[0, 1], [2, 1]])
-    graph = compare_pairs(3, pairs, np.array([2.0, 4.0]), np.array([1.0, 3.0]), cost=cost)
+    graph = compare_pairs(3, pairs, magnitude=np.array([2.0, 4.0]), weight=np.array([1.0, 3.0]), cost=cost)
     z = {"magnitude": [2.0, 4.0], "unit": [1.0, 1.0], "relative": [2.0, 4.0]}[cost]
     w2 = {"magnitude": [1.0, 3.0], "unit": [1.0, 3.0], "relative": [1 / 4, 3 / 16]}[cost]
     edges = Edges(3, pairs[:, 0], pairs[:, 1], np.array(z), np.array(w2))
@@ -117,17 +118,17 @@ def test_costs_of_observed_pairs(cost):
 
 def test_bad_pairs_are_named():
     with pytest.raises(InvalidInputError, match="zero for pair 1"):
-        compare_pairs(2, np.array([[0, 1], [1, 0]]), np.array([1.0, 0.0]), None, cost="relative")
+        compare_pairs(2, np.array([[0, 1], [1, 0]]), magnitude=np.array([1.0, 0.0]), weight=None, cost="relative")
     with pytest.raises(NothingToCompareError, match="pairs is empty"):
-        compare_pairs(2, np.zeros((0, 2), dtype=int), None, None)
+        compare_pairs(2, np.zeros((0, 2), dtype=int), magnitude=None, weight=None)
     with pytest.raises(NothingToCompareError, match="every weight is zero"):
-        compare_pairs(2, np.array([[0, 1]]), None, np.zeros(1))
+        compare_pairs(2, np.array([[0, 1]]), magnitude=None, weight=np.zeros(1))
 
 
 def test_outputs_that_miss_the_same_items_share_a_graph_in_the_order_of_the_outputs():
     scores = np.array([[np.nan, 1.0, np.nan, 2.0], [1.0, 2.0, 3.0, np.nan], [2.0, 1.0, 5.0, 4.0], [3.0, 4.0, 4.0, 1.0]])
     weight = np.array([1.0, 2.0, 3.0, 4.0])
-    graphs = compare_scores(scores, Queries.from_labels(None, 4), weight)
+    graphs = compare_scores(scores, Queries.from_labels(None, 4), weight=weight)
     assert [columns.tolist() for columns, _ in graphs] == [[0, 2], [1], [3]]
     for columns, graph in graphs:
         np.testing.assert_array_equal(graph.weight, np.where(np.isnan(scores[:, columns[0]]), 0.0, weight))

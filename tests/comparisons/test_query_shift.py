@@ -56,7 +56,7 @@ def test_an_entry_that_is_stored_twice_counts_once():
 @pytest.mark.parametrize("large", [1e3, 1e6, 1e9])
 def test_the_equations(ties, large):
     X, y, qid, weight = draw(large)
-    graph = ScoredQueries(y[:, None], Queries.from_labels(qid, len(y)), weight, ties=ties)
+    graph = ScoredQueries(y[:, None], Queries.from_labels(qid, len(y)), weight=weight, ties=ties)
     gram, right = graph.normal_equations(X)
     root = np.sqrt(np.maximum(np.diagonal(gram), 1.0))
     for make in FORMATS:

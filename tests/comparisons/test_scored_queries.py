@@ -39,7 +39,7 @@ class ScoredLaws(ComparisonLaws):
         y, qid, weight = self.data(seed)
         queries = Queries.from_labels(qid, len(y))
         return ScoredQueries(
-            y[:, None], queries, weight, cost=self.cost, ties=self.ties, query_weight=self.query_weight
+            y[:, None], queries, weight=weight, cost=self.cost, ties=self.ties, query_weight=self.query_weight
         )
 
     def edges(self, seed):
@@ -126,7 +126,7 @@ def test_an_integer_weight_repeats_the_item(query_weight, cost, ties):
     times = np.random.default_rng(3).integers(1, 4, size=len(y))
     copies = np.repeat(np.arange(len(y)), times)
     options = {"cost": cost, "ties": ties, "query_weight": query_weight}
-    weighted = ScoredQueries(y[:, None], Queries.from_labels(qid, len(y)), times.astype(float), **options)
+    weighted = ScoredQueries(y[:, None], Queries.from_labels(qid, len(y)), weight=times.astype(float), **options)
     repeated = ScoredQueries(y[copies][:, None], Queries.from_labels(qid[copies], len(copies)), **options)
     V = np.random.default_rng(0).standard_normal((len(y), 2))
     folded = np.zeros_like(V)
@@ -144,7 +144,7 @@ def test_a_large_query_and_a_cut_level_do_not_change_the_gram_matrix(monkeypatch
     X = rng.standard_normal((500, 5)) + 10.0
     weight = rng.integers(0, 3, size=500).astype(float)
     for ties in ("include", "exclude"):
-        graph = ScoredQueries(y[:, None], Queries.from_labels(qid, 500), weight, ties=ties)
+        graph = ScoredQueries(y[:, None], Queries.from_labels(qid, 500), weight=weight, ties=ties)
         monkeypatch.setattr("kernelrank.comparisons.scored_queries.BLOCK_BYTES", 2**30)
         whole = graph.gram(X)
         monkeypatch.setattr("kernelrank.comparisons.scored_queries.BLOCK_BYTES", 8 * 5 * 7)
@@ -172,7 +172,7 @@ def test_the_pairs_of_every_query_weigh_one_together(cost, ties, weighted):
     y, qid, _ = draw(1)
     weight = np.random.default_rng(1).uniform(0.01, 1.0, len(y)) if weighted else None
     queries = Queries.from_labels(qid, len(y))
-    graph = ScoredQueries(y[:, None], queries, weight, cost=cost, ties=ties, query_weight="queries")
+    graph = ScoredQueries(y[:, None], queries, weight=weight, cost=cost, ties=ties, query_weight="queries")
     found = np.bincount(queries.codes, graph.diagonal()) / 2
     pairs = [len(np.unique(y[items])) if graph.ties == "exclude" else len(items) for items in queries]
     np.testing.assert_allclose(found, np.array(pairs) > 1, atol=1e-14)

@@ -74,7 +74,7 @@ def test_a_fit_to_files(client, small, folder, table, options):
     data = dd.read_parquet(folder, **options)
     assert joined_columns(data[NAMES], N_ROWS) is not None
     expected = RankRLS(0.3).fit(table[NAMES], y, qid=qid)
-    model = DaskRankRLS(0.3, client=client).fit(data[NAMES], data["grade"], data["query"])
+    model = DaskRankRLS(0.3, client=client).fit(data[NAMES], data["grade"], qid=data["query"])
     close(model.coef_, expected.coef_)
     assert list(model.feature_names_in_) == NAMES
     assert (model.n_queries_, model.n_pairs_) == (expected.n_queries_, expected.n_pairs_)
@@ -86,11 +86,11 @@ def test_weights_a_basis_and_folds(client, small, folder, table):
     weight = table["x0"].abs()
     expected = RankRLS(0.3, **options).fit(table[NAMES], y, qid=qid, sample_weight=weight)
     model = DaskRankRLS(0.3, client=client, **options)
-    model.fit(data[NAMES], data["grade"], data["query"], data["x0"].abs())
+    model.fit(data[NAMES], data["grade"], qid=data["query"], sample_weight=data["x0"].abs())
     np.testing.assert_array_equal(model.basis_, expected.basis_)
     close(model.predict(table[NAMES]), expected.predict(table[NAMES]))
     grid = DaskRankRLSCV([0.1, 10.0, 1e3, 1e5, 1e7], cv=3, scoring="pairwise_accuracy", client=client)
-    grid.fit(data[NAMES], data["grade"], data["query"])
+    grid.fit(data[NAMES], data["grade"], qid=data["query"])
     close(grid.coef_, RankRLS(grid.alpha_).fit(table[NAMES], y, qid=qid).coef_)
 
 
@@ -117,7 +117,7 @@ def test_a_reading_takes_some_columns_and_the_survey_none_of_the_items(small, fo
 def test_predictions_take_some_columns_at_a_time(client, small, folder, table, reads, options, outputs):
     data = dd.read_parquet(folder, **options)
     truth = y if outputs == 1 else np.c_[y, -X[:, 0]]
-    model = DaskRankRLS(0.3, client=client).fit(da.from_array(X), truth, qid)
+    model = DaskRankRLS(0.3, client=client).fit(da.from_array(X), truth, qid=qid)
     # Dask may take the files in another order.
     place = {value: row for row, value in enumerate(X[:, 0].tolist())}
     order = [place[value] for value in data["x0"].compute(scheduler="synchronous")]
@@ -131,7 +131,7 @@ def test_predictions_take_some_columns_at_a_time(client, small, folder, table, r
         assert max(len(columns) for columns in reads) == 3
         assert sorted({name for columns in reads for name in columns}) == sorted(NAMES)
     if outputs == 1:
-        scores = [model.score(data[NAMES], data["grade"], data["query"]), model.score(X, y, qid)]
+        scores = [model.score(data[NAMES], data["grade"], qid=data["query"]), model.score(X, y, qid=qid)]
         assert scores[0] == pytest.approx(scores[1], abs=1e-12)
     kept = data["x3"] > 0.2
     close(model.predict(data[kept][NAMES]).compute(scheduler="synchronous"), expected[X[order, 3] > 0.2])
@@ -148,11 +148,11 @@ def test_rows_that_are_filtered_and_columns_that_are_computed(client, small, fol
     expected = RankRLS(0.3).fit(table[kept][NAMES], y[kept], qid=qid[kept])
     for some in (data[data["x3"] > 0.2], dd.read_parquet(folder, filters=[("x3", ">", 0.2)])):
         assert joined_columns(some[NAMES], N_ROWS) is not None
-        close(DaskRankRLS(0.3, client=client).fit(some[NAMES], some["grade"], some["query"]).coef_, expected.coef_)
+        close(DaskRankRLS(0.3, client=client).fit(some[NAMES], some["grade"], qid=some["query"]).coef_, expected.coef_)
     scaled = (data[NAMES] - 1.0).fillna(0.0) / 3
     assert joined_columns(scaled, N_ROWS) is not None
     expected = RankRLS(0.3).fit((table[NAMES] - 1.0) / 3, y, qid=qid)
-    close(DaskRankRLS(0.3, client=client).fit(scaled, data["grade"], data["query"]).coef_, expected.coef_)
+    close(DaskRankRLS(0.3, client=client).fit(scaled, data["grade"], qid=data["query"]).coef_, expected.coef_)
 
 
 def test_types(small, table, tmp_path):
@@ -185,9 +185,9 @@ def test_what_is_left_to_dask(client, small, folder, table, monkeypatch):
     }
     for reason, frame in others.items():
         assert joined_columns(frame, N_ROWS) is None, reason
-    model = DaskRankRLS(0.3, client=client).fit(others["persisted"], data["grade"], data["query"])
+    model = DaskRankRLS(0.3, client=client).fit(others["persisted"], data["grade"], qid=data["query"])
     close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
-    model.fit(others["a function of whole partitions"], data["grade"], data["query"])
+    model.fit(others["a function of whole partitions"], data["grade"], qid=data["query"])
     close(model.coef_, RankRLS(0.3).fit(2 * X, y, qid=qid).coef_)
     assert joined_columns(data[names], N_ROWS) is not None
     with monkeypatch.context() as patch:
@@ -224,8 +224,8 @@ def test_a_worker_needs_less_than_three_partitions(tmp_path):
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster, set_as_default=False) as client:
         # What is imported, by this or by the reader, is no part of it.
-        DaskRankRLS(client=client).fit(few[names], few["y"], few["q"])
+        DaskRankRLS(client=client).fit(few[names], few["y"], qid=few["q"])
         before = client.run(forget_the_peak)
-        DaskRankRLS(client=client).fit(data[names], data["y"], data["q"])
+        DaskRankRLS(client=client).fit(data[names], data["y"], qid=data["q"])
         grown = [after - before[worker] for worker, after in client.run(resident, "VmHWM").items()]
     assert max(grown) < 3 * 8 * rows * width

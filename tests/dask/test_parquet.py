@@ -48,7 +48,7 @@ def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
     names = [f"x{k}" for k in range(10)] + ["rank", "weight"]
     expected = RankRLS(0.3).fit(folder, y="score", qid="query")
     for path in (folder, str(folder / "*.parquet"), f"file://{folder}"):
-        model = DaskRankRLS(0.3, client=client).fit(path, "score", "query")
+        model = DaskRankRLS(0.3, client=client).fit(path, "score", qid="query")
         close(model.coef_, expected.coef_)
         assert list(model.feature_names_in_) == list(expected.feature_names_in_) == names
         assert (model.n_queries_, model.n_pairs_) == (expected.n_queries_, expected.n_pairs_)
@@ -68,37 +68,39 @@ def test_weights_folds_and_a_basis(client, folder):
     table = pd.read_parquet(folder)
     names = [f"x{k}" for k in range(10)] + ["rank"]
     expected = RankRLS(0.3).fit(table[names], y, qid=qid, sample_weight=table["weight"])
-    close(DaskRankRLS(0.3, client=client).fit(folder, "score", "query", "weight").coef_, expected.coef_)
+    close(
+        DaskRankRLS(0.3, client=client).fit(folder, "score", qid="query", sample_weight="weight").coef_, expected.coef_
+    )
     options = {"kernel": "rbf", "gamma": 0.05, "basis": 9, "random_state": 0}
-    model = DaskRankRLS(0.3, client=client, **options).fit(folder, "score", "query")
+    model = DaskRankRLS(0.3, client=client, **options).fit(folder, "score", qid="query")
     expected = RankRLS(0.3, **options).fit(folder, y="score", qid="query")
     np.testing.assert_array_equal(model.basis_, expected.basis_)
     close(model.dual_coef_, expected.dual_coef_)
-    search = DaskRankRLSCV([0.1, 10.0, 1e3, 1e5, 1e7], cv=3, client=client).fit(folder, "score", "query")
+    search = DaskRankRLSCV([0.1, 10.0, 1e3, 1e5, 1e7], cv=3, client=client).fit(folder, "score", qid="query")
     close(search.coef_, RankRLS(search.alpha_).fit(folder, y="score", qid="query").coef_)
 
 
 def test_what_is_wrong_with_a_path_is_said(client, folder, tmp_path):
     model = DaskRankRLS(client=client)
     with pytest.raises(FileFormatError, match="there is no such file or folder"):
-        model.fit(folder / "absent.parquet", "score", "query")
+        model.fit(folder / "absent.parquet", "score", qid="query")
     with pytest.raises(FileFormatError, match="there is no Parquet file"):
-        model.fit(str(folder / "absent-*.parquet"), "score", "query")
+        model.fit(str(folder / "absent-*.parquet"), "score", qid="query")
     (tmp_path / "words.parquet").write_text("these are words")
     with pytest.raises(FileFormatError, match="these are no Parquet files"):
-        model.fit(tmp_path / "words.parquet", "score", "query")
+        model.fit(tmp_path / "words.parquet", "score", qid="query")
     with pytest.raises(FileFormatError, match=r"there is no column 'grade'; the columns are x0, x1, .*weight"):
-        model.fit(folder, "grade", "query")
+        model.fit(folder, "grade", qid="query")
     with pytest.raises(FileFormatError, match="there is no column 'session'"):
-        model.fit(folder, "score", "session")
+        model.fit(folder, "score", qid="session")
     with pytest.raises(
         InvalidInputError, match=r"y must be the name of a column there, got ndarray; the columns are x0"
     ):
-        model.fit(folder, y, "query")
+        model.fit(folder, y, qid="query")
     with pytest.raises(InvalidInputError, match="qid must be the name of a column there, got ndarray"):
-        model.fit(folder, "score", qid)
+        model.fit(folder, "score", qid=qid)
     with pytest.raises(InvalidInputError, match="the target y is None"):
-        model.fit(folder, None, "query")
+        model.fit(folder, None, qid="query")
     pq.write_table(pa.table({"score": [1.0, 2.0], "title": ["a", "b"]}), tmp_path / "words.parquet")
     with pytest.raises(FileFormatError, match="no numeric column is left for the features"):
         model.fit(tmp_path / "words.parquet", "score")

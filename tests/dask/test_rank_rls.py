@@ -46,11 +46,13 @@ def test_queries_cut_anywhere_and_in_any_order(client, seed, query_weight):
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
     weight = rng.uniform(0.1, 3.0, size=len(y))
-    expected = RankRLS(0.3, query_weight=query_weight).fit(X[order], y[order], qid[order], weight[order])
+    expected = RankRLS(0.3, query_weight=query_weight).fit(
+        X[order], y[order], qid=qid[order], sample_weight=weight[order]
+    )
     sizes = np.diff([0, *np.sort(rng.choice(np.arange(1, len(y)), size=9, replace=False)), len(y)])
     items = da.from_array(X[order], chunks=(tuple(sizes.tolist()), 2))
     model = DaskRankRLS(0.3, query_weight=query_weight, client=client)
-    model.fit(items, y[order], blocks(qid[order], 13), blocks(weight[order], 50))
+    model.fit(items, y[order], qid=blocks(qid[order], 13), sample_weight=blocks(weight[order], 50))
     close(model.coef_, expected.coef_)
     for name in ("n_queries_", "n_idle_queries_", "n_pairs_", "n_features_in_", "solver_", "n_iter_"):
         assert getattr(model, name) == getattr(expected, name), name
@@ -71,15 +73,15 @@ def test_sizes_that_are_not_known_and_frames_beside_arrays(client):
     expected = RankRLS(0.3).fit(X[positive], y[positive], qid=qid[positive])
     items, scores, labels = blocks(X, 13), blocks(y, 13), blocks(qid, 13)
     kept = items[:, 0] > 0
-    model = DaskRankRLS(0.3, basis=None, client=client).fit(items[kept], scores[kept], labels[kept])
+    model = DaskRankRLS(0.3, basis=None, client=client).fit(items[kept], scores[kept], qid=labels[kept])
     close(model.coef_, expected.coef_)
     assert (model.n_queries_, model.n_pairs_) == (expected.n_queries_, expected.n_pairs_)
     data = dd.from_pandas(frame(), npartitions=4)
     sizes = tuple(len(part) for part in data.partitions)
-    model = DaskRankRLS(0.3, client=client).fit(blocks(X, sizes), data["grade"], data["query"])
+    model = DaskRankRLS(0.3, client=client).fit(blocks(X, sizes), data["grade"], qid=data["query"])
     close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
     names = [f"x{k}" for k in range(5)]
-    model = DaskRankRLS(0.3, client=client).fit(data[names], blocks(y, sizes), data["query"])
+    model = DaskRankRLS(0.3, client=client).fit(data[names], blocks(y, sizes), qid=data["query"])
     close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
 
 
@@ -94,7 +96,7 @@ def test_one_ranking_without_queries(client):
 )
 def test_other_costs_take_whole_queries(client, options):
     expected = RankRLS(0.3, **options).fit(X, y, qid=qid)
-    model = DaskRankRLS(0.3, client=client, **options).fit(blocks(X, WHOLE), y, qid)
+    model = DaskRankRLS(0.3, client=client, **options).fit(blocks(X, WHOLE), y, qid=qid)
     close(model.coef_, expected.coef_)
     assert (model.n_pairs_, model.n_idle_queries_) == (expected.n_pairs_, expected.n_idle_queries_)
 
@@ -102,10 +104,10 @@ def test_other_costs_take_whole_queries(client, options):
 def test_a_basis_drawn_counted_or_given(client):
     expected = RankRLS(0.3, basis=10, random_state=0, **BASIS).fit(X, y, qid=qid)
     for basis in (10, expected.basis_[::-1].tolist(), X[expected.basis_]):
-        model = DaskRankRLS(0.3, basis=basis, random_state=0, client=client, **BASIS).fit(blocks(X, 11), y, qid)
+        model = DaskRankRLS(0.3, basis=basis, random_state=0, client=client, **BASIS).fit(blocks(X, 11), y, qid=qid)
         close(model.predict(X), expected.predict(X))
         assert model.to_local().basis in (10, basis)
-    model = DaskRankRLS(0.3, basis=10, random_state=0, client=client, **BASIS).fit(blocks(X, 30), y, qid)
+    model = DaskRankRLS(0.3, basis=10, random_state=0, client=client, **BASIS).fit(blocks(X, 30), y, qid=qid)
     np.testing.assert_array_equal(model.basis_, expected.basis_)
     close(model.dual_coef_, expected.dual_coef_)
 
@@ -114,14 +116,14 @@ def test_several_outputs_and_sparse_single_precision(client):
     Y = np.column_stack([y, X[:, 0] ** 2])
     expected = RankRLS(0.3).fit(X, Y, qid=qid)
     items = blocks(X, 19)
-    model = DaskRankRLS(0.3, client=client).fit(items, Y, qid)
+    model = DaskRankRLS(0.3, client=client).fit(items, Y, qid=qid)
     close(model.coef_, expected.coef_)
     predicted = model.predict(items)
     assert predicted.shape == Y.shape
     close(predicted.compute(scheduler="synchronous"), expected.predict(X))
     thin = items.map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
-    close(DaskRankRLS(0.3, client=client).fit(thin, Y, qid).coef_, expected.coef_, 1e-8)
-    single = DaskRankRLS(0.3, client=client).fit(items.astype(np.float32), y, qid)
+    close(DaskRankRLS(0.3, client=client).fit(thin, Y, qid=qid).coef_, expected.coef_, 1e-8)
+    single = DaskRankRLS(0.3, client=client).fit(items.astype(np.float32), y, qid=qid)
     close(single.coef_, RankRLS(0.3).fit(X.astype(np.float32), y, qid=qid).coef_)
 
 
@@ -131,24 +133,24 @@ def test_frames_from_files(client, tmp_path):
         table.iloc[rows].to_parquet(tmp_path / f"{number}.parquet")
     data = dd.read_parquet(tmp_path)
     names = [f"x{k}" for k in range(5)]
-    model = DaskRankRLS(0.3, client=client).fit(data[names], data["grade"], data["query"])
+    model = DaskRankRLS(0.3, client=client).fit(data[names], data["grade"], qid=data["query"])
     expected = RankRLS(0.3).fit(table[names], y, qid=qid)
     close(model.coef_, expected.coef_)
     assert list(model.feature_names_in_) == names
     close(client.compute(model.predict(data[names])).result(), expected.predict(table[names]))
-    assert model.score(data[names], data["grade"], data["query"]) == expected.score(table[names], y, qid)
-    assert model.score(table[names], y, qid) == expected.score(table[names], y, qid)
+    assert model.score(data[names], data["grade"], qid=data["query"]) == expected.score(table[names], y, qid=qid)
+    assert model.score(table[names], y, qid=qid) == expected.score(table[names], y, qid=qid)
     with pytest.raises(InvalidInputError, match="not those of the training data, or in another order"):
         model.predict(data[names[::-1]])
     with pytest.raises(InvalidInputError, match="so score needs qid"):
         model.score(data[names], data["grade"])
     some = data[data["x0"] > 100.0]
     with pytest.raises(NothingToCompareError, match=r"nothing to compare.*\(0 queries"):
-        DaskRankRLS(client=client).fit(some[names], some["grade"], some["query"])
+        DaskRankRLS(client=client).fit(some[names], some["grade"], qid=some["query"])
 
 
 def test_the_local_model_is_a_model(client, tmp_path):
-    model = DaskRankRLS(0.3, basis=10, random_state=0, client=client, **BASIS).fit(blocks(X, 40), y, qid)
+    model = DaskRankRLS(0.3, basis=10, random_state=0, client=client, **BASIS).fit(blocks(X, 40), y, qid=qid)
     local = model.to_local()
     assert isinstance(local, RankRLS)
     with pytest.raises(InvalidInputError, match=r"cannot save DaskRankRLS: .*save what its to_local\(\) returns"):
@@ -164,25 +166,25 @@ def test_what_cannot_be_fitted_says_so(client):
     items, model = blocks(X, 20), DaskRankRLS(client=client)
     unknown = items[items[:, 0] > -100.0]
     with pytest.raises(InvalidInputError, match=r"lie in several partitions, such as .*repartition the data"):
-        DaskRankRLS(cost="unit", client=client).fit(items, y, qid)
+        DaskRankRLS(cost="unit", client=client).fit(items, y, qid=qid)
     with pytest.raises(InvalidInputError, match="y has 2 partitions, but X has 5"):
-        model.fit(unknown, blocks(y, 50), blocks(qid, 20))
+        model.fit(unknown, blocks(y, 50), qid=blocks(qid, 20))
     with pytest.raises(InvalidInputError, match="qid is in memory, and the sizes of X's partitions are not known"):
-        model.fit(unknown, blocks(y, 20), qid)
+        model.fit(unknown, blocks(y, 20), qid=qid)
     with pytest.raises(InvalidInputError, match=f"y has 7 entries, but X has {len(y)} items"):
-        model.fit(items, blocks(y[:7], 20), qid)
+        model.fit(items, blocks(y[:7], 20), qid=qid)
     with pytest.raises(InvalidInputError, match=r"partition [01]: y has (19|21) entries, but X has 20"):
-        model.fit(unknown, blocks(y, (19, 21, *[20] * (len(y) // 20 - 2), len(y) % 20)), None)
+        model.fit(unknown, blocks(y, (19, 21, *[20] * (len(y) // 20 - 2), len(y) % 20)), qid=None)
     holes = X.copy()
     holes[45, 0] = np.nan
     with pytest.raises(InvalidInputError, match=r"partition 2: Input X contains NaN"):
-        model.fit(blocks(holes, 20), y, qid)
+        model.fit(blocks(holes, 20), y, qid=qid)
     with pytest.raises(InvalidInputError, match="got ndarray; RankRLS takes what is in memory"):
-        model.fit(X, y, qid)
+        model.fit(X, y, qid=qid)
     with pytest.raises(InvalidInputError, match="use the linear kernel, or give a basis"):
-        DaskRankRLS(kernel="rbf", client=client).fit(items, y, qid)
+        DaskRankRLS(kernel="rbf", client=client).fit(items, y, qid=qid)
     with pytest.raises(NothingToCompareError, match="no query has two items with different scores"):
-        model.fit(items, np.full(len(y), 0.1), qid)
+        model.fit(items, np.full(len(y), 0.1), qid=qid)
     assert not hasattr(model, "coef_")
 
 
@@ -210,7 +212,7 @@ def test_a_killed_worker_costs_time_only(client):
     items = blocks(X, 5).map_blocks(slow, dtype=float, meta=np.zeros((0, 0)))
     killer = threading.Thread(target=kill)
     killer.start()
-    model = DaskRankRLS(0.3, client=client).fit(items, y, qid)
+    model = DaskRankRLS(0.3, client=client).fit(items, y, qid=qid)
     killer.join()
     close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
     client.wait_for_workers(2, timeout=30)
@@ -219,11 +221,11 @@ def test_a_killed_worker_costs_time_only(client):
 
 def test_a_scheduler_by_its_address_or_the_client_in_use(cluster):
     expected = RankRLS(0.3).fit(X, y, qid=qid).coef_
-    close(DaskRankRLS(0.3, client=cluster.scheduler_address).fit(blocks(X, 40), y, qid).coef_, expected)
+    close(DaskRankRLS(0.3, client=cluster.scheduler_address).fit(blocks(X, 40), y, qid=qid).coef_, expected)
     with Client(cluster):
-        close(DaskRankRLS(0.3).fit(blocks(X, 40), y, qid).coef_, expected)
+        close(DaskRankRLS(0.3).fit(blocks(X, 40), y, qid=qid).coef_, expected)
 
 
 def test_without_a_client_a_cluster_is_started_and_closed():
-    model = DaskRankRLS(0.3).fit(blocks(X, 40), y, qid)
+    model = DaskRankRLS(0.3).fit(blocks(X, 40), y, qid=qid)
     close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)

@@ -27,7 +27,7 @@ def refitted(scoring, **options):
         for place, alpha in enumerate(ALPHAS):
             f = RankRLS(alpha, **options).fit(X[train], y[train], qid=qid[train]).predict(X[test])
             if scoring == "pairwise_accuracy":
-                table[fold, place] = PairwiseAccuracy().average(y[test], f, qid[test])
+                table[fold, place] = PairwiseAccuracy().average(y[test], f, qid=qid[test])
             else:
                 edges = scored_edges(y[test], qid[test], **options)
                 errors = edges.w2 * (edges.z - (f[edges.h] - f[edges.j])) ** 2
@@ -39,7 +39,9 @@ def refitted(scoring, **options):
 @pytest.mark.parametrize("scoring", ["squared_error", "pairwise_accuracy"])
 @pytest.mark.parametrize("query_weight", ["pairs", "queries"])
 def test_as_refitting_without_each_fold(client, scoring, query_weight):
-    model = DaskRankRLSCV(ALPHAS, cv=3, scoring=scoring, query_weight=query_weight, client=client).fit(ITEMS, y, qid)
+    model = DaskRankRLSCV(ALPHAS, cv=3, scoring=scoring, query_weight=query_weight, client=client).fit(
+        ITEMS, y, qid=qid
+    )
     expected = refitted(scoring, query_weight=query_weight)
     found = np.stack([model.cv_results_[f"split{fold}_test_score"] for fold in range(3)])
     np.testing.assert_allclose(found, expected, rtol=1e-8)
@@ -53,13 +55,15 @@ def test_as_refitting_without_each_fold(client, scoring, query_weight):
 
 def test_a_basis_serves_all_folds(client):
     options = {"kernel": "rbf", "gamma": 0.2, "basis": 12, "random_state": 0}
-    model = DaskRankRLSCV(ALPHAS, cv=3, client=client, **options).fit(ITEMS, y, qid)
+    model = DaskRankRLSCV(ALPHAS, cv=3, client=client, **options).fit(ITEMS, y, qid=qid)
     whole = RankRLS(model.alpha_, **options).fit(X, y, qid=qid)
     np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-9, atol=1e-10)
 
 
 def test_too_few_queries_and_too_few_alphas(client):
     with pytest.raises(InvalidInputError, match="too few queries to hold out"):
-        DaskRankRLSCV(ALPHAS, cv=3, client=client).fit(ITEMS, y, np.zeros(len(y), dtype=int))
+        DaskRankRLSCV(ALPHAS, cv=3, client=client).fit(ITEMS, y, qid=np.zeros(len(y), dtype=int))
     with pytest.warns(EdgeOfGridWarning, match="is the largest of the grid"):
-        DaskRankRLSCV([1e-9, 1e-8, 1.0], cv=3, client=client).fit(ITEMS, np.random.default_rng(0).random(len(y)), qid)
+        DaskRankRLSCV([1e-9, 1e-8, 1.0], cv=3, client=client).fit(
+            ITEMS, np.random.default_rng(0).random(len(y)), qid=qid
+        )

@@ -71,7 +71,7 @@ def test_what_is_shared_and_what_lies_on_the_cluster_stays_apart(data, client):
     y, qid = delayed_array(data[1]), delayed_array(data[2])
     expected = RankRLS(0.5).fit(data[0], data[1], qid=data[2])
     for items in (X, delayed_array(data[0]), 2.0 * delayed_array(data[0]) / 2.0):
-        model = DaskRankRLS(0.5, client=client).fit(items, y, qid)
+        model = DaskRankRLS(0.5, client=client).fit(items, y, qid=qid)
         np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-10)
 
 

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from kernelrank.data import load_pairs, read_item_chunks, read_items, read_qrels, read_run
+from kernelrank.data import read_item_chunks, read_items, read_pairs, read_qrels, read_run
 from kernelrank.errors import FileFormatError
 from tests.data.damage import FORMATS, SUFFIXES, damages, whole
 
-READERS = {"run": read_run, "qrels": read_qrels, "pairs": load_pairs}
+READERS = {"run": read_run, "qrels": read_qrels, "pairs": read_pairs}
 DAMAGES = [(format, damage) for format in FORMATS for damage in damages(format)]
 # What concerns a file as a whole has no line: nothing in it, no such column, damaged compression.
 WHOLE = (

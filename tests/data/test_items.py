@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import issparse
 
-from kernelrank.data import Items, load_ranking, make_ranking, read_item_chunks, read_items, save_ranking
+from kernelrank.data import Items, make_ranking, read_item_chunks, read_items, read_ranking, write_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 
@@ -250,7 +250,7 @@ class TestFormats:
     def test_dense_where_it_takes_no_more_memory(self, tmp_path):
         for density, sparse in ((1.0, False), (0.7, False), (0.6, True)):
             X, y, qid = make_ranking(10, 20, 30, density=density, random_state=0)
-            save_ranking(tmp_path / "a.txt", X, y, qid)
+            write_ranking(tmp_path / "a.txt", X, y, qid=qid)
             items = read_items(tmp_path / "a.txt", n_features=30)
             assert issparse(items.X) is sparse
             assert np.array_equal(items.X.toarray() if sparse else items.X, X.toarray() if issparse(X) else X)
@@ -470,8 +470,8 @@ class TestChunks:
 
 def test_the_same_as_load_ranking(tmp_path):
     X, y, qid = make_ranking(20, (1, 20), 50, density=0.1, random_state=1)
-    save_ranking(tmp_path / "a.txt.zst", X, y, qid)
-    items, ranking = read_items(tmp_path / "a.txt.zst"), load_ranking(tmp_path / "a.txt.zst")
+    write_ranking(tmp_path / "a.txt.zst", X, y, qid=qid)
+    items, ranking = read_items(tmp_path / "a.txt.zst"), read_ranking(tmp_path / "a.txt.zst")
     assert (items.X != ranking.X).nnz == 0
     assert np.array_equal(items.y, ranking.y)
     assert np.array_equal(items.qid, ranking.qid)

@@ -9,11 +9,11 @@ import pytest
 from kernelrank.data import (
     Qrels,
     Run,
-    load_pairs,
-    load_ranking,
     read_item_chunks,
     read_items,
+    read_pairs,
     read_qrels,
+    read_ranking,
     read_ranking_chunks,
     read_run,
     write_items,
@@ -36,7 +36,7 @@ LIMIT = 60 * 2**20
 @pytest.fixture
 def small_memory():
     """Measure what the test allocates, but for what compiling the loops takes."""
-    load_ranking(io.BytesIO(b"1 qid:a 1:1 # b\n"))
+    read_ranking(io.BytesIO(b"1 qid:a 1:1 # b\n"))
     DelimitedTable(io.BytesIO(b"y,x\na,1\n"))
     tracemalloc.start()
     yield
@@ -68,7 +68,7 @@ class TestMemory:
     @pytest.mark.parametrize("sparse", [True, False])
     def test_ranking(self, tmp_path, small_memory, sparse):
         (tmp_path / "a.txt").write_text(ranking_text(labels(), labels(distinct=True)))
-        ranking = load_ranking(tmp_path / "a.txt", sparse=sparse)
+        ranking = read_ranking(tmp_path / "a.txt", sparse=sparse)
         assert ranking.qid.tolist() == labels()
         assert ranking.docid.tolist() == labels(distinct=True)
         assert sum(len(chunk.y) for chunk in read_ranking_chunks(tmp_path / "a.txt", chunk_rows=700)) == N_ROWS
@@ -101,7 +101,7 @@ class TestMemory:
     def test_preferences(self, tmp_path, small_memory):
         ids = labels(distinct=True)
         (tmp_path / "a.txt").write_text("".join(f"{a} {b}\n" for a, b in zip(ids[1:], ids, strict=False)))
-        assert set(load_pairs(tmp_path / "a.txt").names) == set(ids)
+        assert set(read_pairs(tmp_path / "a.txt").names) == set(ids)
 
     def test_queries(self, small_memory):
         queries = Queries.from_labels(labels(), N_ROWS)
@@ -147,7 +147,7 @@ class TestAbsurdLengths:
         [
             (read_run, f"q Q0 d 1 1 t\nq Q0 {ABSURD} 1 1 t\n", "line 2, column 'document': the word"),
             (read_qrels, f"q 0 d 1\n{ABSURD} 0 d 1\n", "line 2, column 'query': the word"),
-            (load_pairs, f"a b\nc {ABSURD}\n", "line 2, column 'loser': the name of the item"),
+            (read_pairs, f"a b\nc {ABSURD}\n", "line 2, column 'loser': the name of the item"),
         ],
     )
     def test_words(self, tmp_path, read, text, message):

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelrank.data import load_pairs
+from kernelrank.data import read_pairs
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 
 def load(text, **options):
-    return load_pairs(io.BytesIO(text.encode()), **options)
+    return read_pairs(io.BytesIO(text.encode()), **options)
 
 
 def test_item_numbers():
@@ -57,7 +57,7 @@ def test_given_items():
 def test_paths(tmp_path):
     with gzip.open(tmp_path / "pairs.gz", "wb") as file:
         file.write(b"0 1\n")
-    assert load_pairs(tmp_path / "pairs.gz").pairs.tolist() == [[0, 1]]
+    assert read_pairs(tmp_path / "pairs.gz").pairs.tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_faulty_lines(tmp_path, line, message):
     path = tmp_path / "pairs.txt"
     path.write_text(f"# head\n0 1 1\n\n{line}\n2 1 1\n", encoding="utf-8")
     with pytest.raises(FileFormatError, match=rf"pairs\.txt, line 4: .*({message})") as error:
-        load_pairs(path)
+        read_pairs(path)
     assert error.value.line == 4
 
 
@@ -93,7 +93,7 @@ def test_more_faults():
     with pytest.raises(FileFormatError, match="line 1: the weight '-2' is not"):
         load("0 1 1 -2")
     with pytest.raises(FileFormatError, match=r"line 2: .*is not UTF-8"):
-        load_pairs(io.BytesIO(b"a b\n\xff b\n"))
+        read_pairs(io.BytesIO(b"a b\n\xff b\n"))
     with pytest.raises(FileFormatError, match="line 2: looks like a header"):
         load("#\nbetter,worse\n1,2\n2,3\n")
     for text in ("", "# nothing\n\n"):

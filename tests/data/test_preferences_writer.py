@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank.data import letor_folds, load_pairs, save_pairs
+from kernelrank.data import letor_folds, read_pairs, write_pairs
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 PAIRS = np.array([[0, 2], [2, 1], [1, 0]])
@@ -16,36 +16,37 @@ PAIRS = np.array([[0, 2], [2, 1], [1, 0]])
 @pytest.mark.parametrize("columns", [0, 1, 2])
 def test_round_trip(suffix, names, columns, tmp_path):
     numbers = [np.array([0.1, 1 / 3, 2.0]), np.array([1.0, 0.0, 5e-324])][:columns]
-    save_pairs(tmp_path / f"p{suffix}", PAIRS, *numbers, **({} if names is None else {"names": names}))
-    read = load_pairs(tmp_path / f"p{suffix}", items=names)
+    given = dict(zip(("magnitude", "weight"), numbers, strict=False))
+    write_pairs(tmp_path / f"p{suffix}", PAIRS, **given, names=names)
+    read = read_pairs(tmp_path / f"p{suffix}", items=names)
     assert np.array_equal(read.pairs, PAIRS)
     for column, values in zip((read.magnitude, read.weight), [*numbers, None, None][:2], strict=True):
         assert (column is None) if values is None else np.array_equal(column, values)
-    save_pairs(tmp_path / f"again{suffix}", *read)
+    write_pairs(tmp_path / f"again{suffix}", **read._asdict())
     assert (tmp_path / f"again{suffix}").read_bytes() == (tmp_path / f"p{suffix}").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("pairs", "others", "message"),
     [
-        (([[0, 1, 2]],), "pairs must have shape"),
-        (([[0.5, 1.0]],), "pairs must hold item numbers, got float64"),
-        (([[0, 1], [-1, 0]],), r"pairs\[1\] has a negative item number"),
-        (([[0, 1], [1, 1]],), r"pairs\[1\]: item 1 is preferred to itself"),
-        (([[0, 1]], [1.0, 2.0]), r"magnitude has shape \(2,\), but there are 1 pairs"),
-        (([[0, 1]], [-1.0]), r"magnitude\[0\] is -1\.0: expected a finite number, zero or more"),
-        (([[0, 1]], [np.nan]), r"magnitude\[0\] is nan"),
-        (([[0, 1]], None, [1.0]), "weight without magnitude"),
-        (([[0, 1]], None, None, ["a"]), "pairs has item 1, but there are 1 names"),
-        (([[0, 1]], None, None, ["a", "b c"]), "the name 'b c' is empty or has white space"),
-        (([[0, 1]], None, None, ["a", "b,c"]), "the name 'b,c'"),
-        (([[0, 1]], None, None, ["a", "#b"]), "the name '#b'"),
-        (([[0, 1]], None, None, ["a", "a"]), "two items are called 'a'"),
+        ([[0, 1, 2]], {}, "pairs must have shape"),
+        ([[0.5, 1.0]], {}, "pairs must hold item numbers, got float64"),
+        ([[0, 1], [-1, 0]], {}, r"pairs\[1\] has a negative item number"),
+        ([[0, 1], [1, 1]], {}, r"pairs\[1\]: item 1 is preferred to itself"),
+        ([[0, 1]], {"magnitude": [1.0, 2.0]}, r"magnitude has shape \(2,\), but there are 1 pairs"),
+        ([[0, 1]], {"magnitude": [-1.0]}, r"magnitude\[0\] is -1\.0: expected a finite number, zero or more"),
+        ([[0, 1]], {"magnitude": [np.nan]}, r"magnitude\[0\] is nan"),
+        ([[0, 1]], {"weight": [1.0]}, "weight without magnitude"),
+        ([[0, 1]], {"names": ["a"]}, "pairs has item 1, but there are 1 names"),
+        ([[0, 1]], {"names": ["a", "b c"]}, "the name 'b c' is empty or has white space"),
+        ([[0, 1]], {"names": ["a", "b,c"]}, "the name 'b,c'"),
+        ([[0, 1]], {"names": ["a", "#b"]}, "the name '#b'"),
+        ([[0, 1]], {"names": ["a", "a"]}, "two items are called 'a'"),
     ],
 )
-def test_refused(arguments, message, tmp_path):
+def test_refused(pairs, others, message, tmp_path):
     with pytest.raises(InvalidInputError, match=message):
-        save_pairs(tmp_path / "p", *arguments)
+        write_pairs(tmp_path / "p", pairs, **others)
     assert list(tmp_path.iterdir()) == []
 
 

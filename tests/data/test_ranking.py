@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
-from kernelrank.data import load_ranking, make_ranking, read_ranking_chunks, save_ranking
+from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
 from kernelrank.data.line import Line, read_line
 from kernelrank.data.rows import read_rows
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -31,7 +31,7 @@ LETOR = b"""\
 
 
 def load(text, **options):
-    return load_ranking(io.BytesIO(text), **options)
+    return read_ranking(io.BytesIO(text), **options)
 
 
 def test_letor():
@@ -55,9 +55,9 @@ def test_sparse_is_a_canonical_csr_array():
 
 def test_agrees_with_scikit_learn(tmp_path):
     X, y, qid = make_ranking(30, (1, 20), 12, density=0.3, random_state=0)
-    save_ranking(tmp_path / "r.txt", X, y, qid)
+    write_ranking(tmp_path / "r.txt", X, y, qid=qid)
     theirs = load_svmlight_file(tmp_path / "r.txt", query_id=True)
-    ours = load_ranking(tmp_path / "r.txt")
+    ours = read_ranking(tmp_path / "r.txt")
     assert np.array_equal(ours.X.toarray(), theirs[0].toarray())
     assert np.array_equal(ours.y, theirs[1])
     assert np.array_equal(ours.qid, theirs[2])
@@ -78,15 +78,15 @@ def test_sources(tmp_path):
     for name, opener in {"a.txt": open, "a.gz": gzip.open, "a.xz": lzma.open, "a.bz2": bz2.open}.items():
         with opener(tmp_path / name, "wb") as file:
             file.write(LETOR)
-        assert load_ranking(tmp_path / name).y.tolist() == load(LETOR).y.tolist()
-        assert load_ranking(str(tmp_path / name)).docid.tolist() == load(LETOR).docid.tolist()
+        assert read_ranking(tmp_path / name).y.tolist() == load(LETOR).y.tolist()
+        assert read_ranking(str(tmp_path / name)).docid.tolist() == load(LETOR).docid.tolist()
     with open(tmp_path / "a.txt", encoding="utf-8") as file:
-        assert load_ranking(file).qid.tolist() == load(LETOR).qid.tolist()
+        assert read_ranking(file).qid.tolist() == load(LETOR).qid.tolist()
         assert not file.closed
     with pytest.raises(FileNotFoundError):
-        load_ranking(tmp_path / "nothing.txt")
+        read_ranking(tmp_path / "nothing.txt")
     with pytest.raises(InvalidInputError, match="expected a path or an open file, got int"):
-        load_ranking(5)
+        read_ranking(5)
 
 
 @pytest.mark.parametrize("suffix", ["gz", "xz", "bz2"])
@@ -99,7 +99,7 @@ def test_damaged_compression(tmp_path, suffix):
     for damaged in (whole[:-12], b"plain text", whole[:20] + b"\xff" * 9 + whole[29:]):
         path.write_bytes(damaged)
         with pytest.raises(FileFormatError, match=rf"a\.{suffix}: the compressed data is damaged"):
-            load_ranking(path)
+            read_ranking(path)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_faulty_lines(line, message, tmp_path):
     good = [b"# head", b"1 qid:1 1:1", b"", b"0 qid:1 1:2"]
     path.write_bytes(b"\n".join([*good, line, b"broken too", *good]))
     with pytest.raises(FileFormatError, match=rf"train\.txt, line 5: .*{message}") as error:
-        load_ranking(path)
+        read_ranking(path)
     assert error.value.line == 5
     assert error.value.path == str(path)
 

@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from kernelrank.data import load_ranking, make_ranking, read_ranking_chunks, save_ranking
+from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 
@@ -16,7 +16,7 @@ class TestChunks:
     def file(self, tmp_path, **options):
         path = tmp_path / "r.txt"
         X, y, qid = make_ranking(12, (1, 9), 5, density=0.5, random_state=3, **options)
-        save_ranking(path, X, y, qid, docid=[f"d{i}" for i in range(len(y))])
+        write_ranking(path, X, y, qid=qid, docid=[f"d{i}" for i in range(len(y))])
         return path
 
     @pytest.mark.parametrize("chunk_rows", [1, 2, 7, 1000])
@@ -25,7 +25,7 @@ class TestChunks:
     def test_joined_they_are_the_file(self, tmp_path, monkeypatch, chunk_rows, whole_queries, sparse):
         monkeypatch.setattr("kernelrank.data.source.BLOCK_BYTES", 200)
         path = self.file(tmp_path)
-        whole = load_ranking(path, sparse=False)
+        whole = read_ranking(path, sparse=False)
         chunks = list(read_ranking_chunks(path, chunk_rows=chunk_rows, whole_queries=whole_queries, sparse=sparse))
         dense = [chunk.X.toarray() if sparse else chunk.X for chunk in chunks]
         assert np.array_equal(np.concatenate(dense), whole.X)
@@ -96,7 +96,7 @@ def peak_memory(action):
 
 
 def test_memory_is_the_result_and_a_block(large):
-    peak, ranking = peak_memory(lambda: load_ranking(large))
+    peak, ranking = peak_memory(lambda: read_ranking(large))
     result = sum(a.nbytes for a in (ranking.X.data, ranking.X.indices, ranking.X.indptr, *ranking[1:]))
     assert peak < 1.25 * result + 16 * 2**20
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 
-from kernelrank.data import load_ranking, save_ranking
+from kernelrank.data import read_ranking, write_ranking
 from kernelrank.errors import InvalidInputError
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,8 +29,8 @@ def test_dense_round_trip(path, data):
     y = data.draw(hnp.arrays(np.float64, m, elements=FLOATS))
     qid = data.draw(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=m, max_size=m))
     docid = data.draw(st.lists(WORDS | st.just(""), min_size=m, max_size=m))
-    save_ranking(path, X, y, qid, docid)
-    again = load_ranking(path, sparse=False)
+    write_ranking(path, X, y, qid=qid, docid=docid)
+    again = read_ranking(path, sparse=False)
     assert again.X.tobytes() == X.tobytes()
     assert again.y.tobytes() == y.tobytes()
     assert again.qid.tolist() == qid
@@ -40,31 +40,31 @@ def test_dense_round_trip(path, data):
 @given(st.lists(WORDS.filter(lambda word: "#" not in word), min_size=1, max_size=4))
 @settings(deadline=None, max_examples=40)
 def test_labels_round_trip(path, qid):
-    save_ranking(path, np.ones((len(qid), 1)), np.zeros(len(qid)), qid)
-    assert [str(label) for label in load_ranking(path).qid] == qid
+    write_ranking(path, np.ones((len(qid), 1)), np.zeros(len(qid)), qid=qid)
+    assert [str(label) for label in read_ranking(path).qid] == qid
 
 
 @pytest.mark.parametrize("kind", [csr_array, csr_matrix, csc_matrix, coo_array])
 def test_sparse_round_trip(path, kind):
     dense = np.array([[0, 1e-300, 0], [0, 0, 0], [-3, 0.1, 0]])
-    save_ranking(path, kind(dense), [1, 2, 3])
-    assert np.array_equal(load_ranking(path, n_features=3).X.toarray(), dense)
-    assert load_ranking(path).X.shape == (3, 2)
-    assert load_ranking(path).qid is None
+    write_ranking(path, kind(dense), [1, 2, 3])
+    assert np.array_equal(read_ranking(path, n_features=3).X.toarray(), dense)
+    assert read_ranking(path).X.shape == (3, 2)
+    assert read_ranking(path).qid is None
 
 
 def test_unsorted_and_doubled_entries_are_summed_without_touching_them(path):
     X = csr_array((np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), np.array([0, 3])), shape=(1, 2))
-    save_ranking(path, X, [0])
-    assert load_ranking(path, sparse=False).X.tolist() == [[2, 5]]
+    write_ranking(path, X, [0])
+    assert read_ranking(path, sparse=False).X.tolist() == [[2, 5]]
     assert X.data.tolist() == [1, 2, 4]
 
 
 @pytest.mark.parametrize("suffix", ["txt", "gz", "xz", "lzma", "bz2"])
 def test_compression(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
-    save_ranking(path, np.eye(3), [1, 2, 3], qid=["a", "a", "b"])
-    assert load_ranking(path, sparse=False).X.tolist() == np.eye(3).tolist()
+    write_ranking(path, np.eye(3), [1, 2, 3], qid=["a", "a", "b"])
+    assert read_ranking(path, sparse=False).X.tolist() == np.eye(3).tolist()
     assert path.read_bytes().startswith(b"1 qid:a") == (suffix == "txt")
 
 
@@ -73,18 +73,18 @@ def test_frames_float32_and_integers(path):
     polars = pytest.importorskip("polars")
     values = {"a": [1, 2], "b": [0.5, 0.25]}
     for frame in (pandas.DataFrame(values), polars.DataFrame(values)):
-        save_ranking(path, frame, frame["a"], qid=frame["a"])
-        assert load_ranking(path, sparse=False).X.tolist() == [[1, 0.5], [2, 0.25]]
+        write_ranking(path, frame, frame["a"], qid=frame["a"])
+        assert read_ranking(path, sparse=False).X.tolist() == [[1, 0.5], [2, 0.25]]
     X = np.array([[0.1, 3]], dtype=np.float32)
-    save_ranking(path, X, np.array([2], dtype=np.int8))
-    assert np.array_equal(load_ranking(path, sparse=False, dtype=np.float32).X, X)
-    assert np.array_equal(load_ranking(path, sparse=False).X, X.astype(np.float64))
+    write_ranking(path, X, np.array([2], dtype=np.int8))
+    assert np.array_equal(read_ranking(path, sparse=False, dtype=np.float32).X, X)
+    assert np.array_equal(read_ranking(path, sparse=False).X, X.astype(np.float64))
 
 
 def test_nonfinite_values_if_asked_for(path):
     X = np.array([[np.nan, np.inf, -np.inf]])
-    save_ranking(path, X, [np.nan], allow_nonfinite=True)
-    again = load_ranking(path, sparse=False, allow_nonfinite=True)
+    write_ranking(path, X, [np.nan], allow_nonfinite=True)
+    again = read_ranking(path, sparse=False, allow_nonfinite=True)
     assert np.array_equal(again.X, X, equal_nan=True)
     assert np.isnan(again.y[0])
 
@@ -115,5 +115,5 @@ def test_nonfinite_values_if_asked_for(path):
 )
 def test_refused(tmp_path, arguments, message):
     with pytest.raises(InvalidInputError, match=message):
-        save_ranking(tmp_path / "r.txt", **{"X": [[1.0], [2.0]], "y": [1, 2], **arguments})
+        write_ranking(tmp_path / "r.txt", **{"X": [[1.0], [2.0]], "y": [1, 2], **arguments})
     assert list(tmp_path.iterdir()) == []

@@ -76,7 +76,7 @@ def test_the_same_in_ir_measures(tmp_path):
         for m in ir_measures.iter_calc([ir_measures.nDCG @ 10, ir_measures.AP], qrels, run)
     }
     for measure, name in ((metrics.NDCG(10, gain="linear"), "nDCG@10"), (metrics.MeanAveragePrecision(), "AP")):
-        result = measure(y, scores, qid)
+        result = measure(y, scores, qid=qid)
         for query, value in zip(result.queries.tolist(), result.values.tolist(), strict=True):
             assert theirs[str(query), name] == pytest.approx(value, abs=1e-12)
 

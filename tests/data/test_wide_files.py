@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from kernelrank import RLS, NystromMap, RankRLS, RankRLSCV, RankSVM
-from kernelrank.data import load_ranking, read_items, read_ranking_chunks, write_items
+from kernelrank.data import read_items, read_ranking, read_ranking_chunks, write_items
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 TEXT = "1 qid:1 1:1\n0 qid:1 2000000000:1\n1 qid:2 5:2\n0 qid:2 7:1\n"
@@ -29,7 +29,7 @@ def test_dense_reading_says_how_wide(wide, monkeypatch):
         r"wide.txt, line 2: feature 2000000000 makes a matrix of 4 rows and 2,000,000,000 columns, which needs 64.0 GB"
     )
     with pytest.raises(FileFormatError, match=message):
-        load_ranking(wide, sparse=False)
+        read_ranking(wide, sparse=False)
     with pytest.raises(FileFormatError, match=message):
         list(read_ranking_chunks(wide, sparse=False))
 

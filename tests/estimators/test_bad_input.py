@@ -316,15 +316,17 @@ def test_score_needs_the_queries_that_the_fit_had():
         ((X, y[:-1], qid), "y has 19 entries"),
         ((X, spoilt(y, np.nan), qid), "Input y contains NaN"),
         ((X, y, qid[:-1]), "qid has 19 entries"),
-        ((X, y, qid, -np.ones(M)), "sample_weight is negative"),
         ((X, np.ones(M), qid), "cannot be measured"),
         ((spoilt(X, np.nan), y, qid), "Input X contains NaN"),
     ],
 )
 def test_score_names_what_is_wrong(arguments, message):
     model = RankRLS().fit(X, y, qid=qid)
+    items, scores, labels = arguments
     with pytest.raises(ValueError, match=message):
-        model.score(*arguments)
+        model.score(items, scores, qid=labels)
+    with pytest.raises(ValueError, match="sample_weight is negative"):
+        model.score(X, y, qid=qid, sample_weight=-np.ones(M))
 
 
 def test_score_pairs_names_what_is_wrong():

@@ -15,8 +15,10 @@ HALF = np.where(known, y, np.nan)
 
 def refuse(pattern, *arguments, kind=InvalidInputError, learner=CoRankRLS, **options):
     model = learner(**options)
+    X, y, *others = arguments
+    names = ("qid", "X_unscored", "qid_unscored", "sample_weight")
     with pytest.raises(kind, match=pattern):
-        model.fit(*arguments)
+        model.fit(X, y, **dict(zip(names, others, strict=False)))
     assert not [name for name in vars(model) if name.endswith("_")]
 
 
@@ -52,7 +54,7 @@ def test_unscored_in_two_ways():
 
 
 def test_basis_larger_than_the_data():
-    refuse("view 0: a basis of 31 items cannot be drawn from 30 items", X, HALF, qid, n_basis=31)
+    refuse("view 0: a basis of 31 items cannot be drawn from 30 items", X, HALF, qid, basis=31)
     views = [View(), View(basis=99)]
     refuse("view 1: a basis of 99 items cannot be drawn from 30 items", X, HALF, qid, views=views)
     refuse("view 0: basis has the item 30", X, HALF, qid, views=[View(basis=[0, 30]), View()])
@@ -91,7 +93,7 @@ def test_views_that_cannot_be_read(message):
     refuse(message, X, HALF, qid, views=BAD_VIEWS[message])
 
 
-@pytest.mark.parametrize("options", [{"nu": -1.0}, {"alpha": 0.0}, {"views": 1}, {"n_basis": 0}, {"n_basis": "some"}])
+@pytest.mark.parametrize("options", [{"nu": -1.0}, {"alpha": 0.0}, {"views": 1}, {"basis": 0}, {"basis": "some"}])
 def test_parameters(options):
     refuse(f"The '{next(iter(options))}' parameter of CoRankRLS must be", X, HALF, qid, kind=ValueError, **options)
 

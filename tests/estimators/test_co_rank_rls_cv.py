@@ -28,7 +28,9 @@ def refitted(views, X, y, qid, X_u, qid_u, train, test, alpha, nu, **options):
     place[train] = np.arange(len(train))
     place[len(X) :] = len(train) + np.arange(len(X_u))
     left = [View(basis=[i for i in place[view.basis] if i >= 0], columns=view.columns) for view in views]
-    model = CoRankRLS(alpha, nu, views=left, **options).fit(X[train], y[train], qid[train], X_u, qid_u)
+    model = CoRankRLS(alpha, nu, views=left, **options).fit(
+        X[train], y[train], qid=qid[train], X_unscored=X_u, qid_unscored=qid_u
+    )
     return model.predict(X[test])
 
 
@@ -39,7 +41,7 @@ def test_folds_by_refitting(scoring, query_weight):
     y = np.round(y - y.min())
     views = [View(basis=[0, 5, 9, 20, len(X) + 2]), View(basis=[1, 2, 30, len(X) + 7], columns=[0, 1, 2])]
     model = CoRankRLSCV(ALPHAS, NUS, cv=3, scoring=scoring, views=views, query_weight=query_weight)
-    model.fit(X, y, qid, X_u, qid_u)
+    model.fit(X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u)
     measure = metrics.get_measure(scoring)
     scores, splits = {}, {}
     for nu in NUS:
@@ -48,7 +50,7 @@ def test_folds_by_refitting(scoring, query_weight):
             folds = []
             for train, test in GroupKFold(3).split(X, y, Queries.from_labels(qid, len(y)).codes):
                 held[test] = refitted(views, X, y, qid, X_u, qid_u, train, test, alpha, nu, query_weight=query_weight)
-                folds.append(measure.average(y[test], held[test], qid[test]))
+                folds.append(measure.average(y[test], held[test], qid=qid[test]))
             scores[alpha, nu], splits[alpha, nu] = held, folds
     for place, params in enumerate(model.cv_results_["params"]):
         found = [model.cv_results_[f"split{fold}_test_score"][place] for fold in range(3)]
@@ -58,7 +60,9 @@ def test_folds_by_refitting(scoring, query_weight):
     assert model.best_score_ == pytest.approx(np.mean(splits[best]), rel=1e-12)
     expected = scores[model.alpha_, model.nu_]
     np.testing.assert_allclose(model.holdout_scores_, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
-    last = CoRankRLS(model.alpha_, model.nu_, views=views, query_weight=query_weight).fit(X, y, qid, X_u, qid_u)
+    last = CoRankRLS(model.alpha_, model.nu_, views=views, query_weight=query_weight).fit(
+        X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u
+    )
     np.testing.assert_allclose(model.predict_views(X), last.predict_views(X), rtol=1e-9)
     assert model.disagreement_ == pytest.approx(last.disagreement_, rel=1e-9)
 
@@ -69,7 +73,9 @@ def test_duplicated_basis_items_stand_in_for_those_held_out():
     other = np.flatnonzero(qid != qid[0])[0]
     X[other] = X[0]
     views = [View(basis=[0, other, 7, 11]), View(basis=[2, 3, 8])]
-    model = CoRankRLSCV([0.1, 0.2, 0.4], [0.3], cv="leave_query_out", views=views).fit(X, y, qid, X_u, qid_u)
+    model = CoRankRLSCV([0.1, 0.2, 0.4], [0.3], cv="leave_query_out", views=views).fit(
+        X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u
+    )
     for q in np.unique(qid):
         train, test = np.flatnonzero(qid != q), np.flatnonzero(qid == q)
         expected = refitted(views, X, y, qid, X_u, qid_u, train, test, model.alpha_, 0.3)
@@ -79,21 +85,27 @@ def test_duplicated_basis_items_stand_in_for_those_held_out():
 def test_a_view_may_lose_its_whole_basis():
     X, y, qid, X_u, qid_u = data(seed=4)
     views = [View(basis=[0]), View(basis=[len(X), len(X) + 1])]
-    model = CoRankRLSCV([0.5], [0.1], cv="leave_query_out", views=views).fit(X, y, qid, X_u, qid_u)
+    model = CoRankRLSCV([0.5], [0.1], cv="leave_query_out", views=views).fit(
+        X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u
+    )
     train, test = np.flatnonzero(qid != qid[0]), np.flatnonzero(qid == qid[0])
     # The other view is pulled towards zero on the unscored items: as if these had scores, all zero, in their queries.
     both = np.vstack([X[train], X_u])
     scores = np.concatenate([y[train], np.zeros(len(X_u))])
     labels = np.concatenate([qid[train], qid_u])
     weight = np.concatenate([np.ones(len(train)), np.full(len(X_u), np.sqrt(2 * 0.1))])
-    alone = RankRLS(0.5, kernel="rbf", basis=[len(train), len(train) + 1]).fit(both, scores, labels, weight)
+    alone = RankRLS(0.5, kernel="rbf", basis=[len(train), len(train) + 1]).fit(
+        both, scores, qid=labels, sample_weight=weight
+    )
     np.testing.assert_allclose(model.holdout_scores_[test], alone.predict(X[test]) / 2, rtol=1e-8)
 
 
 def test_a_fold_with_nothing_left_to_compare_predicts_zero():
     X, y, qid, X_u, qid_u = data(seed=9)
     y = np.where(qid == qid[0], y, 0.0)
-    model = CoRankRLSCV(ALPHAS, NUS, cv="leave_query_out", n_basis=5).fit(X, y, qid, X_u, qid_u)
+    model = CoRankRLSCV(ALPHAS, NUS, cv="leave_query_out", basis=5).fit(
+        X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u
+    )
     np.testing.assert_allclose(model.holdout_scores_[qid == qid[0]], 0.0, atol=1e-12)
 
 
@@ -108,9 +120,9 @@ def test_unscored_items_are_read_once():
             yield X_u[rows], qid_u[rows]
 
     views = [View(basis=range(5)), View(basis=range(5, 11))]
-    streamed = CoRankRLSCV(ALPHAS, NUS, cv=3, views=views).fit(X, y, qid, blocks())
+    streamed = CoRankRLSCV(ALPHAS, NUS, cv=3, views=views).fit(X, y, qid=qid, X_unscored=blocks())
     assert sum(reads) == len(X_u)
-    held = CoRankRLSCV(ALPHAS, NUS, cv=3, views=views).fit(X, y, qid, X_u, qid_u)
+    held = CoRankRLSCV(ALPHAS, NUS, cv=3, views=views).fit(X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u)
     assert streamed.best_params_ == held.best_params_
     np.testing.assert_allclose(streamed.holdout_scores_, held.holdout_scores_, rtol=1e-8)
 
@@ -120,7 +132,7 @@ def test_nan_marks_unscored_items_and_splitters_split_the_scored_ones():
     both, labels = np.vstack([X, X_u]), np.concatenate([qid, qid_u])
     scores = np.concatenate([y, np.full(len(X_u), np.nan)])
     views = [View(basis=range(5)), View(basis=range(5, 11))]
-    expected = CoRankRLSCV(ALPHAS, NUS, cv=3, views=views).fit(X, y, qid, X_u, qid_u)
+    expected = CoRankRLSCV(ALPHAS, NUS, cv=3, views=views).fit(X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u)
     model = CoRankRLSCV(ALPHAS, NUS, cv=QueryKFold(3), views=views).fit(both, scores, qid=labels)
     assert model.best_params_ == expected.best_params_
     np.testing.assert_allclose(model.holdout_scores_, expected.holdout_scores_, rtol=1e-8)
@@ -129,8 +141,10 @@ def test_nan_marks_unscored_items_and_splitters_split_the_scored_ones():
 def test_several_outputs_share_alpha_and_nu():
     X, y, qid, X_u, qid_u = data(seed=7)
     two = np.column_stack([y, -2.0 * y])
-    model = CoRankRLSCV(ALPHAS, NUS, cv=3, n_basis=6, random_state=0).fit(X, two, qid, X_u, qid_u)
-    one = CoRankRLSCV(ALPHAS, NUS, cv=3, n_basis=6, random_state=0).fit(X, y, qid, X_u, qid_u)
+    model = CoRankRLSCV(ALPHAS, NUS, cv=3, basis=6, random_state=0).fit(
+        X, two, qid=qid, X_unscored=X_u, qid_unscored=qid_u
+    )
+    one = CoRankRLSCV(ALPHAS, NUS, cv=3, basis=6, random_state=0).fit(X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u)
     assert model.best_params_ == one.best_params_
     np.testing.assert_allclose(model.holdout_scores_, one.holdout_scores_[:, None] * [1.0, -2.0], rtol=1e-8)
     assert model.cv_results_["mean_test_score_of_targets"].shape == (len(ALPHAS) * len(NUS), 2)
@@ -139,7 +153,9 @@ def test_several_outputs_share_alpha_and_nu():
 def test_the_edge_of_the_grid_is_told():
     X, y, qid, X_u, qid_u = data(seed=8)
     with pytest.warns(EdgeOfGridWarning, match="the best alpha, 100, is the largest of the grid"):
-        CoRankRLSCV([1e-12, 1e-11, 1e-10, 1e2], [0.0], cv=3, n_basis=20, random_state=0).fit(X, y, qid, X_u, qid_u)
+        CoRankRLSCV([1e-12, 1e-11, 1e-10, 1e2], [0.0], cv=3, basis=20, random_state=0).fit(
+            X, y, qid=qid, X_unscored=X_u, qid_unscored=qid_u
+        )
 
 
 def test_there_is_no_path():

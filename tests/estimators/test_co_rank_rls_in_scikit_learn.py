@@ -25,7 +25,7 @@ class WithUnscored(CoRankRLS):
     """The checks know no unscored items; here the scored ones are both."""
 
     def fit(self, X, y, qid=None, sample_weight=None):
-        return super().fit(X, y, qid, X, qid, sample_weight=sample_weight)
+        return super().fit(X, y, qid=qid, X_unscored=X, qid_unscored=qid, sample_weight=sample_weight)
 
 
 DRAWN = "an integer basis is drawn from other items when items are repeated"
@@ -84,14 +84,18 @@ def test_pipeline_that_transforms_unscored_items():
         pipeline.fit(X[known], y[known], qid=qid[known], X_unscored=X[~known], qid_unscored=qid[~known])
     scaler = StandardScaler().fit(X[known])
     by_hand = CoRankRLS(random_state=0).fit(
-        scaler.transform(X[known]), y[known], qid[known], scaler.transform(X[~known]), qid[~known]
+        scaler.transform(X[known]),
+        y[known],
+        qid=qid[known],
+        X_unscored=scaler.transform(X[~known]),
+        qid_unscored=qid[~known],
     )
     np.testing.assert_allclose(pipeline.predict(X), by_hand.predict(scaler.transform(X)), rtol=1e-10)
 
 
 def test_search_over_nu_with_routed_queries():
     with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(CoRankRLS(n_basis=10, random_state=0), {"nu": [1e-3, 0.1]}, cv=QueryKFold(3))
+        search = GridSearchCV(CoRankRLS(basis=10, random_state=0), {"nu": [1e-3, 0.1]}, cv=QueryKFold(3))
         search.fit(X, HALF, qid=qid)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
@@ -100,7 +104,7 @@ MODELS = {
     "defaults": CoRankRLS(random_state=0),
     "views": CoRankRLS(views=[View("poly", degree=2, columns=[0, 2], basis=[1, 5, 8]), View(RBF(1.5))], random_state=0),
     "items": CoRankRLS(views=[View(basis=X[:4]), {"columns": slice(0, 2).indices(4)[:2], "basis": [0, 1]}]),
-    "search": CoRankRLSCV([0.1, 1.0], [0.0, 0.1], cv=2, views=["rbf", "laplacian"], n_basis=8, random_state=0),
+    "search": CoRankRLSCV([0.1, 1.0], [0.0, 0.1], cv=2, views=["rbf", "laplacian"], basis=8, random_state=0),
 }
 
 
@@ -118,7 +122,7 @@ def test_model_files(model, tmp_path):
 
 
 def test_a_kernel_that_is_code_is_not_saved(tmp_path):
-    model = CoRankRLS(views=["rbf", View(lambda a, b: float(a @ b))], n_basis=5).fit(X, HALF, qid=qid)
+    model = CoRankRLS(views=["rbf", View(lambda a, b: float(a @ b))], basis=5).fit(X, HALF, qid=qid)
     with pytest.raises(InvalidInputError, match=r"the parameter views of CoRankRLS\[1\]\['kernel'\]: it is code"):
         save(model, tmp_path / "model.kr")
     assert not list(tmp_path.iterdir())

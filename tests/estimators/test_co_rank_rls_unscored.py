@@ -23,7 +23,9 @@ VIEWS = [View(gamma=0.2, basis=[0, 2, 4]), View("poly", degree=2, basis=[1, 3, 5
 
 
 def fit(unscored, qid_unscored=None, items=X, **options):
-    return CoRankRLS(0.1, 0.05, views=VIEWS, **options).fit(items, y, qid, unscored, qid_unscored)
+    return CoRankRLS(0.1, 0.05, views=VIEWS, **options).fit(
+        items, y, qid=qid, X_unscored=unscored, qid_unscored=qid_unscored
+    )
 
 
 @pytest.fixture(params=["pairs", "items", "queries"])
@@ -107,19 +109,21 @@ def test_parquet_file_and_folder(tmp_path, weight):
 def test_parquet_columns_are_found_by_name(tmp_path):
     pq.write_table(table(other=np.arange(len(X_u))).select(["c", "query", "other", "b", "a"]), tmp_path / "x.parquet")
     frame = pd.DataFrame(X, columns=[*"abc"])
-    model = CoRankRLS(0.1, 0.05, views=VIEWS).fit(frame, y, qid, tmp_path / "x.parquet", "query")
+    model = CoRankRLS(0.1, 0.05, views=VIEWS).fit(
+        frame, y, qid=qid, X_unscored=tmp_path / "x.parquet", qid_unscored="query"
+    )
     found = model.predict_views(pd.DataFrame(new, columns=[*"abc"]))
     np.testing.assert_allclose(found, expected(), rtol=0, atol=1e-8 * np.abs(expected()).max())
 
 
 def test_a_stream_gives_its_first_block_to_the_bases():
-    model = CoRankRLS(n_basis=13, random_state=0).fit(X, y, qid, cuts(15, 16))
-    same = CoRankRLS(n_basis=13, random_state=0).fit(X, y, qid, cuts(15))
+    model = CoRankRLS(basis=13, random_state=0).fit(X, y, qid=qid, X_unscored=cuts(15, 16))
+    same = CoRankRLS(basis=13, random_state=0).fit(X, y, qid=qid, X_unscored=cuts(15))
     assert max(basis.max() for basis in model.basis_) >= len(X)
     np.testing.assert_allclose(model.predict(new), same.predict(new), rtol=1e-9)
     size = len(X) + 15
     with pytest.raises(InvalidInputError, match=f"a basis of {size + 1} items cannot be drawn from {size} items"):
-        CoRankRLS(n_basis=size + 1).fit(X, y, qid, cuts(15))
+        CoRankRLS(basis=size + 1).fit(X, y, qid=qid, X_unscored=cuts(15))
 
 
 def test_a_query_must_not_return():
@@ -169,5 +173,5 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was():
     model = fit(X_u, qid_u)
     before = model.predict(new)
     with pytest.raises(InvalidInputError):
-        model.fit(X, y, qid, [(X_u[:4], qid_u[:4]), (X_u[4:, :2], qid_u[4:])])
+        model.fit(X, y, qid=qid, X_unscored=[(X_u[:4], qid_u[:4]), (X_u[4:, :2], qid_u[4:])])
     np.testing.assert_array_equal(model.predict(new), before)

@@ -48,7 +48,7 @@ def test_queries_left_out_by_refitting(kernel, scoring):
         for q in np.unique(qid):
             held = np.flatnonzero(qid == q)
             scores[held] = retrained_scores(RankRLS(kernel=kernel), X, y, held, alpha, qid)
-        expected.append(measure.average(y, scores, qid) * (1 if measure.higher_is_better else -1))
+        expected.append(measure.average(y, scores, qid=qid) * (1 if measure.higher_is_better else -1))
     np.testing.assert_allclose(model.cv_results_["mean_test_score"], expected, atol=1e-9)
     assert model.alpha_ == ALPHAS[np.argmax(expected)]
     assert model.best_score_ == pytest.approx(max(expected))

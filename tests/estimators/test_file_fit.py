@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, make_ranking
-from kernelrank.data import save_ranking
+from kernelrank.data import write_ranking
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import FileFormatError, InvalidInputError
 
@@ -45,7 +45,7 @@ def parquet(tmp_path):
 @pytest.fixture
 def svmlight(tmp_path):
     path = tmp_path / "train.txt"
-    save_ranking(path, X, y, qid)
+    write_ranking(path, X, y, qid=qid)
     return path
 
 
@@ -54,7 +54,7 @@ def scattered(tmp_path):
     """The same items in random order, and their path."""
     order = np.random.default_rng(0).permutation(len(y))
     FRAME[order.tolist()].write_parquet(tmp_path / "scattered.pq")
-    save_ranking(tmp_path / "scattered.txt", X[order], y[order], qid[order])
+    write_ranking(tmp_path / "scattered.txt", X[order], y[order], qid=qid[order])
     return tmp_path
 
 
@@ -74,7 +74,7 @@ def test_folder_of_parquet(tmp_path):
     half = int(np.flatnonzero(np.diff(qid))[6]) + 1
     FRAME[:half].write_parquet(tmp_path / "a.parquet")
     FRAME[half:].write_parquet(tmp_path / "b.parquet")
-    close(RankRLS(0.3).fit(str(tmp_path), "grade", "query").coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
+    close(RankRLS(0.3).fit(str(tmp_path), "grade", qid="query").coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
 
 
 def test_svmlight(svmlight):
@@ -89,7 +89,7 @@ def test_svmlight(svmlight):
 def test_sparse_text_stays_sparse(tmp_path):
     rare = sparse.random_array((60, 80), density=0.03, format="csr", rng=np.random.default_rng(0))
     rare = sparse.csr_array(sparse.hstack([rare, np.ones((60, 1))]))
-    save_ranking(tmp_path / "rare.svm", rare, np.arange(60.0), np.arange(60) // 15)
+    write_ranking(tmp_path / "rare.svm", rare, np.arange(60.0), qid=np.arange(60) // 15)
     stored = open_stored(tmp_path / "rare.svm")
     assert all(sparse.issparse(chunk.X) for chunk in stored.chunks(whole_queries=True))
     expected = RankRLS(0.3).fit(rare.toarray(), np.arange(60.0), qid=np.arange(60) // 15).coef_
@@ -99,8 +99,8 @@ def test_sparse_text_stays_sparse(tmp_path):
 @pytest.mark.parametrize("name", ["train.parquet", "train.txt"])
 @pytest.mark.parametrize("basis", [12, [70, 3, 41, 55, 20]], ids=["drawn", "given"])
 def test_the_basis_is_that_of_all_items(parquet, svmlight, name, basis):
-    columns = ("grade", "query") if name == "train.parquet" else ()
-    model = RankRLS(0.3, basis=basis, random_state=0, **BASIS).fit(parquet.with_name(name), *columns)
+    columns = {"y": "grade", "qid": "query"} if name == "train.parquet" else {}
+    model = RankRLS(0.3, basis=basis, random_state=0, **BASIS).fit(parquet.with_name(name), **columns)
     expected = RankRLS(0.3, basis=basis, random_state=0, **BASIS).fit(X, y, qid=qid)
     np.testing.assert_array_equal(model.basis_, expected.basis_)
     np.testing.assert_array_equal(model.X_fit_, expected.X_fit_)
@@ -110,7 +110,7 @@ def test_the_basis_is_that_of_all_items(parquet, svmlight, name, basis):
 def test_without_queries_a_file_is_one_ranking(parquet, tmp_path):
     expected = RankRLS(0.3).fit(X, y).coef_
     close(RankRLS(0.3).fit(parquet, "grade").coef_, expected)
-    save_ranking(tmp_path / "plain.svm", X, y)
+    write_ranking(tmp_path / "plain.svm", X, y)
     close(RankRLS(0.3).fit(tmp_path / "plain.svm").coef_, expected)
     with pytest.raises(InvalidInputError, match="the only query was in an earlier batch"):
         RankRLS(0.3, ties="exclude").fit(parquet, "grade")
@@ -121,13 +121,13 @@ def test_regression_from_files(parquet, scattered):
     np.testing.assert_allclose(RLS(0.3).fit(scattered / "scattered.txt").coef_, RLS(0.3).fit(X, y).coef_, rtol=1e-10)
 
 
-@pytest.mark.parametrize(("name", "columns"), [("scattered.pq", ("grade", "query")), ("scattered.txt", ())])
+@pytest.mark.parametrize(("name", "columns"), [("scattered.pq", {"y": "grade", "qid": "query"}), ("scattered.txt", {})])
 def test_a_query_that_comes_back(scattered, name, columns):
     with pytest.raises(
         InvalidInputError, match=rf"{name}, from row \d+ on: query .* was in an earlier batch: .*mergeable"
     ):
-        RankRLS(0.3).fit(scattered / name, *columns)
-    merged = RankRLS(0.3).fit(scattered / name, *columns, queries="mergeable")
+        RankRLS(0.3).fit(scattered / name, **columns)
+    merged = RankRLS(0.3).fit(scattered / name, **columns, queries="mergeable")
     close(merged.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
 
 
@@ -136,8 +136,8 @@ def test_mapped_arrays(tmp_path):
         np.save(tmp_path / f"{name}.npy", values)
     for model in (RankRLS(0.3), RankRLS(0.3, cost="unit", solver="spectral")):
         expected = model.fit(X, y, qid=qid).coef_.copy()
-        close(model.fit(tmp_path / "X.npy", y, qid).coef_, expected)
-        close(model.fit(tmp_path / "X.npy", tmp_path / "y.npy", str(tmp_path / "q.npy")).coef_, expected)
+        close(model.fit(tmp_path / "X.npy", y, qid=qid).coef_, expected)
+        close(model.fit(tmp_path / "X.npy", tmp_path / "y.npy", qid=str(tmp_path / "q.npy")).coef_, expected)
     close(RLS(kernel="rbf").fit(tmp_path / "X.npy", y).dual_coef_, RLS(kernel="rbf").fit(X, y).dual_coef_)
     (tmp_path / "text.npy").write_text("no array")
     with pytest.raises(FileFormatError, match=r"text\.npy: this is no array"):
@@ -151,15 +151,15 @@ def test_what_is_wrong_is_named(parquet, svmlight, tmp_path):
         with pytest.raises(FileFormatError, match=f"{name}: there is no such file or folder"):
             RankRLS().fit(tmp_path / name, "grade")
     with pytest.raises(FileFormatError, match="there is no column 'score'; the columns are x0, x1, x2, x3, x4, grade"):
-        RankRLS().fit(parquet, "score", "query")
+        RankRLS().fit(parquet, "score", qid="query")
     with pytest.raises(FileFormatError, match="there is no column 'topic'"):
-        RankRLS().fit(parquet, "grade", "topic")
+        RankRLS().fit(parquet, "grade", qid="topic")
     with pytest.raises(
         InvalidInputError, match="y must be the name of its column of scores, got NoneType; the columns"
     ):
         RankRLS().fit(parquet)
     with pytest.raises(InvalidInputError, match="qid must be the name of its column of queries, got ndarray"):
-        RankRLS().fit(parquet, "grade", qid)
+        RankRLS().fit(parquet, "grade", qid=qid)
     with pytest.raises(InvalidInputError, match=r"y was given, but .*train\.txt holds the scores"):
         RankRLS().fit(svmlight, y)
     with pytest.raises(InvalidInputError, match=r"qid was given, but .*train\.txt holds the scores"):
@@ -199,7 +199,7 @@ def test_what_cannot_be_learnt_in_batches_is_named(svmlight, parquet):
 def test_too_many_columns_for_a_stream():
     wide = sparse.csr_array(([1.0], ([0], [30_000])), shape=(2, 30_001))
     with pytest.raises(InvalidInputError, match=r"a stream of 30,001 columns would keep .* 7 GB"):
-        RankRLS().partial_fit(wide, [1.0, 2.0], ["a", "a"])
+        RankRLS().partial_fit(wide, [1.0, 2.0], qid=["a", "a"])
 
 
 @pytest.mark.parametrize("fitted", [True, False])
@@ -210,14 +210,14 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(fitted):
 
     model = RankRLS(0.3)
     if fitted:
-        model.partial_fit(X, y, qid)
+        model.partial_fit(X, y, qid=qid)
     before = dict(vars(model))
     with pytest.raises(KeyboardInterrupt):
         model.fit_stream(batches())
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items())
     if fitted:
-        model.forget(X[qid == 0], y[qid == 0], qid[qid == 0])
+        model.forget(X[qid == 0], y[qid == 0], qid=qid[qid == 0])
         close(model.coef_, RankRLS(0.3).fit(X[qid != 0], y[qid != 0], qid=qid[qid != 0]).coef_)
 
 
@@ -225,7 +225,7 @@ def test_a_terminal_shows_the_rows(parquet, svmlight, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "150")
-    model = RankRLS(0.3, basis=5, random_state=0, **BASIS).fit(parquet, "grade", "query")
+    model = RankRLS(0.3, basis=5, random_state=0, **BASIS).fit(parquet, "grade", qid="query")
     shown = capsys.readouterr().err
     for words in ("basis of train.parquet", "learning train.parquet", f"{len(y)} of {len(y)} rows"):
         assert words in shown

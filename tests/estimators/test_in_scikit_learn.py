@@ -56,7 +56,7 @@ def hand_made_fold_scores(model, n_splits=3):
     scores = []
     for train, test in QueryKFold(n_splits).split(X, y, groups=qid):
         fitted = clone(model).fit(X[train], y[train], qid=qid[train])
-        scores.append(metrics.pairwise_accuracy(y[test], fitted.predict(X[test]), qid[test]))
+        scores.append(metrics.pairwise_accuracy(y[test], fitted.predict(X[test]), qid=qid[test]))
     return scores
 
 
@@ -99,7 +99,7 @@ def test_nested_cross_validation_of_a_pipeline():
         search, X, y, cv=QueryKFold(3), params={"qid": qid}, return_estimator=True, return_indices=True
     )
     for k, (model, test) in enumerate(zip(result["estimator"], result["indices"]["test"], strict=True)):
-        own = metrics.pairwise_accuracy(y[test], model.predict(X[test]), qid[test])
+        own = metrics.pairwise_accuracy(y[test], model.predict(X[test]), qid=qid[test])
         assert result["test_score"][k] == pytest.approx(own, rel=1e-12)
         assert set(qid[test]).isdisjoint(qid[result["indices"]["train"][k]])
 

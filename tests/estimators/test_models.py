@@ -320,7 +320,7 @@ def test_preferences_of_scores(kernel, solver):
     swap = y[i] < y[j]
     pairs = np.column_stack([np.where(swap, j, i), np.where(swap, i, j)])
     magnitude = np.abs(y[i] - y[j])
-    model = RankRLS(kernel=kernel, solver=solver, tol=1e-13).fit_pairs(X, pairs, magnitude)
+    model = RankRLS(kernel=kernel, solver=solver, tol=1e-13).fit_pairs(X, pairs, magnitude=magnitude)
     assert_allclose(model.predict(X), RankRLS(kernel=kernel).fit(X, y, qid=qid).predict(X), rtol=1e-7, atol=1e-8)
     assert model.score_pairs(X, pairs) == pytest.approx(
         np.mean(np.sign(model.predict(X)[pairs[:, 0]] - model.predict(X)[pairs[:, 1]]) > 0)
@@ -331,9 +331,10 @@ def test_preferences_may_repeat_and_contradict():
     items, pairs, magnitude, weight = make_preferences(30, 4, 200, magnitudes=True, weights=True, random_state=0)
     times = weight.astype(int)
     repeated = np.repeat(np.arange(200), times)
-    weighted = RankRLS().fit_pairs(items, pairs, magnitude, weight)
+    weighted = RankRLS().fit_pairs(items, pairs, magnitude=magnitude, weight=weight)
     assert_allclose(
-        weighted.predict(items), RankRLS().fit_pairs(items, pairs[repeated], magnitude[repeated]).predict(items)
+        weighted.predict(items),
+        RankRLS().fit_pairs(items, pairs[repeated], magnitude=magnitude[repeated]).predict(items),
     )
     both = RankRLS().fit_pairs(items, [[0, 1], [1, 0]])
     assert_allclose(both.coef_, 0.0, atol=1e-12)

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError
-from kernelrank.features.basis import by_leverage, by_query
+from kernelrank.features.basis import SELECTIONS, by_leverage, by_query
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
 
@@ -21,14 +21,18 @@ y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(60)
 qid = np.repeat(["a", "b", "c"], [40, 15, 5])
 
 
-@parametrize_with_checks([kr.NystromMap(), kr.NystromMap(5, basis="k_means"), kr.NystromMap(5, basis="leverage")])
+@parametrize_with_checks(
+    [kr.NystromMap(), kr.NystromMap(5, basis_selection="k_means"), kr.NystromMap(5, basis_selection="leverage")]
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("basis", ["uniform", "per_query", "k_means", "leverage", [3, 50, 7]])
-def test_inner_products_are_the_nystrom_kernel(basis):
-    nystrom = kr.NystromMap(12, gamma=0.3, basis=basis, random_state=0).fit(X, qid=qid)
+@pytest.mark.parametrize(
+    "options", [*({"basis_selection": rule} for rule in SELECTIONS), {"basis": [3, 50, 7]}], ids=str
+)
+def test_inner_products_are_the_nystrom_kernel(options):
+    nystrom = kr.NystromMap(**{"basis": 12, **options}, gamma=0.3, random_state=0).fit(X, qid=qid)
     R = nystrom.basis_items_
     expected = rbf_kernel(X, R, gamma=0.3) @ np.linalg.inv(rbf_kernel(R, gamma=0.3)) @ rbf_kernel(R, X, gamma=0.3)
     Phi = nystrom.transform(X)
@@ -89,7 +93,7 @@ def test_queries_give_in_turns():
     drawn = by_query(30, queries, np.random.RandomState(0))
     assert np.bincount(queries.codes[drawn]).tolist() in ([13, 12, 5], [12, 13, 5])
     with pytest.raises(InvalidInputError, match="needs qid"):
-        kr.NystromMap(basis="per_query").fit(X)
+        kr.NystromMap(basis_selection="per_query").fit(X)
 
 
 def test_leverage_prefers_items_that_stand_alone():

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from kernelrank import RLS, RankRLS, make_ranking
-from kernelrank.data import read_parquet_chunks, read_ranking_chunks, save_ranking
+from kernelrank.data import read_parquet_chunks, read_ranking_chunks, write_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError, NothingToCompareError
 
 X, y, qid = make_ranking(n_queries=15, n_items=(1, 12), n_features=5, n_levels=4, random_state=0)
@@ -35,7 +35,7 @@ def test_batches_of_whole_queries(seed, query_weight, options):
     model = RankRLS(0.3, query_weight=query_weight, **options)
     expected = RankRLS(0.3, query_weight=query_weight, **options).fit(X, y, qid=qid)
     for items in cuts(seed):
-        model.partial_fit(X[items], y[items], qid[items])
+        model.partial_fit(X[items], y[items], qid=qid[items])
     close(model.coef_, expected.coef_)
     assert (model.n_queries_, model.n_pairs_) == (expected.n_queries_, expected.n_pairs_)
 
@@ -47,7 +47,7 @@ def test_queries_that_go_on_are_merged(seed, query_weight):
     order = np.random.default_rng(seed).permutation(len(y))
     model = RankRLS(0.3, query_weight=query_weight)
     for part in np.array_split(order, 3):
-        model.partial_fit(X[part], y[part], qid[part], weight[part], queries="mergeable")
+        model.partial_fit(X[part], y[part], qid=qid[part], sample_weight=weight[part], queries="mergeable")
     expected = RankRLS(0.3, query_weight=query_weight).fit(X, y, qid=qid, sample_weight=weight)
     close(model.coef_, expected.coef_)
 
@@ -63,7 +63,7 @@ def test_several_outputs_and_sparse_items():
     Y = np.column_stack([y, X[:, 0]])
     model = RankRLS(0.3)
     for items in cuts(1):
-        model.partial_fit(sparse.csr_array(X[items]), Y[items], qid[items])
+        model.partial_fit(sparse.csr_array(X[items]), Y[items], qid=qid[items])
     np.testing.assert_allclose(model.coef_, RankRLS(0.3).fit(X, Y, qid=qid).coef_, rtol=1e-8, atol=1e-10)
 
 
@@ -71,9 +71,9 @@ def test_a_basis_is_chosen_from_the_first_batch_and_stays():
     first = np.concatenate(cuts(2)[:2])
     rest = np.setdiff1d(np.arange(len(y)), first)
     model = RankRLS(0.3, basis=10, random_state=0, **BASIS)
-    model.partial_fit(X[first], y[first], qid[first])
+    model.partial_fit(X[first], y[first], qid=qid[first])
     basis = model.basis_
-    model.partial_fit(X[rest], y[rest], qid[rest])
+    model.partial_fit(X[rest], y[rest], qid=qid[rest])
     expected = RankRLS(0.3, basis=first[basis], **BASIS).fit(X, y, qid=qid)
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=1e-9, atol=1e-10)
 
@@ -87,51 +87,51 @@ def test_regression_knows_no_queries():
 
 
 def test_what_is_forgotten_was_never_learnt():
-    model = RankRLS(0.3).partial_fit(X, y, qid)
+    model = RankRLS(0.3).partial_fit(X, y, qid=qid)
     gone = np.isin(qid, np.unique(qid)[3:6])
-    model.forget(X[gone], y[gone], qid[gone])
+    model.forget(X[gone], y[gone], qid=qid[gone])
     close(model.coef_, RankRLS(0.3).fit(X[~gone], y[~gone], qid=qid[~gone]).coef_)
     with pytest.raises(InvalidInputError, match="was never learnt"):
-        model.forget(X[gone], y[gone], qid[gone])
-    model.partial_fit(X[gone], y[gone], qid[gone])
+        model.forget(X[gone], y[gone], qid=qid[gone])
+    model.partial_fit(X[gone], y[gone], qid=qid[gone])
     close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
 
 
 def test_what_cannot_be_streamed_says_so():
-    model = RankRLS().partial_fit(X, y, qid)
+    model = RankRLS().partial_fit(X, y, qid=qid)
     before = model.coef_.copy()
     with pytest.raises(InvalidInputError, match="was in an earlier batch: give each query in one batch"):
-        model.partial_fit(X, y, qid)
+        model.partial_fit(X, y, qid=qid)
     np.testing.assert_array_equal(model.coef_, before)
     with pytest.raises(InvalidInputError, match="the first batch had queries='whole'"):
-        model.partial_fit(X, y, qid + 100, queries="mergeable")
+        model.partial_fit(X, y, qid=qid + 100, queries="mergeable")
     with pytest.raises(InvalidInputError, match="2 outputs, and the first batch had 1"):
-        model.partial_fit(X, np.column_stack([y, y]), qid + 100)
+        model.partial_fit(X, np.column_stack([y, y]), qid=qid + 100)
     assert not hasattr(RankRLS(kernel="rbf"), "partial_fit")
     with pytest.raises(InvalidInputError, match="needs cost='magnitude' and ties='include'"):
-        RankRLS(ties="exclude").partial_fit(X, y, qid, queries="mergeable")
+        RankRLS(ties="exclude").partial_fit(X, y, qid=qid, queries="mergeable")
     with pytest.raises(InvalidInputError, match="the stream is empty"):
         RankRLS().fit_stream([])
     with pytest.raises(InvalidInputError, match="nothing was learnt"):
-        RankRLS().forget(X, y, qid)
+        RankRLS().forget(X, y, qid=qid)
 
 
 def test_a_batch_may_have_nothing_to_compare_but_not_all_of_them():
     lonely = RankRLS(0.3)
     with pytest.raises(NothingToCompareError, match="no query of any batch"):
-        lonely.partial_fit(X[:1], y[:1], ["alone"])
+        lonely.partial_fit(X[:1], y[:1], qid=["alone"])
     assert not hasattr(lonely, "_stream")
     model = RankRLS(0.3).fit_stream([(X[:1], y[:1], ["alone"]), (X, y, [f"q{q}" for q in qid])])
     close(model.coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
 
 
 def test_a_fit_ends_the_stream():
-    model = RankRLS(0.3).partial_fit(X, y, qid).fit(X, y, qid=qid)
+    model = RankRLS(0.3).partial_fit(X, y, qid=qid).fit(X, y, qid=qid)
     first, rest = np.split(np.arange(len(y)), [np.flatnonzero(np.diff(qid))[4] + 1])
     with pytest.warns(UserWarning, match="partial_fit begins anew"):
-        model.partial_fit(X[first], y[first], qid[first])
+        model.partial_fit(X[first], y[first], qid=qid[first])
     close(model.coef_, RankRLS(0.3).fit(X[first], y[first], qid=qid[first]).coef_)
-    close(model.partial_fit(X[rest], y[rest], qid[rest]).coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
+    close(model.partial_fit(X[rest], y[rest], qid=qid[rest]).coef_, RankRLS(0.3).fit(X, y, qid=qid).coef_)
 
 
 def test_files_larger_than_a_chunk(tmp_path):
@@ -149,7 +149,7 @@ def test_files_larger_than_a_chunk(tmp_path):
     frame[half:].write_parquet(tmp_path / "parts" / "b.parquet")
     stream = read_parquet_chunks(tmp_path / "parts", target="grade", query="query")
     close(RankRLS(0.3).fit_stream(stream).coef_, expected)
-    save_ranking(tmp_path / "train.txt", X, y, qid)
+    write_ranking(tmp_path / "train.txt", X, y, qid=qid)
     stream = read_ranking_chunks(tmp_path / "train.txt", chunk_rows=20, whole_queries=True, sparse=False)
     close(RankRLS(0.3).fit_stream(stream).coef_, expected)
 

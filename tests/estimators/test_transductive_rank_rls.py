@@ -56,14 +56,14 @@ def test_transduction_minimises_the_objective(kernel, query_weight):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_folds_are_unions_of_queries(kernel):
     unions = [["q0", "q1"], ("q5", "q2", "q3"), np.array(["q4", "q6"])]
-    model = TransductiveRankRLS(0.5, 0.2, kernel=kernel, folds=unions).fit(X, y, qid=QID)
+    model = TransductiveRankRLS(0.5, 0.2, kernel=kernel, cv=unions).fit(X, y, qid=QID)
     held = [np.flatnonzero(np.isin(QID, list(union))) for union in unions]
     close(model.transduction_, literal_minimum(root_features(Kernel(kernel).matrix(X)), held, 0.5, 0.2, "pairs"))
-    assert model.n_folds_ == 3
+    assert model.n_splits_ == 3
 
 
 def test_a_number_of_folds_keeps_queries_whole():
-    model = TransductiveRankRLS(0.5, 0.2, folds=3).fit(X, y, qid=QID)
+    model = TransductiveRankRLS(0.5, 0.2, cv=3).fit(X, y, qid=QID)
     held = [test for _, test in QueryKFold(3).split(X, groups=QID)]
     close(model.transduction_, literal_minimum(X, held, 0.5, 0.2, "pairs"))
 
@@ -125,7 +125,7 @@ def test_outputs_and_weights():
     close(both.transduction_, np.column_stack([one.transduction_, -2 * one.transduction_]), 1e-12)
     close(both.predict(X)[:, 1], -2 * one.predict(X), 1e-12)
     assert np.abs(one.transduction_ - TransductiveRankRLS(0.5).fit(X, y, qid=QID).transduction_).max() > 1e-3
-    path = TransductiveRankRLS(0.5).fit_path(X, np.column_stack([y, -2 * y]), [1.0, 9.0], QID, weight)
+    path = TransductiveRankRLS(0.5).fit_path(X, np.column_stack([y, -2 * y]), [1.0, 9.0], qid=QID, sample_weight=weight)
     close(path[0].predict(X), both.predict(X), 1e-10)
 
 
@@ -170,7 +170,7 @@ def test_in_a_pipeline_and_a_search():
 
 
 def test_clone_and_a_file(tmp_path):
-    model = TransductiveRankRLS(0.5, 2.0, kernel="rbf", folds=[["q0", "q1", "q2"], ["q3", "q4", "q5", "q6"]])
+    model = TransductiveRankRLS(0.5, 2.0, kernel="rbf", cv=[["q0", "q1", "q2"], ["q3", "q4", "q5", "q6"]])
     assert clone(model).get_params() == model.get_params()
     model.fit(X, y, qid=QID)
     kr.save(model, tmp_path / "model.kr")
@@ -206,14 +206,14 @@ OUTPUTS = np.column_stack([y, PARTLY])
         (y, None, {}, r"the only query \(qid is not given\) has a score for"),
         (OUTPUTS, QID, {}, r"y is NaN in some outputs of item \d+ and not in others"),
         (np.where(HIDDEN, np.inf, Y), QID, {}, "infinity"),
-        (y, QID, {"folds": 8}, "folds=8 must be at least two and at most the number of queries, 7"),
-        (y, QID, {"folds": ["q0", "q1"]}, "folds must be a number, or a list of lists of query labels"),
-        (y, QID, {"folds": [["q0", "q9"], ["q1"]]}, r"folds\[0\] has the query 'q9', which is not in qid"),
-        (y, QID, {"folds": [["q0", "q1"], ["q1"]]}, "the query 'q1' is named twice in folds"),
-        (y, QID, {"folds": [["q0", "q1"], ["q2"]]}, r"the query 'q\d' is in no fold"),
-        (y, QID, {"folds": [["q0"], []]}, r"folds\[1\] has 0 of the 7 queries: some, not all"),
-        (y, QID, {"folds": [sorted(set(QID))]}, r"folds\[0\] has 7 of the 7 queries: some, not all"),
-        (y, QID, {"folds": 1}, "The 'folds' parameter of TransductiveRankRLS must be"),
+        (y, QID, {"cv": 8}, "cv=8 must be at least two and at most the number of queries, 7"),
+        (y, QID, {"cv": ["q0", "q1"]}, "cv must be a number, or a list of lists of query labels"),
+        (y, QID, {"cv": [["q0", "q9"], ["q1"]]}, r"cv\[0\] has the query 'q9', which is not in qid"),
+        (y, QID, {"cv": [["q0", "q1"], ["q1"]]}, "the query 'q1' is named twice in cv"),
+        (y, QID, {"cv": [["q0", "q1"], ["q2"]]}, r"the query 'q\d' is in no fold"),
+        (y, QID, {"cv": [["q0"], []]}, r"cv\[1\] has 0 of the 7 queries: some, not all"),
+        (y, QID, {"cv": [sorted(set(QID))]}, r"cv\[0\] has 7 of the 7 queries: some, not all"),
+        (y, QID, {"cv": 1}, "The 'cv' parameter of TransductiveRankRLS must be"),
         (y, QID, {"anchor": 0.0}, "The 'anchor' parameter of TransductiveRankRLS must be"),
         (y, QID, {"basis": [99]}, "99"),
     ],
@@ -243,14 +243,14 @@ class HalfScored(TransductiveRankRLS):
     def fit(self, X, y=None, qid=None, sample_weight=None):
         values = np.asarray(y)
         if values.ndim not in (1, 2) or values.dtype.kind not in "iufO" or len(values) < 4:
-            return super().fit(X, y, qid, sample_weight)
+            return super().fit(X, y, qid=qid, sample_weight=sample_weight)
         hidden = np.arange(len(values)) // 2 % 2
         values = values.astype(float if values.dtype.kind in "iuf" else object)
         values[hidden == 1] = np.nan
-        return super().fit(X, values, hidden if qid is None else qid, sample_weight)
+        return super().fit(X, values, qid=hidden if qid is None else qid, sample_weight=sample_weight)
 
     def score(self, X, y, qid=None, sample_weight=None):
-        return super().score(X, y, np.arange(len(y)) // 2 % 2 if qid is None else qid, sample_weight)
+        return super().score(X, y, qid=np.arange(len(y)) // 2 % 2 if qid is None else qid, sample_weight=sample_weight)
 
 
 REPEATED = "repeating or leaving out items changes which of them are unscored"

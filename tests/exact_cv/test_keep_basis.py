@@ -63,7 +63,7 @@ def test_parts_of_queries_are_refitted_with_the_whole_basis(monkeypatch, recompu
     if duplicate:
         X[basis[1]] = X[basis[0]]
     held = [np.array([basis[0], basis[2], 5]), np.flatnonzero(qid == 2)]
-    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, y, held, qid, held_out_basis="keep")
+    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, y, held, qid=qid, held_out_basis="keep")
     for items, scores in zip(held, found, strict=True):
         np.testing.assert_allclose(scores, literal(X, y, qid, basis, items, 0.5), rtol=1e-8, atol=1e-9)
 
@@ -72,7 +72,7 @@ def test_precomputed_kernels():
     X, y, qid, basis = draw(2)
     held = [np.array([basis[0], 5]), np.flatnonzero(qid == 2)]
     K = gaussian(X, X)
-    found = holdout(RankRLS(0.5, kernel="precomputed", basis=basis), K, y, held, qid, held_out_basis="keep")
+    found = holdout(RankRLS(0.5, kernel="precomputed", basis=basis), K, y, held, qid=qid, held_out_basis="keep")
     for items, scores in zip(held, found, strict=True):
         np.testing.assert_allclose(scores, literal(X, y, qid, basis, items, 0.5), rtol=1e-8, atol=1e-9)
 

@@ -60,7 +60,7 @@ def test_unions_of_queries_and_several_outputs(seed):
     X, y, qid, basis = draw(seed)
     Y = np.column_stack([y, X[:, 0]])
     held = np.flatnonzero(np.isin(qid, [0, 3, 4]))
-    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, Y, [held], qid)[0]
+    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, Y, [held], qid=qid)[0]
     for output in range(2):
         expected = literal(RankRLS(0.5, **GAUSSIAN), X, Y[:, output], qid, basis, held)
         np.testing.assert_allclose(found[:, output], expected, rtol=1e-8, atol=1e-10)
@@ -80,7 +80,7 @@ def test_parts_of_queries_are_refitted():
     X[20] = X[3]
     basis = np.array([1, 3, 5, 20, 30])
     held = np.array([3, 4, 9])
-    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, y, [held], qid)[0]
+    found = holdout(RankRLS(0.5, basis=basis, **GAUSSIAN), X, y, [held], qid=qid)[0]
     expected = literal(RankRLS(0.5, **GAUSSIAN), X, y, qid, basis, held)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
@@ -177,7 +177,7 @@ def test_a_ranking_svm_turns_its_map_or_is_refitted(loss, duplicated):
         np.array([basis[1], basis[2]]),
         np.setdiff1d(np.arange(36), basis)[:2],
     ]
-    found = holdout(clone(model).set_params(basis=basis), X, y, sets, qid)
+    found = holdout(clone(model).set_params(basis=basis), X, y, sets, qid=qid)
     for held, scores in zip(sets, found, strict=True):
         expected = literal(clone(model), X, y, qid, basis, held)
         np.testing.assert_allclose(scores, expected, atol=1e-4 * np.abs(expected).max())
@@ -201,7 +201,7 @@ def test_basis_items_may_be_kept_for_comparison():
 def test_a_model_without_any_basis_item_is_zero(model):
     X, y, qid, _ = draw(0)
     model = clone(model).set_params(basis=[3, 5], **GAUSSIAN)
-    whole, part = holdout(model, X, y, [[3, 4, 5], [4, 5]], qid)
+    whole, part = holdout(model, X, y, [[3, 4, 5], [4, 5]], qid=qid)
     np.testing.assert_array_equal(whole, 0.0)
     assert np.any(part != 0.0)
     pair = leave_pair_out(model, X, y, pairs=[[3, 5], [5, 3], [3, 4]], groups=np.arange(36))

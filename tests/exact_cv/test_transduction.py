@@ -43,7 +43,7 @@ def make_problem(kernel, n_features, query_weight, weight=None, outputs=1, seed=
     def features(X):
         return ExplicitFeatures(X) if kernel == "linear" else FullKernel(Kernel(kernel), X)
 
-    graph = ScoredQueries(hidden, Queries.from_labels(QID, len(QID)), weight, query_weight=query_weight)
+    graph = ScoredQueries(hidden, Queries.from_labels(QID, len(QID)), weight=weight, query_weight=query_weight)
     problem = Problem(features(X), graph, lambda kept, held: (features(X[kept]), X[held]))
     return problem, Kernel(kernel).matrix(X), y
 

@@ -71,8 +71,8 @@ def test_queries(learner, form):
             else:
                 scores = retrained_scores(learner, X, y, items, alpha, labels)
             expected[items] = tied(kind[items], scores)
-        measured = PairwiseAccuracy()(y, held[:, number], qid).values
-        np.testing.assert_allclose(measured, PairwiseAccuracy()(y, expected, qid).values, atol=1e-12)
+        measured = PairwiseAccuracy()(y, held[:, number], qid=qid).values
+        np.testing.assert_allclose(measured, PairwiseAccuracy()(y, expected, qid=qid).values, atol=1e-12)
 
 
 def test_a_basis():

@@ -61,9 +61,9 @@ def test_every_tie_rule_equals_the_orders_of_the_ties(ties, data, lists, shuffle
     measured = {q: value for q, value in expected.items() if not math.isnan(value)}
     if not measured:
         with pytest.raises(NothingToCompareError, match="has a relevant item"):
-            measure(y, score, qid)
+            measure(y, score, qid=qid)
         return
-    result = measure(y, score, qid)
+    result = measure(y, score, qid=qid)
     assert list(result.queries) == list(measured)
     np.testing.assert_allclose(result.values, list(measured.values()), rtol=1e-12, atol=1e-14)
 
@@ -73,7 +73,7 @@ def test_long_runs_of_ties_lie_between_the_worst_and_the_best():
     y, score, qid = rng.integers(0, 3, 900), rng.integers(0, 2, 900), np.repeat([1, 2, 3], 300)
     for name in ("ndcg", "ndcg@10", "map", "p@10", "mrr", "err", "err@10"):
         worst, mean, best = (
-            metrics.get_measure(name, ties=ties)(y, score, qid).values
+            metrics.get_measure(name, ties=ties)(y, score, qid=qid).values
             for ties in ("pessimistic", "average", "optimistic")
         )
         assert (worst < mean).all(), name
@@ -141,7 +141,7 @@ def test_input_order_equals_trec_eval_on_falling_names(name, options, theirs):
     document = np.array([f"d{i:03d}" for i in rng.permutation(m)])
     falling = np.argsort(document)[::-1]
     measure = metrics.get_measure(name, ties="order", empty="zero", **options)
-    result = measure(y[falling], score[falling], qid[falling])
+    result = measure(y[falling], score[falling], qid=qid[falling])
     expected = trec_values(theirs, y, score, qid, document)
     # trec_eval computes in double precision but keeps its scores in single: these are whole.
     for query_label, value in zip(result.queries, result.values, strict=True):
@@ -163,7 +163,7 @@ def test_graded_measures_equal_gdeval_without_ties(measure, theirs):
     m = 150
     qid, y, score = rng.integers(0, 6, m), rng.integers(0, 5, m), rng.permutation(m)
     expected = trec_values(theirs, y, score, qid, [f"d{i}" for i in range(m)])
-    result = measure(y, score, qid)
+    result = measure(y, score, qid=qid)
     for query_label, value in zip(result.queries, result.values, strict=True):
         assert value == pytest.approx(expected[str(query_label)], abs=6e-6)  # gdeval prints five digits
 
@@ -171,7 +171,7 @@ def test_graded_measures_equal_gdeval_without_ties(measure, theirs):
 def test_empty_queries_are_left_out_or_count_zero_or_one():
     y, score, qid = [1, 0, 0, 0], [1, 2, 1, 2], ["a", "a", "b", "b"]
     for name in ("ndcg", "map", "p@1", "mrr", "err"):
-        skip, zero, one = (metrics.get_measure(name, empty=rule)(y, score, qid) for rule in ("skip", "zero", "one"))
+        skip, zero, one = (metrics.get_measure(name, empty=rule)(y, score, qid=qid) for rule in ("skip", "zero", "one"))
         assert (list(skip.queries), list(skip.left_out)) == (["a"], ["b"])
         assert list(zero.values) == [skip.values[0], 0.0]
         assert list(one.values) == [skip.values[0], 1.0]
@@ -189,8 +189,8 @@ def test_a_list_of_one_relevant_item_is_perfect():
 def test_a_perfect_order_is_exactly_one():
     rng = np.random.default_rng(5)
     y, qid = rng.uniform(0, 4, 5000), rng.integers(0, 100, 5000)
-    assert (metrics.NDCG()(y, y, qid).values <= 1).all()
-    assert metrics.ndcg(y, y, qid) == pytest.approx(1.0, rel=1e-14)
+    assert (metrics.NDCG()(y, y, qid=qid).values <= 1).all()
+    assert metrics.ndcg(y, y, qid=qid) == pytest.approx(1.0, rel=1e-14)
 
 
 def test_grades_outside_the_scale_are_refused():

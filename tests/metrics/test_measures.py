@@ -38,7 +38,7 @@ def judged():
 def test_permuting_the_items_changes_nothing(measure, judged):
     y, score, qid = judged
     order = np.random.default_rng(1).permutation(len(y))
-    before, after = measure(y, score, qid), measure(y[order], score[order], qid[order])
+    before, after = measure(y, score, qid=qid), measure(y[order], score[order], qid=qid[order])
     again = dict(zip(after.queries, after.values, strict=True))
     assert [again[q] for q in before.queries] == pytest.approx(list(before.values), rel=1e-14)
     assert set(after.left_out) == set(before.left_out)
@@ -48,13 +48,13 @@ def test_permuting_the_items_changes_nothing(measure, judged):
 def test_shifting_and_stretching_the_scores_of_one_query_changes_nothing(measure, judged):
     y, score, qid = judged
     moved = np.where(qid == 3, 1000 + 2 * score, score)
-    np.testing.assert_array_equal(measure(y, moved, qid).values, measure(y, score, qid).values)
+    np.testing.assert_array_equal(measure(y, moved, qid=qid).values, measure(y, score, qid=qid).values)
 
 
 @every_measure
 def test_queries_are_measured_one_by_one(measure, judged):
     y, score, qid = judged
-    result = measure(y, score, qid)
+    result = measure(y, score, qid=qid)
     for query, value in zip(result.queries, result.values, strict=True):
         assert measure(y[qid == query], score[qid == query]).mean == pytest.approx(value, rel=1e-14)
     for query in result.left_out:
@@ -67,21 +67,22 @@ def test_queries_are_measured_one_by_one(measure, judged):
 @every_measure
 def test_labels_of_any_kind_and_data_frames(measure, judged):
     y, score, qid = judged
-    expected = measure(y, score, qid)
+    expected = measure(y, score, qid=qid)
     names = [f"query {q}" for q in qid]
-    assert list(measure(list(y), list(score), names).queries) == [f"query {q}" for q in expected.queries]
+    assert list(measure(list(y), list(score), qid=names).queries) == [f"query {q}" for q in expected.queries]
     for frame in (pd.DataFrame, pl.DataFrame):
         table = frame({"y": y, "score": score, "qid": names})
-        np.testing.assert_array_equal(measure(table["y"], table["score"], table["qid"]).values, expected.values)
+        np.testing.assert_array_equal(measure(table["y"], table["score"], qid=table["qid"]).values, expected.values)
     y.flags.writeable = score.flags.writeable = False
-    single = measure(y.astype(bool), score.astype(np.float32), qid)
+    single = measure(y.astype(bool), score.astype(np.float32), qid=qid)
     np.testing.assert_array_equal(single.values, expected.values)
 
 
 @every_measure
 def test_the_input_is_not_changed(measure, judged):
     copies = [array.copy() for array in judged]
-    measure(*judged)
+    y, score, qid = judged
+    measure(y, score, qid=qid)
     for array, copy in zip(judged, copies, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -99,17 +100,17 @@ def test_the_name_is_read_back_and_the_label_names_the_rules(measure):
 @pytest.mark.parametrize("measure", FUNCTIONS, ids=str)
 def test_functions_give_the_mean_the_values_and_the_mean_over_outputs(measure, judged):
     y, score, qid = judged
-    function, result = FUNCTIONS[measure], measure(y, score, qid)
-    assert function(y, score, qid) == result.mean == float(result)
-    np.testing.assert_array_equal(function(y, score, qid, per_query=True).values, result.values)
+    function, result = FUNCTIONS[measure], measure(y, score, qid=qid)
+    assert function(y, score, qid=qid) == result.mean == float(result)
+    np.testing.assert_array_equal(function(y, score, qid=qid, per_query=True).values, result.values)
     Y, S = np.stack([y, 1 - y], axis=1), np.stack([score, score], axis=1)
-    both = (function(y, score, qid) + function(1 - y, score, qid)) / 2
-    assert function(Y, S, qid) == pytest.approx(both)
-    assert function(Y[:, :1], score, qid) == result.mean
+    both = (function(y, score, qid=qid) + function(1 - y, score, qid=qid)) / 2
+    assert function(Y, S, qid=qid) == pytest.approx(both)
+    assert function(Y[:, :1], score, qid=qid) == result.mean
     with pytest.raises(InvalidInputError, match="2 outputs: measure one column at a time"):
-        function(Y, S, qid, per_query=True)
+        function(Y, S, qid=qid, per_query=True)
     with pytest.raises(NothingToCompareError, match="output 1: "):
-        function(np.stack([y, np.zeros_like(y)], axis=1), S, qid)
+        function(np.stack([y, np.zeros_like(y)], axis=1), S, qid=qid)
 
 
 def test_precision_at_has_its_cutoff_by_name():
@@ -136,7 +137,7 @@ def test_precision_at_has_its_cutoff_by_name():
 )
 def test_unusable_input_is_named(measure, arguments, message):
     with pytest.raises(InvalidInputError, match=message):
-        measure(*arguments)
+        measure(*arguments[:2], qid=arguments[2] if len(arguments) > 2 else None)
 
 
 @every_measure
@@ -144,9 +145,9 @@ def test_weights_are_taken_or_refused_by_name(measure):
     y, score = [1, 0, 1], [1, 2, 3]
     if not measure.takes_weight:
         with pytest.raises(InvalidInputError, match=f"{measure.name} takes no sample_weight"):
-            measure(y, score, None, [1, 1, 1])
+            measure(y, score, sample_weight=[1, 1, 1])
         return
-    assert measure(y, score, None, [2, 2, 2]).mean == measure(y, score).mean
+    assert measure(y, score, sample_weight=[2, 2, 2]).mean == measure(y, score).mean
     for weight, message in [
         ([1, 1], "sample_weight has 2 entries, but there are 3 items"),
         ([1, -1, 1], "sample_weight is -1.0 for item 1"),
@@ -154,7 +155,7 @@ def test_weights_are_taken_or_refused_by_name(measure):
         ([[1, 2]] * 3, "one entry per item"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
-            measure(y, score, None, weight)
+            measure(y, score, sample_weight=weight)
 
 
 def test_sparse_scores_are_refused():
@@ -178,7 +179,7 @@ def test_values_stay_in_their_range(rows):
         if measure.name == "AUC":
             continue
         try:
-            values = measure(y, score, qid).values
+            values = measure(y, score, qid=qid).values
         except NothingToCompareError:
             continue
         lowest = -1 if isinstance(measure, metrics.KendallTau) else 0

@@ -51,9 +51,9 @@ def test_pair_measures_equal_their_pair_loops(rows):
     for measure, weights, expected in cases:
         if all(map(math.isnan, expected.values())):
             with pytest.raises(NothingToCompareError):
-                measure(y, score, qid, weights)
+                measure(y, score, qid=qid, sample_weight=weights)
         else:
-            assert_values(measure(y, score, qid, weights), expected)
+            assert_values(measure(y, score, qid=qid, sample_weight=weights), expected)
 
 
 @settings(max_examples=50, deadline=None)
@@ -79,7 +79,7 @@ def test_kendall_tau_equals_scipy_per_query():
     rng = np.random.default_rng(0)
     qid = rng.permutation(np.repeat(np.arange(40), 25))
     y, score = rng.integers(0, 6, 1000), rng.normal(size=1000).round(1)
-    result = metrics.kendall_tau(y, score, qid, per_query=True)
+    result = metrics.kendall_tau(y, score, qid=qid, per_query=True)
     expected = [kendalltau(y[qid == q], score[qid == q]).statistic for q in result.queries]
     np.testing.assert_allclose(result.values, expected, rtol=1e-12)
 
@@ -97,9 +97,9 @@ def test_auc_equals_scikit_learn(weighted, classes):
 def test_auc_is_pairwise_accuracy_and_disagreement_is_the_rest():
     rng = np.random.default_rng(2)
     y, score, qid = rng.integers(0, 2, 300), rng.integers(0, 9, 300), rng.integers(0, 20, 300)
-    accuracy = metrics.PairwiseAccuracy()(y, score, qid)
-    np.testing.assert_array_equal(metrics.AUC()(y, score, qid).values, accuracy.values)
-    np.testing.assert_allclose(metrics.Disagreement()(y, score, qid).values, 1 - accuracy.values, atol=1e-15)
+    accuracy = metrics.PairwiseAccuracy()(y, score, qid=qid)
+    np.testing.assert_array_equal(metrics.AUC()(y, score, qid=qid).values, accuracy.values)
+    np.testing.assert_allclose(metrics.Disagreement()(y, score, qid=qid).values, 1 - accuracy.values, atol=1e-15)
 
 
 def test_auc_refuses_three_levels_in_one_query_only():
@@ -110,8 +110,8 @@ def test_auc_refuses_three_levels_in_one_query_only():
 
 def test_tied_predictions_of_a_whole_query():
     y, score, qid = [1, 2, 3, 1, 2], [5, 5, 5, 1, 2], [1, 1, 1, 2, 2]
-    assert list(metrics.PairwiseAccuracy()(y, score, qid).values) == [0.5, 1.0]
-    assert list(metrics.KendallTau()(y, score, qid).values) == [0.0, 1.0]
+    assert list(metrics.PairwiseAccuracy()(y, score, qid=qid).values) == [0.5, 1.0]
+    assert list(metrics.KendallTau()(y, score, qid=qid).values) == [0.0, 1.0]
 
 
 def test_extremes_are_exact_with_uneven_weights():
@@ -137,7 +137,7 @@ def test_reasons_for_nothing_to_compare():
     for arguments, reason in cases:
         for measure in (metrics.PairwiseAccuracy(), metrics.KendallTau()):
             with pytest.raises(NothingToCompareError, match=f"{measure.name} cannot be measured: {reason}"):
-                measure(*arguments)
+                measure(*arguments[:2], qid=arguments[2])
     with pytest.raises(NothingToCompareError, match="needs two classes"):
         metrics.auc([1, 1], [1, 2])
 

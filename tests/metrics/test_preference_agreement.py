@@ -38,7 +38,7 @@ def test_the_interval_counts_preferences_with_an_item_in_common(seed, weighted):
     rng = np.random.default_rng(seed)
     scores, pairs = draw(rng, 12, 60, of_items=1.0, of_answers=0.3)
     weight = rng.integers(0, 4, 60).astype(float) if weighted else None
-    found = preference_agreement(pairs, scores, weight, confidence=0.9)
+    found = preference_agreement(pairs, scores, weight=weight, confidence=0.9)
     share = np.full(60, 1 / 60) if weight is None else weight / weight.sum()
     agreed = (scores[pairs[:, 0]] > scores[pairs[:, 1]]).astype(float)
     value = share @ agreed
@@ -74,8 +74,8 @@ def test_the_value_is_that_of_the_estimator():
     _, pairs = draw(rng, 20, 50, of_items=0.0, of_answers=0.0)
     weight = rng.random(50)
     model = RankRLS(1.0).fit_pairs(X, pairs)
-    found = preference_agreement(pairs, model.predict(X), weight)
-    assert found.value == pytest.approx(model.score_pairs(X, pairs, weight))
+    found = preference_agreement(pairs, model.predict(X), weight=weight)
+    assert found.value == pytest.approx(model.score_pairs(X, pairs, weight=weight))
 
 
 def test_ties_count_a_half_and_agreement_without_exception_is_not_certainty():
@@ -107,6 +107,6 @@ def test_repeated_answers_are_no_new_ones():
 )
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(InvalidInputError, match=message):
-        preference_agreement(*arguments)
+        preference_agreement(*arguments[:2], weight=arguments[2] if len(arguments) > 2 else None)
     with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
         preference_agreement([(0, 1)], [1.0, 0.0], confidence=95)

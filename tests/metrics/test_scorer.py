@@ -70,7 +70,7 @@ def test_several_scorers_in_a_pipeline(judged):
     for fold, (_, test) in enumerate(folds.split(X, y, qid)):
         for name in scoring:
             sign = -1 if name == "disagreement" else 1
-            expected = sign * metrics.get_measure(name)(y[test], X[test, 1], qid[test]).mean
+            expected = sign * metrics.get_measure(name)(y[test], X[test, 1], qid=qid[test]).mean
             assert found[f"test_{name}"][fold] == pytest.approx(expected, rel=1e-12)
 
 
@@ -90,13 +90,13 @@ def test_called_by_hand(judged):
     X, y, qid = judged
     scorer = metrics.scorer("ndcg@3", gain="linear")
     estimator = OneColumn(1).fit(X, y)
-    expected = metrics.ndcg(np.abs(y), X[:, 1], qid, k=3, gain="linear")
-    assert scorer(estimator, X, np.abs(y), qid) == expected
+    expected = metrics.ndcg(np.abs(y), X[:, 1], qid=qid, k=3, gain="linear")
+    assert scorer(estimator, X, np.abs(y), qid=qid) == expected
     assert pickle.loads(pickle.dumps(scorer))(estimator, X, np.abs(y), qid=qid) == expected
     assert metrics.scorer("disagreement")(estimator, X, y, qid=qid) == 0.0
     assert repr(scorer) == "<QueryScorer nDCG@3 (gain linear, ties averaged, empty queries left out)>"
     with pytest.raises(InvalidInputError, match="takes no sample_weight"):
-        scorer(estimator, X, np.abs(y), qid, np.ones(len(y)))
+        scorer(estimator, X, np.abs(y), qid=qid, sample_weight=np.ones(len(y)))
     with pytest.raises(TypeError, match="not for 'group'"):
         scorer.set_score_request(group=True)
 

@@ -57,7 +57,7 @@ def test_leave_one_out(data):
         scores = kr.leave_one_out(estimator, X, y)
         expected = [retrained_scores(estimator, X, y, np.array([i]), 1.0)[0] for i in range(M)]
         np.testing.assert_allclose(scores, expected, rtol=1e-8)
-    parts = kr.leave_one_out(kr.RankRLS(), X, y, qid)
+    parts = kr.leave_one_out(kr.RankRLS(), X, y, qid=qid)
     expected = [retrained_scores(kr.RankRLS(), X, y, np.array([i]), 1.0, qid)[0] for i in range(M)]
     np.testing.assert_allclose(parts, expected, rtol=1e-8)
 
@@ -93,7 +93,7 @@ def test_holdout_overlapping_sets_and_masks(data):
     mask[4:9] = True
     sets = [[0, 1, 2], [2, 1], mask]
     for estimator in (kr.RankRLS(), kr.RankRLS(query_weight="items", kernel="poly"), Subclass()):
-        for held, scores in zip(sets, kr.holdout(estimator, X, y, sets, qid), strict=True):
+        for held, scores in zip(sets, kr.holdout(estimator, X, y, sets, qid=qid), strict=True):
             items = np.flatnonzero(held) if held is mask else np.array(held)
             np.testing.assert_allclose(scores, retrained_scores(estimator, X, y, items, 1.0, qid), rtol=1e-7)
 

@@ -24,7 +24,7 @@ def literal(estimator, labels, order, qid=None, groups=None):
     if qid is None:
         return leave_pair_out(estimator, X, labels[order], groups=groups).accuracy
     scores = leave_query_out(estimator, X, labels[order], qid)
-    return PairwiseAccuracy()(labels[order], scores, qid).mean
+    return PairwiseAccuracy()(labels[order], scores, qid=qid).mean
 
 
 def orders(monkeypatch, *args, **kwargs):
@@ -147,15 +147,15 @@ def test_p_values_are_uniform_without_signal_and_small_with():
 
 
 def test_fewer_where_every_permutation_is_refitted():
-    assert len(permutation_test(RankRLS(cost="unit"), X, y, QID, random_state=0).null) == 100
+    assert len(permutation_test(RankRLS(cost="unit"), X, y, qid=QID, random_state=0).null) == 100
 
 
 def test_says_what_it_did():
-    found = permutation_test(RankRLS(), X, y, QID, n_permutations=9, random_state=0)
+    found = permutation_test(RankRLS(), X, y, qid=QID, n_permutations=9, random_state=0)
     assert str(found).startswith(f"leave_query_out accuracy {found.statistic:.3f}, p = ")
     assert "9 permutations of items inside queries" in str(found)
     assert repr(found) == f"<PermutationTest {found}>"
-    again = permutation_test(RankRLS(), X, y, QID, n_permutations=9, random_state=0)
+    again = permutation_test(RankRLS(), X, y, qid=QID, n_permutations=9, random_state=0)
     assert again.null.tolist() == found.null.tolist()
 
 

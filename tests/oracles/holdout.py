@@ -19,7 +19,10 @@ def retrained_scores(estimator, X, y, held, alpha, qid=None, weight=None):
     model = clone(estimator).set_params(alpha=alpha)
     try:
         model.fit(
-            train, y[kept], None if qid is None else qid[kept], sample_weight=None if weight is None else weight[kept]
+            train,
+            y[kept],
+            qid=None if qid is None else qid[kept],
+            sample_weight=None if weight is None else weight[kept],
         )
     except NothingToCompareError:
         return np.zeros((len(held), *y.shape[1:]))

@@ -88,7 +88,7 @@ def test_kernels_that_are_none_and_settings_are_refused():
         DocumentHoldout(K - 10 * np.eye(len(y)), y, documents, 0.5)
     for settings, message in [
         (("svm", (1.0,), "auc", None, None), "learner must be one of rls, rankrls"),
-        (("rls", (1.0,), "accuracy", None, None), "select must be one of auc, f"),
+        (("rls", (1.0,), "accuracy", None, None), "scoring must be one of auc, f"),
         (("rls", (1.0,), "auc", 0, None), "basis must be a whole number"),
         (("rls", (-1.0,), "auc", None, None), "alpha"),
     ]:

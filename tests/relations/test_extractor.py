@@ -84,12 +84,12 @@ def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, c
     "settings",
     [
         {},
-        {"learner": "rankrls", "select": "f"},
+        {"learner": "rankrls", "scoring": "f"},
         {"basis": 20, "random_state": 0},
         {"features": "article"},
         {"features": "path+order"},
         {"features": "chosen"},
-        {"features": "chosen", "select": "f", "learner": "rankrls"},
+        {"features": "chosen", "scoring": "f", "learner": "rankrls"},
         {"features": "chosen", "basis": 30, "random_state": 0},
     ],
     ids=str,
@@ -117,8 +117,8 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         share = float(np.mean([c.interacts for c in test]))
         assert result.decisions("proportion")[own].tolist() == fitted.predict(test, "proportion", share).tolist()
         assert result.by_fold()[fold].f == measure(result.labels[own], result.scores[own], fitted.predict(test)).f
-        assert choice.value == pytest.approx(max(fitted.cv_results_[extractor.select]), abs=1e-9)
-        if extractor.select == "auc":
+        assert choice.value == pytest.approx(max(fitted.cv_results_[extractor.scoring]), abs=1e-9)
+        if extractor.scoring == "auc":
             assert choice.inner.auc == choice.value
     assert result.mean().f == pytest.approx(np.mean([scores.f for scores in result.by_fold()]))
     assert result.deviation().f == pytest.approx(np.std([scores.f for scores in result.by_fold()]))
@@ -130,16 +130,16 @@ def test_cross_validation_is_fitting_once_for_each_fold(corpus, settings):
         result.decisions("best")
 
 
-@pytest.mark.parametrize("select", ["auc", "f"])
-def test_features_are_chosen_by_documents_left_out(corpus, select):
-    chosen = RelationExtractor(alphas=ALPHAS, features="chosen", select=select).fit(corpus.candidates)
+@pytest.mark.parametrize("scoring", ["auc", "f"])
+def test_features_are_chosen_by_documents_left_out(corpus, scoring):
+    chosen = RelationExtractor(alphas=ALPHAS, features="chosen", scoring=scoring).fit(corpus.candidates)
     alone = {
-        name: RelationExtractor(alphas=ALPHAS, features=name, select=select).fit(corpus.candidates)
+        name: RelationExtractor(alphas=ALPHAS, features=name, scoring=scoring).fit(corpus.candidates)
         for name in chosen.feature_results_
     }
     assert len(alone) == 8
     for name, extractor in alone.items():
-        best = max(extractor.cv_results_[select])
+        best = max(extractor.cv_results_[scoring])
         assert chosen.feature_results_[name] == pytest.approx(best, abs=1e-9)
         assert extractor.features_ == name
         assert extractor.feature_results_ == {}
@@ -179,8 +179,8 @@ def test_documents_that_are_split_cause_a_warning(corpus):
     [
         (1, "24 documents cannot be dealt into 1 folds"),
         (25, "24 documents cannot be dealt into 25 folds"),
-        ({"d0": 0}, "folds does not name the document 'd1'"),
-        ([0, 1], r"folds has the shape \(2,\) for 72 candidates"),
+        ({"d0": 0}, "cv does not name the document 'd1'"),
+        ([0, 1], r"cv has the shape \(2,\) for 72 candidates"),
         ({f"d{i}": 0 for i in range(24)}, "fold 0 has nothing to test on, or its training part has one class only"),
     ],
 )
@@ -323,7 +323,7 @@ def test_parameters_may_be_set_anew_after_a_fit(corpus, tmp_path):
 
 def test_an_alpha_at_the_edge_causes_a_warning(corpus):
     with pytest.warns(EdgeOfGridWarning, match="the best alpha, 1, is at the edge of the grid"):
-        RelationExtractor(alphas=[1.0, 1e6, 1e7], select="auc").fit(corpus.candidates)
+        RelationExtractor(alphas=[1.0, 1e6, 1e7], scoring="auc").fit(corpus.candidates)
 
 
 def test_the_order_of_candidates_does_not_matter(corpus):

@@ -33,7 +33,7 @@ def hostile_run():
     ids = [f"{number} {ATTACK}" for number in range(len(y))]
     model = RankRLS(kernel="rbf", gamma=0.1).fit(X, y, qid=labels)
     return ranking_report(
-        model, X, y, labels, ids=ids, title=f"A title {ATTACK}", command=f"kernelrank {ATTACK}", notes=[ATTACK]
+        model, X, y, qid=labels, ids=ids, title=f"A title {ATTACK}", command=f"kernelrank {ATTACK}", notes=[ATTACK]
     )
 
 
@@ -45,12 +45,12 @@ def page(name: str) -> Page:
         model, X, y, qid = large_run()
         ids = [f"document {number}" for number in range(len(y))]
         names = [f"feature number {number}" for number in range(X.shape[1])]
-        return ranking_report(model, X, y, qid, ids=ids, feature_names=names, command="kernelrank tune train.txt")
+        return ranking_report(model, X, y, qid=qid, ids=ids, feature_names=names, command="kernelrank tune train.txt")
     if name == "test set":
         X, y, qid = make_ranking(n_queries=60, n_items=(1, 9), n_features=5, n_levels=2, noise=1.0, random_state=3)
         train, test = qid < qid[200], qid >= qid[200]
         model = RankRLS(kernel="rbf", gamma=0.1, basis=20, random_state=0).fit(X[train], y[train], qid=qid[train])
-        return ranking_report(model, X[train], y[train], qid[train], test=(X[test], y[test], qid[test], None))
+        return ranking_report(model, X[train], y[train], qid=qid[train], test=(X[test], y[test], qid[test], None))
     if name == "one ranking":
         X = rng.standard_normal((60, 4))
         return ranking_report(RankRLSCV(ALPHAS).fit(X, X[:, 0] > 0), X, (X[:, 0] > 0).astype(int), measures=["auc"])
@@ -60,7 +60,7 @@ def page(name: str) -> Page:
         return ranking_report(model, X, X[:, 1], measures=["ndcg@10", "kendall_tau"])
     if name == "svm":
         X, y, qid = make_ranking(n_queries=12, n_items=6, n_features=4, n_levels=3, noise=1.0, random_state=1)
-        return ranking_report(RankSVM().fit(X, y, qid=qid), X, y, qid)
+        return ranking_report(RankSVM().fit(X, y, qid=qid), X, y, qid=qid)
     if name == "hostile":
         return hostile_run()
     y = np.repeat(["well", f"ill {ATTACK}"], 15)

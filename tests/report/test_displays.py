@@ -125,19 +125,19 @@ def test_band_holds_the_curve_and_narrows():
 def test_queries_and_the_worst_of_them():
     held = leave_query_out(RankRLS(), ITEMS, SCORES, QID)
     names = np.array([f"query {q}" for q in QID])
-    display = QueryScoreDisplay.from_predictions(SCORES, held, names, n_worst=3, random_state=0)
+    display = QueryScoreDisplay.from_predictions(SCORES, held, qid=names, n_worst=3, random_state=0)
     assert len(display.worst) == 3
     assert display.worst[0][1] == display.values[0] == display.result.values.min()
     assert display.worst[0][0] in texts(display)[-1]
     assert drawn(display)
-    errors = QueryScoreDisplay.from_predictions(SCORES, held, names, measure="disagreement")
+    errors = QueryScoreDisplay.from_predictions(SCORES, held, qid=names, measure="disagreement")
     assert errors.worst[0][1] == errors.result.values.max()
 
 
 def test_queries_of_an_estimator():
-    model = RankRLS().fit(ITEMS, SCORES, QID)
+    model = RankRLS().fit(ITEMS, SCORES, qid=QID)
     grades = np.digitize(SCORES, np.quantile(SCORES, [0.5, 0.8]))
-    display = QueryScoreDisplay.from_estimator(model, ITEMS, grades, QID, measure=NDCG(k=5), n_worst=0)
+    display = QueryScoreDisplay.from_estimator(model, ITEMS, grades, qid=QID, measure=NDCG(k=5), n_worst=0)
     assert display.worst == []
     assert display.ax_.get_ylabel() == "nDCG@5"
     assert drawn(display)
@@ -146,7 +146,7 @@ def test_queries_of_an_estimator():
 
 
 def test_one_query():
-    assert drawn(QueryScoreDisplay.from_predictions([1, 2, 3], [1, 3, 2], [1, 1, 1]))
+    assert drawn(QueryScoreDisplay.from_predictions([1, 2, 3], [1, 3, 2], qid=[1, 1, 1]))
 
 
 def test_matplotlib_is_missing(monkeypatch):
@@ -164,6 +164,6 @@ def test_extras_come_late():
 
 
 def test_a_dollar_sign_in_a_label_is_no_formula():
-    display = QueryScoreDisplay.from_predictions([1, 2, 1, 2], [2, 1, 1, 2], ["$x^$", "$x^$", "b", "b"])
+    display = QueryScoreDisplay.from_predictions([1, 2, 1, 2], [2, 1, 1, 2], qid=["$x^$", "$x^$", "b", "b"])
     assert drawn(display)
     assert "$x^$: 0.000" in texts(display)[-1]

@@ -36,11 +36,11 @@ def test_numbers_are_those_of_the_library():
     read = HTMLPage(page("large").html)
     shown = section(read, "measures")
     for measure in (NDCG(k=10), MeanAveragePrecision(), PairwiseAccuracy()):
-        result = measure(truth, model.holdout_scores_, qid)
+        result = measure(truth, model.holdout_scores_, qid=qid)
         interval = result.interval(random_state=0)
         assert f"{measure.name} {result.mean:.4f} {interval.low:.3f} to {interval.high:.3f} {len(result)}" in shown
         assert ", ".join(measure.rules) in shown
-    result = NDCG(k=10)(truth, model.holdout_scores_, qid)
+    result = NDCG(k=10)(truth, model.holdout_scores_, qid=qid)
     worst = section(read, "queries")
     for place in np.argsort(result.values, kind="stable")[:10]:
         assert f"{result.queries[place]} {result.values[place]:.3f}" in worst
@@ -65,7 +65,7 @@ def test_every_section_is_there():
 def test_what_was_left_out_is_said():
     qid = np.append(QID, ["alone", "tied", "tied"])
     model = RankRLS().fit(np.vstack([X, X[:3]]), np.append(y, [1, 2, 2]), qid=qid)
-    text = text_of(ranking_report(model, np.vstack([X, X[:3]]), np.append(y, [1, 2, 2]), qid))
+    text = text_of(ranking_report(model, np.vstack([X, X[:3]]), np.append(y, [1, 2, 2]), qid=qid))
     assert "left out: queries of one item 1" in text
     assert "left out: queries of one level 1" in text
     assert "with nothing to compare: alone, tied." in text
@@ -75,8 +75,8 @@ def test_a_test_set_is_what_is_measured():
     train = np.isin(QID, np.unique(QID)[:8])
     model = RankRLS(10.0).fit(X[train], y[train], qid=QID[train])
     test = (X[~train], y[~train], QID[~train], [f"document {n}" for n in range((~train).sum())])
-    read = HTMLPage(ranking_report(model, X[train], y[train], QID[train], test=test, measures=["ndcg@3"]).html)
-    result = NDCG(k=3)(y[~train], model.predict(X[~train]), QID[~train])
+    read = HTMLPage(ranking_report(model, X[train], y[train], qid=QID[train], test=test, measures=["ndcg@3"]).html)
+    result = NDCG(k=3)(y[~train], model.predict(X[~train]), qid=QID[~train])
     assert f"nDCG@3 {result.mean:.4f}" in section(read, "measures")
     assert "a test set that training has not seen" in section(read, "done")
     assert "document" in section(read, "pair")
@@ -98,13 +98,13 @@ def test_a_test_set_is_what_is_measured():
 )
 @pytest.mark.filterwarnings("ignore:the best alpha")
 def test_what_was_done(model, words):
-    assert words in text_of(ranking_report(model.fit(X, y, qid=QID), X, y, QID))
+    assert words in text_of(ranking_report(model.fit(X, y, qid=QID), X, y, qid=QID))
 
 
 def test_edge_of_the_grid_is_a_warning():
     with pytest.warns(EdgeOfGridWarning):
         model = RankRLSCV([1.0, 10.0, 100.0]).fit(X, y, qid=QID)
-    read = HTMLPage(ranking_report(model, X, y, QID).html)
+    read = HTMLPage(ranking_report(model, X, y, qid=QID).html)
     assert "is the largest that was tried: try larger ones" in section(read, "warnings")
     assert "chose alpha too" in section(read, "warnings")
 
@@ -113,13 +113,13 @@ def test_a_solver_that_stopped_early_is_a_warning():
     with pytest.warns(NotConverged):
         model = RankSVM(1e-3, tol=1e-9, max_iter=1).fit(X, y, qid=QID)
     held = np.zeros(len(y))
-    read = HTMLPage(ranking_report(model, X, y, QID, held_out=held, measures=["pairwise_accuracy"]).html)
+    read = HTMLPage(ranking_report(model, X, y, qid=QID, held_out=held, measures=["pairwise_accuracy"]).html)
     assert "stopped before it reached its tolerance" in section(read, "warnings")
     assert "the model orders nothing" in section(read, "warnings")
 
 
 def test_a_measure_that_does_not_fit_stops_nothing():
-    read = HTMLPage(ranking_report(RankRLS().fit(X, y - 5, qid=QID), X, y - 5, QID).html)
+    read = HTMLPage(ranking_report(RankRLS().fit(X, y - 5, qid=QID), X, y - 5, qid=QID).html)
     assert "nDCG@10 is missing: nDCG@10 needs grades of at least 0" in section(read, "warnings")
     assert "pairwise accuracy 0." in section(read, "measures")
 
@@ -128,16 +128,16 @@ def test_missing_scores():
     holes = y.astype(float)
     holes[::7] = np.nan
     model = RankRLS(missing="ignore").fit(X, holes, qid=QID)
-    text = text_of(ranking_report(model, X, holes, QID))
+    text = text_of(ranking_report(model, X, holes, qid=QID))
     assert f"left out: items without a score {len(holes[::7])}" in text
     assert f"{len(holes[::7])} items in the training set have no score" in text
 
 
 def test_frames_sparse_matrices_and_searches():
     frame = pd.DataFrame(X, columns=["length", "age", "links", "title"])
-    assert "links" in text_of(ranking_report(RankRLS().fit(frame, y, qid=QID), frame, y, pd.Series(QID)))
+    assert "links" in text_of(ranking_report(RankRLS().fit(frame, y, qid=QID), frame, y, qid=pd.Series(QID)))
     thin = sparse.csr_array(np.where(X > 0, X, 0.0))
-    assert "The largest weights" in text_of(ranking_report(RankRLS().fit(thin, y, qid=QID), thin, y, QID))
+    assert "The largest weights" in text_of(ranking_report(RankRLS().fit(thin, y, qid=QID), thin, y, qid=QID))
     grid = GridSearchCV(RLS(), {"alpha": [0.1, 1.0, 10.0]}, cv=3).fit(X, y)
     text = text_of(ranking_report(grid, X, y, measures=["pairwise_accuracy"]))
     assert "Alpha, the weight of the norm, was chosen among 3 values by 3 folds" in text
@@ -150,36 +150,36 @@ def test_columns_are_read_by_place():
     held = np.where(np.arange(len(y)) % 6 == 0, np.nan, X[:, 0])
     model = RankRLS(kernel="rbf").fit(frame.to_numpy(), y, qid=QID)
     report = ranking_report(
-        model, frame, pd.Series(y, index=turned), pd.Series(QID, index=turned), ids=ids, held_out=held
+        model, frame, pd.Series(y, index=turned), qid=pd.Series(QID, index=turned), ids=ids, held_out=held
     )
-    plain = ranking_report(model, X, y, QID, ids=list(ids), held_out=held)
+    plain = ranking_report(model, X, y, qid=QID, ids=list(ids), held_out=held)
     assert report.html == plain.html
 
 
 def test_a_model_that_cannot_be_taken_apart():
     model = CoRankRLS(views=[{"columns": [0, 1]}, {"columns": [2, 3]}], random_state=0).fit(
-        X[:48], y[:48], QID[:48], X[48:], QID[48:]
+        X[:48], y[:48], qid=QID[:48], X_unscored=X[48:], qid_unscored=QID[48:]
     )
-    read = HTMLPage(ranking_report(model, X[:48], y[:48], QID[:48], test=(X[48:], y[48:], QID[48:], None)).html)
-    result = NDCG(k=10)(y[48:], model.predict(X[48:]), QID[48:])
+    read = HTMLPage(ranking_report(model, X[:48], y[:48], qid=QID[:48], test=(X[48:], y[48:], QID[48:], None)).html)
+    result = NDCG(k=10)(y[48:], model.predict(X[48:]), qid=QID[48:])
     assert f"nDCG@10 {result.mean:.4f}" in section(read, "measures")
     assert section(read, "influence") is section(read, "pair") is None
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
-    read = HTMLPage(ranking_report(forest, X, y, QID).html)
+    read = HTMLPage(ranking_report(forest, X, y, qid=QID).html)
     assert "RandomForestRegressor was trained on 72 items" in section(read, "done")
 
 
 def test_two_classes_by_name():
     labels = np.where(y > 0, "relevant", "irrelevant")
     model = RLS(task="classification").fit(X, labels)
-    read = HTMLPage(ranking_report(model, X, labels, QID).html)
+    read = HTMLPage(ranking_report(model, X, labels, qid=QID).html)
     assert section(read, "roc")
     assert "score levels 2, from 0 to 1" in section(read, "data")
 
 
 def test_many_queries_are_a_line():
     items, scores, qid = make_ranking(n_queries=600, n_items=3, n_features=3, n_levels=3, random_state=0)
-    report = ranking_report(RankRLS().fit(items, scores, qid=qid), items, scores, qid)
+    report = ranking_report(RankRLS().fit(items, scores, qid=qid), items, scores, qid=qid)
     assert len(report.html.encode()) < 100_000
     assert "A line through each query" in report.html
 

@@ -172,7 +172,7 @@ def test_curve_of_queries_by_hand():
     # The first query is perfect; the second has its positive item between two negative ones.
     positive = np.array([True, False, False, True, False])
     scores = np.array([5.0, 1.0, 30.0, 20.0, 10.0])
-    display = query_roc(positive, scores, ["a", "a", "b", "b", "b"], random_state=0)
+    display = query_roc(positive, scores, qid=["a", "a", "b", "b", "b"], random_state=0)
     assert display.estimate.auc == 0.75
     at = dict(zip(POINTS.round(2).tolist(), display.tpr[1:], strict=True))
     assert (at[0.0], at[0.25], at[0.5], at[0.75], at[1.0]) == (0.5, 0.5, 1.0, 1.0, 1.0)
@@ -185,7 +185,7 @@ def test_curve_of_queries_has_the_mean_area():
     qid = np.repeat(np.arange(30), 25)
     positive = rng.random(750) < 0.4
     scores = np.round(positive + rng.standard_normal(750), 1) + 10 * qid
-    display = query_roc(positive, scores, qid, random_state=0)
+    display = query_roc(positive, scores, qid=qid, random_state=0)
     expected = np.mean([roc_auc_score(positive[qid == q], scores[qid == q]) for q in range(30)])
     assert display.estimate.auc == pytest.approx(expected)
     # Steps that fall between two of the hundred points are drawn as slopes: half a point at most.

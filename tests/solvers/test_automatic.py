@@ -18,7 +18,7 @@ def graph(m):
 
 
 def pairs(m):
-    return Preferences(m, np.array([[0, 1]]), np.ones(1), np.ones(1))
+    return Preferences(m, np.array([[0, 1]]), magnitude=np.ones(1), weight=np.ones(1))
 
 
 def dense(m, n):
@@ -154,7 +154,7 @@ def test_a_preconditioner_of_fewer_items_than_the_basis_needs_few_steps():
     X, y, extra = ill_conditioned()
     features = ReducedSet(Kernel("rbf", gamma=0.1), X, np.arange(0, len(y), 2))
     queries = Queries.from_labels(extra["qid"], len(y))
-    comparisons = ScoredQueries(y[:, None], queries, extra["sample_weight"])
+    comparisons = ScoredQueries(y[:, None], queries, weight=extra["sample_weight"])
     solutions = [
         solver.solve(solver.prepare(features, comparisons), 1e-2)
         for solver in (Cholesky(), ConjugateGradient(), NystromConjugateGradient(size=60))

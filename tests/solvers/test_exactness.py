@@ -96,7 +96,7 @@ def test_observed_pairs(form, kernel, problem, cost, seed):
     if options.get("basis") == "all":
         options["basis"] = np.arange(len(X))
     model = RankRLS(alpha, kernel=kernel, cost=cost, **KERNELS[kernel], **options)
-    model.fit_pairs(X, np.column_stack([first, second]), magnitude, weight)
+    model.fit_pairs(X, np.column_stack([first, second]), magnitude=magnitude, weight=weight)
     z = np.ones_like(magnitude) if cost == "unit" else magnitude
     w2 = weight / magnitude**2 if cost == "relative" else weight
     assert_exact(model.predict(X), X, Edges(len(X), first, second, z, w2), alpha, kernel)

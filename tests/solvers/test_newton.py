@@ -42,7 +42,7 @@ def draw(m=40, n=4, n_levels=5, n_queries=3, seed=0):
 
 def solve(solver, X, y, qid, alpha, weight=None, query_weight="pairs", **options):
     queries = Queries.from_labels(qid, len(y))
-    graph = ScoredQueries(y[:, None], queries, weight, cost="unit", query_weight=query_weight)
+    graph = ScoredQueries(y[:, None], queries, weight=weight, cost="unit", query_weight=query_weight)
     return solver.solve(solver.prepare(ExplicitFeatures(X), graph), alpha, **options)
 
 
@@ -98,7 +98,7 @@ def test_preferences(solver):
     X, pairs = rng.standard_normal((30, 4)), rng.integers(30, size=(80, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     weight = rng.random(len(pairs)) + 0.5
-    graph = Preferences(30, pairs, np.ones(len(pairs)), weight)
+    graph = Preferences(30, pairs, magnitude=np.ones(len(pairs)), weight=weight)
     solution = solver.solve(solver.prepare(ExplicitFeatures(X), graph), 2.0)
     edges = Edges(30, pairs[:, 0], pairs[:, 1], np.ones(len(pairs)), weight)
     least = objective(by_another_library(X, edges, 2.0, loss_of(solver)), X, edges, 2.0, loss_of(solver))

@@ -50,9 +50,9 @@ def auc(
     degree: options.Degree = None,
     coef0: options.Coef0 = None,
     scale: options.Scale = False,
-    hold_out: Annotated[
+    cv: Annotated[
         Literal["auto", "leave_pair_out", "averaged", "balanced_leave_pair_out"],
-        typer.Option("--hold-out", help="auto: every pair while there are few, else the mean of ten folds."),
+        typer.Option("--cv", help="auto: every pair while there are few, else the mean of ten folds."),
     ] = "auto",
     permutations: Annotated[int, typer.Option("--permutations", min=0, help="For the p-value; 0 for none.")] = 1000,
     roc: Annotated[
@@ -89,7 +89,7 @@ def auc(
     cohort = Cohort.of(items, learner)
     if scale:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
-    method = _method(answer, hold_out, cohort, nested=alpha is None)
+    method = _method(answer, cv, cohort, nested=alpha is None)
     estimator = learner.search(grid) if alpha is None else learner.estimator(alpha)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
@@ -167,13 +167,13 @@ class Cohort:
         return positives * (len(self.y01) - positives)
 
 
-def _method(answer: Answer, hold_out: str, cohort: Cohort, *, nested: bool) -> str:
-    if hold_out != "auto":
-        return hold_out
+def _method(answer: Answer, cv: str, cohort: Cohort, *, nested: bool) -> str:
+    if cv != "auto":
+        return cv
     if nested and cohort.n_pairs > NESTED_PAIRS:
         answer.note(
             f"{cohort.n_pairs:,} pairs are too many to choose alpha without each: ten folds are averaged; "
-            "--alpha holds out every pair with one alpha, --hold-out leave_pair_out waits"
+            "--alpha holds out every pair with one alpha, --cv leave_pair_out waits"
         )
         return "averaged"
     return "leave_pair_out"

@@ -37,7 +37,7 @@ def demo(
     exactly; the other 40 are the test.
     """
     from kernelrank.cli.model_file import command_line
-    from kernelrank.data import save_ranking
+    from kernelrank.data import write_ranking
     from kernelrank.estimators import RankRLSCV
     from kernelrank.persistence import save
     from kernelrank.report import ranking_report
@@ -51,18 +51,20 @@ def demo(
         model = RankRLSCV().fit(train.X, train.y, qid=train.qid)
     measures = [_measure(name) for name in MEASURES]
     found = [
-        facts_of(measure(test.y, model.predict(test.X), test.qid), measure, confidence=0.95, seed=seed, by_query=False)
+        facts_of(
+            measure(test.y, model.predict(test.X), qid=test.qid), measure, confidence=0.95, seed=seed, by_query=False
+        )
         for measure in measures
     ]
     for facts, measure in zip(found, measures, strict=True):
-        facts["held_out"] = measure(train.y, model.holdout_scores_, train.qid).mean
-        facts["random"] = measure(test.y, 0.0 * test.y, test.qid).mean
+        facts["held_out"] = measure(train.y, model.holdout_scores_, qid=train.qid).mean
+        facts["random"] = measure(test.y, 0.0 * test.y, qid=test.qid).mean
     with working("drawing the report"), answer.noting_warnings():
         page = ranking_report(
             model,
             train.X,
             train.y,
-            train.qid,
+            qid=train.qid,
             ids=train.ids,
             feature_names=train.names,
             test=(test.X, test.y, test.qid, test.ids),
@@ -80,7 +82,7 @@ def demo(
     }
     save(model, folder / MODEL)
     for name, part in ((TRAIN, train), (TEST, test)):
-        save_ranking(folder / name, part.X, part.y, part.qid, part.ids)
+        write_ranking(folder / name, part.X, part.y, qid=part.qid, docid=part.ids)
     page.save(folder / PAGE)
     answer.fact("alpha", model.alpha_)
     answer.fact("measures", found)

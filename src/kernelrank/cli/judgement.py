@@ -66,8 +66,8 @@ class Judgement:
             return self.run.measure(measure, order=rules.order(self.run.ids))
         order = rules.order(self.ids)
         if order is None:
-            return measure(self.y, self.scores, self.qid)
-        return measure(self.y[order], self.scores[order], None if self.qid is None else self.qid[order])
+            return measure(self.y, self.scores, qid=self.qid)
+        return measure(self.y[order], self.scores[order], qid=None if self.qid is None else self.qid[order])
 
 
 def measured(

@@ -45,7 +45,7 @@ def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path:
         answer.note(f"{judged} was fitted to {path}: the numbers say nothing about new preferences")
     with speaking_of(items):
         scores = scores_of(model, items.X)
-    found = preference_agreement(preferences.pairs, scores, preferences.weight, confidence=confidence)
+    found = preference_agreement(preferences.pairs, scores, weight=preferences.weight, confidence=confidence)
     answer.fact("judged", str(judged))
     answer.fact("data", str(source.path))
     answer.fact("preferences", str(path))

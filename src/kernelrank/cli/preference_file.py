@@ -24,10 +24,10 @@ def read_preferences(items: Items, path: Path) -> Preferences:
     Preferences
         Its pairs are row numbers of the items.
     """
-    from kernelrank.data import load_pairs
+    from kernelrank.data import read_pairs
     from kernelrank.errors import InvalidInputError
 
-    found = load_pairs(str(path), items=None if items.ids is None else items.ids.tolist())
+    found = read_pairs(str(path), items=None if items.ids is None else items.ids.tolist())
     if found.names is not None and items.ids is None:
         raise InvalidInputError(
             f"{path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have none"

@@ -28,7 +28,7 @@ from kernelrank.cli.relations_learning import (
     OtherWeight,
     PathWeight,
     RuleName,
-    Select,
+    Scoring,
     graph_settings,
     make_extractor,
 )
@@ -51,7 +51,7 @@ def train(
     learner: Learner = "rls",
     features: Features = "parts",
     combine: CombineWalks = "max",
-    select: Select = "auc",
+    scoring: Scoring = "auc",
     alphas: Alphas = None,
     basis: BasisSize = None,
     labels: Labels = None,
@@ -82,7 +82,7 @@ def train(
     check_file(output, corpora)
     weights = {"path_weight": path_weight, "other_weight": other_weight, "order_weight": order_weight}
     scheme = graph_settings(lowercase, labels, **weights)
-    extractor = make_extractor(learner, features, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
+    extractor = make_extractor(learner, features, combine, scoring, alphas, basis, scheme, jobs=jobs, seed=seed)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
     candidates, documents = joined(read)
     with answer.noting_warnings():
@@ -98,7 +98,7 @@ def train(
     answer.fact("left_out", extractor.cv_results_)
     answer.fact("skipped", {corpus.name: corpus.skipped for corpus in read})
     if extractor.feature_results_:
-        measured = "AUC" if select == "auc" else "best F"
+        measured = "AUC" if scoring == "auc" else "best F"
         tried = [
             (f"{name}{' (chosen)' if name == extractor.features_ else ''}", f"{100 * value:.1f}")
             for name, value in extractor.feature_results_.items()
@@ -180,13 +180,13 @@ def evaluate(
             "--model", help="Measure this model on the corpora; cross-validate unless given.", show_default=False
         ),
     ] = None,
-    folds: Annotated[
-        str, typer.Option("--folds", help="How many folds of documents; or a file of lines: fold, tab, document.")
+    cv: Annotated[
+        str, typer.Option("--cv", help="How many folds of documents; or a file of lines: fold, tab, document.")
     ] = "10",
     learner: Learner = "rls",
     features: Features = "parts",
     combine: CombineWalks = "max",
-    select: Select = "auc",
+    scoring: Scoring = "auc",
     alphas: Alphas = None,
     basis: BasisSize = None,
     labels: Labels = None,
@@ -216,14 +216,14 @@ def evaluate(
     answer = Answer("relations evaluate", as_json=as_json)
     weights = {"path_weight": path_weight, "other_weight": other_weight, "order_weight": order_weight}
     scheme = graph_settings(lowercase, labels, **weights)
-    extractor = make_extractor(learner, features, combine, select, alphas, basis, scheme, jobs=jobs, seed=seed)
+    extractor = make_extractor(learner, features, combine, scoring, alphas, basis, scheme, jobs=jobs, seed=seed)
     trained = None if model is None else _load(model)
     read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
     with answer.noting_warnings():
         if trained is not None:
             measure_model(answer, trained, read, rule, confidence)
         else:
-            cross_validate_all(answer, extractor, read, folds, rule, confidence, seed)
+            cross_validate_all(answer, extractor, read, cv, rule, confidence, seed)
             if len(read) > 1:
                 cross_corpora(answer, extractor, read)
     answer.show()

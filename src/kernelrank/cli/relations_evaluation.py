@@ -37,7 +37,7 @@ def cross_validate_all(
     answer: Answer,
     extractor: RelationExtractor,
     corpora: list[Corpus],
-    folds: str,
+    cv: str,
     rule: Any,
     confidence: float,
     seed: int,
@@ -49,7 +49,7 @@ def cross_validate_all(
     facts: dict[str, Any] = {}
     rows = []
     for corpus in corpora:
-        result = cross_validate(extractor, corpus.candidates, _folds(folds), random_state=seed)
+        result = cross_validate(extractor, corpus.candidates, _folds(cv), random_state=seed)
         mean, spread, baseline = result.mean(rule), result.deviation(rule), result.all_true()
         intervals = result.intervals(rule, confidence=confidence)
         rows += [

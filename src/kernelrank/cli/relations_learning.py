@@ -25,7 +25,7 @@ __all__ = [
     "OtherWeight",
     "PathWeight",
     "RuleName",
-    "Select",
+    "Scoring",
     "graph_settings",
     "make_extractor",
 ]
@@ -57,9 +57,9 @@ CombineWalks = Annotated[
     Literal["max", "sum"],
     typer.Option("--combine", help="How the walks between two labels are combined.", rich_help_panel=LEARNING),
 ]
-Select = Annotated[
+Scoring = Annotated[
     Literal["auc", "f"],
-    typer.Option("--select", help="What alpha is chosen by, documents left out.", rich_help_panel=LEARNING),
+    typer.Option("--scoring", help="What alpha is chosen by, documents left out.", rich_help_panel=LEARNING),
 ]
 Alphas = Annotated[
     str | None,
@@ -110,7 +110,7 @@ def make_extractor(
     learner: str,
     features: str,
     combine: Any,
-    select: str,
+    scoring: str,
     alphas: str | None,
     basis: int | None,
     scheme: dict[str, Any] | None,
@@ -128,7 +128,7 @@ def make_extractor(
         features=features,
         combine=combine,
         scheme=scheme,
-        select=select,
+        scoring=scoring,
         basis=basis,
         n_jobs=jobs,
         random_state=seed,

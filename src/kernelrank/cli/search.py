@@ -80,22 +80,22 @@ def search_exactly(
     alphas: Sequence[float],
     settings: list[dict[str, Any]],
     *,
-    hold_out: str | int,
+    cv: str | int,
     scoring: str | None,
 ) -> Search:
     """Choose by an exact hold-out: RankRLSCV and RLSCV."""
     import numpy as np
 
-    number = hold_out if isinstance(hold_out, int) else GROUP_FOLDS
-    folds = _folds_of_groups(items, number) if hold_out == "auto" or isinstance(hold_out, int) else None
+    number = cv if isinstance(cv, int) else GROUP_FOLDS
+    folds = _folds_of_groups(items, number) if cv == "auto" or isinstance(cv, int) else None
     grid = [{name: [value] for name, value in setting.items()} for setting in settings]
     given: dict[str, Any] = {} if scoring is None else {"scoring": scoring}
-    model = learner.search(alphas, cv=folds or hold_out, kernel_grid=grid if len(grid) > 1 else None, **given)
+    model = learner.search(alphas, cv=folds or cv, kernel_grid=grid if len(grid) > 1 else None, **given)
     if len(grid) == 1:
         model.set_params(**settings[0])
     model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
     results = model.cv_results_
-    how = _words(hold_out, items, learner.method) if folds is None else f"{len(folds)} folds of groups held out exactly"
+    how = _words(cv, items, learner.method) if folds is None else f"{len(folds)} folds of groups held out exactly"
     found = Search(how, scoring or "squared error, negative", model=model)
     for parameters, score in zip(results["params"], np.asarray(results["mean_test_score"]).tolist(), strict=True):
         found.candidates.append({**(settings[0] if len(grid) == 1 else {}), **parameters, "score": score})
@@ -118,17 +118,17 @@ def _folds_of_groups(items: Items, number: int) -> list[Any] | None:
     return list(StratifiedGroupKFold(max(2, number)).split(items.X, y, groups=items.groups))
 
 
-def _words(hold_out: str | int, items: Items, method: str) -> str:
-    if isinstance(hold_out, int):
-        return f"{hold_out} folds held out exactly"
-    if hold_out == "auto":
+def _words(cv: str | int, items: Items, method: str) -> str:
+    if isinstance(cv, int):
+        return f"{cv} folds held out exactly"
+    if cv == "auto":
         pairs = "leave_one_out" if method == "rls" else "leave_pair_out"
-        hold_out = pairs if items.qid is None else "leave_query_out"
+        cv = pairs if items.qid is None else "leave_query_out"
     return {
         "leave_pair_out": "every pair held out exactly",
         "leave_query_out": "every query held out exactly",
         "leave_one_out": "every item held out exactly",
-    }[hold_out]
+    }[cv]
 
 
 def search_folds(
@@ -161,12 +161,12 @@ def search_folds(
     found = Search(f"{len(sets)} folds of {noun}, refitted", measure.name)
     for setting in track(settings, len(settings), "holding out"):
         estimator = learner.estimator(1.0).set_params(**setting)
-        held = holdout(estimator, X, items.y, sets, items.qid, alphas=alphas, sample_weight=items.weight)
+        held = holdout(estimator, X, items.y, sets, qid=items.qid, alphas=alphas, sample_weight=items.weight)
         for place, alpha in enumerate(alphas):
             if items.qid is not None:
                 order = np.concatenate(sets)
                 scores = np.concatenate([part[:, place] for part in held])
-                score = measure(truth[order], scores, items.qid[order]).mean
+                score = measure(truth[order], scores, qid=items.qid[order]).mean
             else:
                 parts = zip(sets, held, strict=True)
                 score = float(np.mean([measure(truth[s], part[:, place]).mean for s, part in parts]))

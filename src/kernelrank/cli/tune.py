@@ -48,10 +48,12 @@ def tune(
     kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, with commas between.")] = "linear",
     gammas: Annotated[str | None, typer.Option("--gammas", help="Widths of the kernels to try.")] = None,
     degrees: Annotated[str | None, typer.Option("--degrees", help="Degrees of the poly kernel to try.")] = None,
-    measure: Annotated[str, typer.Option("--measure", "-m", help="What is to be high.")] = "pairwise_accuracy",
-    hold_out: Annotated[
+    measure: Annotated[
+        str, typer.Option("--scoring", "--measure", "-m", help="The measure that alpha is chosen by.")
+    ] = "pairwise_accuracy",
+    cv: Annotated[
         str,
-        typer.Option("--hold-out", help="leave_query_out, leave_pair_out, leave_one_out, or a number of folds."),
+        typer.Option("--cv", help="leave_query_out, leave_pair_out, leave_one_out, or a number of folds."),
     ] = "auto",
     report: options.Report = None,
     method: options.Method = "rankrls",
@@ -115,7 +117,7 @@ def tune(
         ),
         get_measure(measure),
         measure,
-        int(hold_out) if hold_out.isdecimal() else hold_out,
+        int(cv) if cv.isdecimal() else cv,
     )
     plan.learner.parameters()
     source = SourceFile(train, input_format, target, query, id, weight, groups, features, positive)
@@ -142,7 +144,7 @@ class Plan:
     measure : Measure
     measure_name : str
         As it was typed.
-    hold_out : str or int
+    cv : str or int
     """
 
     learner: LearnerOptions
@@ -150,7 +152,7 @@ class Plan:
     settings: list[dict[str, Any]]
     measure: Measure
     measure_name: str
-    hold_out: str | int
+    cv: str | int
 
     def value(self, model: Any, items: Items, X: Any = None) -> float:
         """Measure a model on scored items, or on their columns as they are given."""
@@ -158,7 +160,7 @@ class Plan:
 
         truth: Any = items.y
         try:
-            return float(self.measure(truth, scores_of(model, items.X if X is None else X), items.qid).mean)
+            return float(self.measure(truth, scores_of(model, items.X if X is None else X), qid=items.qid).mean)
         except InvalidInputError as error:
             raise FileFormatError(str(error), items.path) from error
 
@@ -170,14 +172,10 @@ class Plan:
             scoring = (
                 None if self.learner.method == "rls" and self.measure_name == "pairwise_accuracy" else self.measure_name
             )
-            return search_exactly(
-                self.learner, X, items, self.alphas, self.settings, hold_out=self.hold_out, scoring=scoring
-            )
-        folds = 5 if self.hold_out == "auto" else self.hold_out
+            return search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
+        folds = 5 if self.cv == "auto" else self.cv
         if not isinstance(folds, int):
-            raise InvalidInputError(
-                f"--hold-out {folds} is exact for rankrls and rls; for ranksvm give a number of folds"
-            )
+            raise InvalidInputError(f"--cv {folds} is exact for rankrls and rls; for ranksvm give a number of folds")
         return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
 
 
@@ -188,8 +186,8 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     else:
         items, test = source.at(fold_part(source.path, "train")).read(answer), None
         scaler = plan.learner.scaler(items.X)
-        if items.groups is not None and items.qid is None and plan.hold_out in ("leave_pair_out", "leave_one_out"):
-            answer.note(f"--hold-out {plan.hold_out} takes no account of groups; a number of folds keeps them whole")
+        if items.groups is not None and items.qid is None and plan.cv in ("leave_pair_out", "leave_one_out"):
+            answer.note(f"--cv {plan.cv} takes no account of groups; a number of folds keeps them whole")
         with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
         _note_edge(answer, found)
@@ -351,7 +349,7 @@ def _page(answer: Answer, model: Any, items: Items, test: Items | None, plan: Pl
             final_step(model),
             scaled(scaler, items.X),
             items.y,
-            items.qid,
+            qid=items.qid,
             ids=items.ids,
             feature_names=items.column_names,
             test=None if test is None else (scaled(scaler, test.X), test.y, test.qid, test.ids),

@@ -27,11 +27,11 @@ class ItemScores(Comparisons):
     Examples
     --------
     >>> import numpy as np
-    >>> ItemScores(np.array([[1.0], [2.0]]), np.array([1.0, 3.0])).target().ravel()
+    >>> ItemScores(np.array([[1.0], [2.0]]), weight=np.array([1.0, 3.0])).target().ravel()
     array([1., 6.])
     """
 
-    def __init__(self, scores: Float, weight: Float | None = None) -> None:
+    def __init__(self, scores: Float, *, weight: Float | None = None) -> None:
         self.scores = scores
         self.weight = np.ones(len(scores)) if weight is None else weight
         self.n_items = len(scores)
@@ -104,4 +104,4 @@ class ItemScores(Comparisons):
     def without(self, items: Index) -> Self:
         """Drop some items."""
         kept = self._kept(items)
-        return type(self)(self.scores[kept], self.weight[kept])
+        return type(self)(self.scores[kept], weight=self.weight[kept])

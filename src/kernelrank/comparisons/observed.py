@@ -40,8 +40,8 @@ OutputGraph: TypeAlias = tuple[Index, Comparisons]
 def compare_scores(
     scores: Float,
     queries: Queries,
-    weight: Float | None = None,
     *,
+    weight: Float | None = None,
     cost: Cost = "magnitude",
     ties: Ties = "include",
     query_weight: QueryWeight = "pairs",
@@ -77,14 +77,14 @@ def compare_scores(
 
     def build(columns: Index, values: Float, item_weight: Float | None) -> list[OutputGraph]:
         if cost == "magnitude" and ties == "include":
-            graph = ScoredQueries(values, queries, item_weight, query_weight=query_weight)
+            graph = ScoredQueries(values, queries, weight=item_weight, query_weight=query_weight)
             return [(columns, graph)]
         return [(columns[k : k + 1], one_output(values[:, k : k + 1], item_weight)) for k in range(len(columns))]
 
     def one_output(values: Float, item_weight: Float | None) -> Comparisons:
         if cost == "relative":
-            return RelativeScores(values, queries, item_weight, query_weight=query_weight)
-        return ScoredQueries(values, queries, item_weight, cost=cost, ties=ties, query_weight=query_weight)
+            return RelativeScores(values, queries, weight=item_weight, query_weight=query_weight)
+        return ScoredQueries(values, queries, weight=item_weight, cost=cost, ties=ties, query_weight=query_weight)
 
     graphs = by_missing_pattern(scores, weight, build)
     for columns, graph in [] if allow_idle else graphs:
@@ -144,7 +144,7 @@ def _nothing_to_compare(queries: Queries, output: int, n_outputs: int) -> str:
 
 
 def compare_pairs(
-    n_items: int, pairs: Index, magnitude: Float | None, weight: Float | None, *, cost: Cost = "magnitude"
+    n_items: int, pairs: Index, *, magnitude: Float | None, weight: Float | None, cost: Cost = "magnitude"
 ) -> Preferences:
     """Compare items through observed preferences.
 
@@ -176,4 +176,4 @@ def compare_pairs(
                 f"cost='relative' divides by the magnitude, which is zero for pair {int(np.argmin(magnitude))}"
             )
         counts = counts / magnitude**2
-    return Preferences(n_items, pairs, zero, counts)
+    return Preferences(n_items, pairs, magnitude=zero, weight=counts)

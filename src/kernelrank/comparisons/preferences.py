@@ -47,12 +47,12 @@ class Preferences(FactorisedComparisons):
     Examples
     --------
     >>> import numpy as np
-    >>> graph = Preferences(3, np.array([[0, 1], [1, 0], [0, 2]]), np.ones(3), np.ones(3))
+    >>> graph = Preferences(3, np.array([[0, 1], [1, 0], [0, 2]]), magnitude=np.ones(3), weight=np.ones(3))
     >>> graph.target().ravel(), graph.apply(np.array([1.0, 0.0, 0.0]))
     (array([ 1.,  0., -1.]), array([ 3., -2., -1.]))
     """
 
-    def __init__(self, n_items: int, pairs: Index, magnitude: Float, weight: Float) -> None:
+    def __init__(self, n_items: int, pairs: Index, *, magnitude: Float, weight: Float) -> None:
         self.n_items = n_items
         self.n_pairs = len(pairs)
         self.pairs = pairs
@@ -144,7 +144,7 @@ class Preferences(FactorisedComparisons):
         number[kept] = np.arange(len(kept))
         pairs = number[self.pairs]
         edges = (pairs >= 0).all(axis=1)
-        return type(self)(len(kept), pairs[edges], self.magnitude[edges], self.weight[edges])
+        return type(self)(len(kept), pairs[edges], magnitude=self.magnitude[edges], weight=self.weight[edges])
 
     def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:
         count, part = connected_components(self._adjacency, directed=False)

@@ -56,8 +56,8 @@ class RelativeScores(FactorisedComparisons):
         self,
         scores: Float,
         queries: Queries,
-        weight: Float | None = None,
         *,
+        weight: Float | None = None,
         query_weight: QueryWeight = "pairs",
     ) -> None:
         self.scores = scores
@@ -169,7 +169,7 @@ class RelativeScores(FactorisedComparisons):
         """Drop some items; the weight of a query follows its new size."""
         kept = self._kept(items)
         return type(self)(
-            self.scores[kept], self.queries.subset(kept), self.weight[kept], query_weight=self.query_weight
+            self.scores[kept], self.queries.subset(kept), weight=self.weight[kept], query_weight=self.query_weight
         )
 
     def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:

@@ -74,8 +74,8 @@ class ScoredQueries(Comparisons):
         self,
         scores: Float,
         queries: Queries,
-        weight: Float | None = None,
         *,
+        weight: Float | None = None,
         cost: Literal["magnitude", "unit"] = "magnitude",
         ties: Literal["include", "exclude"] = "include",
         query_weight: QueryWeight = "pairs",
@@ -295,7 +295,7 @@ class ScoredQueries(Comparisons):
         return type(self)(
             self.scores[kept],
             self.queries.subset(kept),
-            self.weight[kept],
+            weight=self.weight[kept],
             cost=self.cost,
             ties=self.ties,
             query_weight=self.query_weight,

@@ -121,7 +121,7 @@ class DaskLearner(BaseEstimator):
         arrays = [da.from_delayed(part, shape, meta=meta) for part in parts]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
 
         Parameters
@@ -139,7 +139,7 @@ class DaskLearner(BaseEstimator):
         """
         model = self.to_local()
         if not is_dask_collection(X):
-            return model.score(X, y, qid, sample_weight)
+            return model.score(X, y, qid=qid, sample_weight=sample_weight)
         if qid is None and self.n_queries_ > 1:
             raise InvalidInputError(f"this model was fitted on {self.n_queries_} queries, so score needs qid")
         from kernelrank.metrics import PairwiseAccuracy
@@ -148,7 +148,7 @@ class DaskLearner(BaseEstimator):
         with connected(self.client) as client:
             tasks = [client.compute(one) if is_dask_collection(one) else one for one in vectors]
             predicted, truth, queries, weight = client.gather(tasks)
-        return PairwiseAccuracy().average(truth, predicted, queries, weight)
+        return PairwiseAccuracy().average(truth, predicted, qid=queries, sample_weight=weight)
 
     def to_local(self) -> RankRLS:
         """Return the model as a fitted `RankRLS`, which needs no cluster and can be saved."""

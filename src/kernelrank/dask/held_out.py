@@ -84,7 +84,9 @@ class HeldOut:
             here = items.rows(complete & (items.fold == fold))
             for output, alpha in np.ndindex(shape[1:]):
                 try:
-                    values = PairwiseAccuracy()(here.truth[:, output], here.scores[:, output, alpha], here.query).values
+                    values = PairwiseAccuracy()(
+                        here.truth[:, output], here.scores[:, output, alpha], qid=here.query
+                    ).values
                 except NothingToCompareError:
                     break
                 total[fold, output, alpha], count[fold, output, alpha] = values.sum(), len(values)

@@ -68,7 +68,7 @@ n_features_in_, feature_names_in_
     >>> from kernelrank.dask import DaskRankRLS
     >>> X, y, qid = make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
     >>> with Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
-    ...     model = DaskRankRLS(client=client).fit(da.from_array(X, chunks=(7, 3)), y, qid)
+    ...     model = DaskRankRLS(client=client).fit(da.from_array(X, chunks=(7, 3)), y, qid=qid)
     >>> np.allclose(model.coef_, RankRLS().fit(X, y, qid=qid).coef_, rtol=1e-10)
     True
     """
@@ -108,7 +108,7 @@ n_features_in_, feature_names_in_
         self.client = client
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to scored items.
 
         Parameters

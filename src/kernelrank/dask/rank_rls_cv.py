@@ -77,7 +77,8 @@ n_features_in_, feature_names_in_
     >>> from kernelrank.dask import DaskRankRLSCV
     >>> X, y, qid = make_ranking(n_queries=30, random_state=0)
     >>> with Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
-    ...     model = DaskRankRLSCV(alphas=[0.01, 1.0, 100.0, 1e4, 1e6], client=client).fit(da.from_array(X), y, qid)
+    ...     search = DaskRankRLSCV(alphas=[0.01, 1.0, 100.0, 1e4, 1e6], client=client)
+    ...     model = search.fit(da.from_array(X), y, qid=qid)
     >>> model.alpha_ in (0.01, 1.0, 100.0, 1e4, 1e6), len(model.cv_results_["mean_test_score"])
     (True, 5)
     """
@@ -123,7 +124,7 @@ n_features_in_, feature_names_in_
         self.client = client
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, qid: Any, sample_weight: Any = None) -> Self:
         """Choose alpha and fit to scored items.
 
         Parameters

@@ -225,7 +225,7 @@ def _add_parts(
 
 def _scaled_graph(scores: Float, queries: Queries, weight: Float) -> tuple[ScoredQueries, Float]:
     """Return the graph whose Laplacian is the plain weighted scatter inside queries, and ``‖N‖²``."""
-    graph = ScoredQueries(scores, queries, weight, query_weight="items")
+    graph = ScoredQueries(scores, queries, weight=weight, query_weight="items")
     centred = Grouping(queries.codes, len(queries), weight).subtract_means(graph.magnitudes)
     energy: Float = weight @ centred**2
     return graph, energy

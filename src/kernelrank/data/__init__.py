@@ -6,11 +6,11 @@ from kernelrank.data.item_reader import read_item_chunks, read_items
 from kernelrank.data.item_writer import write_items
 from kernelrank.data.items import Items
 from kernelrank.data.parquet import read_parquet_chunks
-from kernelrank.data.preferences import Preferences, load_pairs
-from kernelrank.data.preferences_writer import save_pairs
+from kernelrank.data.preferences import Preferences, read_pairs
+from kernelrank.data.preferences_writer import write_pairs
 from kernelrank.data.qrels import Qrels, read_qrels, write_qrels
-from kernelrank.data.ranking import Ranking, load_ranking, read_ranking_chunks
-from kernelrank.data.ranking_writer import save_ranking
+from kernelrank.data.ranking import Ranking, read_ranking, read_ranking_chunks
+from kernelrank.data.ranking_writer import write_ranking
 from kernelrank.data.run import Run, read_run, write_run
 from kernelrank.data.scores import write_scores
 
@@ -22,20 +22,20 @@ __all__ = [
     "Ranking",
     "Run",
     "letor_folds",
-    "load_pairs",
-    "load_ranking",
     "make_preferences",
     "make_ranking",
     "read_item_chunks",
     "read_items",
+    "read_pairs",
     "read_parquet_chunks",
     "read_qrels",
+    "read_ranking",
     "read_ranking_chunks",
     "read_run",
-    "save_pairs",
-    "save_ranking",
     "write_items",
+    "write_pairs",
     "write_qrels",
+    "write_ranking",
     "write_run",
     "write_scores",
 ]

@@ -13,7 +13,7 @@ from kernelrank.data.delimited_writer import write_delimited
 from kernelrank.data.file_format import FileFormat, compression_suffix, file_format
 from kernelrank.data.items import Items
 from kernelrank.data.parquet_writer import write_parquet
-from kernelrank.data.ranking_writer import save_ranking
+from kernelrank.data.ranking_writer import write_ranking
 from kernelrank.data.roles import NAMES, plain_name
 from kernelrank.errors import InvalidInputError
 
@@ -114,7 +114,7 @@ def _columns(items: Items) -> dict[str, NDArray[Any]]:
 def _write_ranking(items: Items, path: str | os.PathLike[str]) -> tuple[str, ...]:
     if items.y is None:
         raise InvalidInputError(f"{items.path} has no target, and SVMlight files need one")
-    save_ranking(path, items.X, items.y, items.qid, items.ids)
+    write_ranking(path, items.X, items.y, qid=items.qid, docid=items.ids)
     lost = {"weights": items.weight, "groups": items.groups, "names of the features": items.feature_names}
     return tuple(
         f"the {name} were left out: SVMlight has no place for them" for name, value in lost.items() if value is not None

@@ -17,7 +17,7 @@ from kernelrank.data.source import Source, read_blocks, readable, source_name
 from kernelrank.data.words import LONGEST_LABEL, as_strings, long_message
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["Preferences", "load_pairs"]
+__all__ = ["Preferences", "read_pairs"]
 
 SEPARATOR = re.compile(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+")
 INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
@@ -46,7 +46,7 @@ class Preferences(NamedTuple):
     names: NDArray[np.object_] | None
 
 
-def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Preferences:
+def read_pairs(source: Source, *, items: Iterable[object] | None = None) -> Preferences:
     r"""Read a preference file.
 
     A line is ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number
@@ -76,15 +76,15 @@ def load_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
 
     See Also
     --------
-    save_pairs : the way back.
+    write_pairs : the way back.
 
     Examples
     --------
     >>> import io
-    >>> load_pairs(io.StringIO("0 2  # an opinion\n2, 1\n")).pairs
+    >>> read_pairs(io.StringIO("0 2  # an opinion\n2, 1\n")).pairs
     array([[0, 2],
            [2, 1]])
-    >>> chosen = load_pairs(io.StringIO("tea coffee 0.5\n"), items=["coffee", "tea", "water"])
+    >>> chosen = read_pairs(io.StringIO("tea coffee 0.5\n"), items=["coffee", "tea", "water"])
     >>> chosen.pairs, chosen.magnitude, chosen.names
     (array([[1, 0]]), array([0.5]), array(['coffee', 'tea', 'water'], dtype=object))
     """

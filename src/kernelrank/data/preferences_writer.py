@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from kernelrank.data.sink import opened_sink
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["save_pairs"]
+__all__ = ["write_pairs"]
 
 NOT_A_WORD = re.compile(r"[\x00-\x20\x7f,#]")
 
 
-def save_pairs(
-    path: str | os.PathLike[str], pairs: Any, magnitude: Any = None, weight: Any = None, names: Any = None
+def write_pairs(
+    path: str | os.PathLike[str], pairs: Any, *, magnitude: Any = None, weight: Any = None, names: Any = None
 ) -> None:
-    """Write a preference file that `load_pairs` reads back exactly.
+    """Write a preference file that `read_pairs` reads back exactly.
 
     Time and memory O(l); the file appears whole or not at all.
 
@@ -44,7 +44,7 @@ def save_pairs(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "preferences.txt"
-    ...     save_pairs(path, [[1, 0]], magnitude=[0.5], names=["coffee", "tea"])
+    ...     write_pairs(path, [[1, 0]], magnitude=[0.5], names=["coffee", "tea"])
     ...     print(path.read_text(), end="")
     tea coffee 0.5
     """

@@ -17,7 +17,7 @@ from kernelrank.data.source import Source, source_name
 from kernelrank.data.words import as_strings, join_labels
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["Ranking", "chunks_with_lines", "load_ranking", "load_with_lines", "read_ranking_chunks"]
+__all__ = ["Ranking", "chunks_with_lines", "read_ranking", "read_ranking_chunks", "read_with_lines"]
 
 
 class Ranking(NamedTuple):
@@ -42,7 +42,7 @@ class Ranking(NamedTuple):
     docid: NDArray[np.object_]
 
 
-def load_ranking(
+def read_ranking(
     source: Source,
     *,
     n_features: int | None = None,
@@ -87,13 +87,13 @@ def load_ranking(
     See Also
     --------
     read_ranking_chunks : the same file in bounded memory.
-    save_ranking : the way back.
+    write_ranking : the way back.
 
     Examples
     --------
     >>> import io
     >>> file = io.StringIO("2 qid:10 1:0.5 3:1 # docid = GX08\n0 qid:10 2:4 # docid = GX09\n")
-    >>> X, y, qid, docid = load_ranking(file, sparse=False)
+    >>> X, y, qid, docid = read_ranking(file, sparse=False)
     >>> X
     array([[0.5, 0. , 1. ],
            [0. , 4. , 0. ]])
@@ -101,13 +101,13 @@ def load_ranking(
     (array([2., 0.]), array([10, 10]), array(['GX08', 'GX09'], dtype=object))
     """
     layout = Layout(source_name(source), n_features, zero_based, dtype, sparse)
-    return load_with_lines(source, layout, allow_nonfinite=allow_nonfinite)[0]
+    return read_with_lines(source, layout, allow_nonfinite=allow_nonfinite)[0]
 
 
-def load_with_lines(
+def read_with_lines(
     source: Source, layout: Layout, *, allow_nonfinite: bool = False
 ) -> tuple[Ranking, NDArray[np.int64]]:
-    """Read a ranking file, and in which line each row stands; see `load_ranking`."""
+    """Read a ranking file, and in which line each row stands; see `read_ranking`."""
     values, indices = GrowingArray(layout.dtype), GrowingArray(np.int32)
     lines: list[NDArray[np.int64]] = []
     targets: list[NDArray[np.float64]] = []
@@ -144,7 +144,7 @@ def read_ranking_chunks(
     r"""Read a ranking file in chunks, for files larger than memory.
 
     The file is read twice: first for its number of features, its first index and the type of its labels, so
-    that all chunks are alike and joined they are what `load_ranking` returns. Time O(bytes), memory O(chunk).
+    that all chunks are alike and joined they are what `read_ranking` returns. Time O(bytes), memory O(chunk).
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def read_ranking_chunks(
         Whether a chunk holds whole queries only: it ends with the last query that fits into `chunk_rows`, and
         a query that does not fit is a chunk of its own. The rows of each query must stand together.
     n_features, dtype, zero_based, sparse, allow_nonfinite
-        See `load_ranking`.
+        See `read_ranking`.
 
     Yields
     ------
@@ -226,6 +226,6 @@ def _bookmark(source: Source) -> Callable[[], object]:
     if isinstance(source, (str, os.PathLike)):
         return lambda: None
     if not (hasattr(source, "seekable") and source.seekable()):
-        raise InvalidInputError("chunks are read twice, and this file cannot be rewound; load_ranking reads it once")
+        raise InvalidInputError("chunks are read twice, and this file cannot be rewound; read_ranking reads it once")
     place = source.tell()
     return lambda: source.seek(place)

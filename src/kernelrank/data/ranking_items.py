@@ -12,7 +12,7 @@ from kernelrank.data.item_rows import repeated
 from kernelrank.data.items import Items
 from kernelrank.data.layout import Layout
 from kernelrank.data.line import shown
-from kernelrank.data.ranking import Ranking, chunks_with_lines, load_with_lines
+from kernelrank.data.ranking import Ranking, chunks_with_lines, read_with_lines
 from kernelrank.data.source import Source, read_blocks, source_name
 from kernelrank.errors import FileFormatError
 
@@ -22,9 +22,9 @@ NAMED = re.compile(rb"#[\0- ]*docid[\0- ]*=")
 
 
 def ranking_items(source: Source, n_features: int | None) -> Items:
-    """Read the items of a ranking file; see `load_ranking` for time and memory."""
+    """Read the items of a ranking file; see `read_ranking` for time and memory."""
     layout = Layout(source_name(source), n_features, "auto", np.float64, "auto")
-    ranking, lines = load_with_lines(source, layout)
+    ranking, lines = read_with_lines(source, layout)
     return _items(ranking, lines, source, layout)
 
 

@@ -18,22 +18,22 @@ from kernelrank.data.sink import opened_sink
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 
-__all__ = ["save_ranking"]
+__all__ = ["write_ranking"]
 
 NOT_A_WORD = re.compile(r"[\x00-\x20\x7f]")
 LARGEST_EXACT_INTEGER = 2**53
 
 
-def save_ranking(
+def write_ranking(
     path: str | os.PathLike[str],
     X: Any,
     y: Any,
+    *,
     qid: Any = None,
     docid: Any = None,
-    *,
     allow_nonfinite: bool = False,
 ) -> None:
-    """Write a ranking file that `load_ranking` reads back exactly.
+    """Write a ranking file that `read_ranking` reads back exactly.
 
     A dense X is written whole, zeros included; of a sparse X what is stored, so that columns at the end may
     need `n_features` when it is read. Features are counted from one. The file appears whole or not at all.
@@ -59,7 +59,7 @@ def save_ranking(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "train.txt"
-    ...     save_ranking(path, [[0.5, 0.1]], [2], qid=["q7"], docid=["GX08"])
+    ...     write_ranking(path, [[0.5, 0.1]], [2], qid=["q7"], docid=["GX08"])
     ...     print(path.read_text(), end="")
     2 qid:q7 1:0.5 2:0.1 # docid = GX08
     """

@@ -107,7 +107,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         ----------
         graphs : iterable of LabelledGraph or networkx.DiGraph, length m
             Nodes of a `DiGraph` have the attribute "labels", a list of strings, and its edges "weight".
-        y : ignored
+        y : None
+            Not used, present for API consistency by convention.
 
         Returns
         -------
@@ -128,7 +129,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         graphs : iterable of LabelledGraph or networkx.DiGraph, length m
-        y : ignored
+        y : None
+            Not used, present for API consistency by convention.
 
         Returns
         -------
@@ -187,7 +189,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        input_features : ignored
+        input_features : None
+            Not used, present for API consistency by convention.
 
         Returns
         -------

@@ -71,7 +71,7 @@ class AlphaSearch(KernelLearner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose alpha by holding out, and fit with it.
 
         Parameters
@@ -81,7 +81,7 @@ class AlphaSearch(KernelLearner):
         y : array-like, shape (m,) or (m, n_outputs)
             Their scores, or two classes for a classifier.
         qid : sequence, shape (m,), optional
-            The query of each item.
+            The query of each item. `RLSCV` does not use it; it is present for API consistency by convention.
         sample_weight : array-like, shape (m,), optional
             Item weights, for training; all held-out items count the same.
 

@@ -78,7 +78,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     degree: float
     coef0: float
     kernel_params: dict[str, Any] | None
-    basis: int | Sequence[int] | None
+    basis: Any
     solver: str
     tol: float
     max_iter: int | None
@@ -110,7 +110,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         if isinstance(X, (str, os.PathLike)):
             raise InvalidInputError(
                 f"X is the path {os.fspath(X)!r}, where items were expected: only fit of RankRLS and RLS reads files; "
-                "load_ranking reads one into memory"
+                "read_ranking reads one into memory"
             )
         if reset:
             self.kernel_ = self._kernel_of_parameters().copied()

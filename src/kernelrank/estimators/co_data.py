@@ -114,13 +114,13 @@ class CoData:
         return np.concatenate(rows)[back]
 
     def draw_bases(
-        self, views: Sequence[View], n_basis: int | str | None, random_state: np.random.RandomState
+        self, views: Sequence[View], default: Any, random_state: np.random.RandomState
     ) -> list[Index | None]:
         """Return the basis of each view as numbers of the pool, or None where the view brings its basis items.
 
         Bases that are drawn have no item in common, as long as there are enough items for that.
         """
-        wanted = [n_basis if view.basis is None else view.basis for view in views]
+        wanted = [default if view.basis is None else view.basis for view in views]
         sizes = [self._size(number, basis, len(views)) for number, basis in enumerate(wanted)]
         drawn = [size for size in sizes if size is not None]
         apart = sum(drawn) <= self.pool_size

@@ -51,10 +51,11 @@ class CoRankRLS(Ranker):
     views : int or list of View, dict or kernel, default=2
         A number of views that differ in their basis only; or what each of them is: a `View`, a dict of its parameters,
         or a kernel. At least two.
-    n_basis : int, "all" or None, default=None
-        How many basis items a view has that does not say so itself. They are drawn from the scored and the unscored
-        items, and no two views have one in common while there are enough. With "all" every item is in the basis, which
-        is the dense, not sparse, Co-RankRLS. None takes 100, or as many as there are for each view.
+    basis : int, "all", sequence of int or None, default=None
+        The basis of the views that have none of their own: how many items, which are drawn from the scored and the
+        unscored items so that no two views have one in common while there are enough; or the numbers of the items, as
+        in `View`. With "all" every item is in the basis, which is the dense, not sparse, Co-RankRLS. None takes 100,
+        or as many as there are for each view.
     kernel : str, callable or kernel object, default="rbf"
         The kernel of the views that have none of their own. With a linear one, bases of n_features items or more all
         span the same functions, so that views should differ in their columns.
@@ -123,7 +124,8 @@ class CoRankRLS(Ranker):
     >>> model.fit(X, y_known, qid=qid).predict_views(X[:2]).shape
     (2, 2)
     >>> same = CoRankRLS(alpha=1.0, nu=0.01, random_state=0)
-    >>> _ = same.fit(X[qid < 5], y[qid < 5], qid[qid < 5], X_unscored=X[qid >= 5], qid_unscored=qid[qid >= 5])
+    >>> known = qid < 5
+    >>> _ = same.fit(X[known], y[known], qid=qid[known], X_unscored=X[~known], qid_unscored=qid[~known])
     >>> same.n_unscored_, same.n_unscored_queries_
     (550, 55)
     """
@@ -136,7 +138,7 @@ class CoRankRLS(Ranker):
         **{name: KernelLearner._parameter_constraints[name] for name in ("coef0", "kernel_params", "random_state")},
         "nu": [Interval(Real, 0, None, closed="left")],
         "views": [Interval(Integral, 2, None, closed="left"), list, tuple],
-        "n_basis": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
+        "basis": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), "array-like", None],
         "cost": [StrOptions(set(COSTS))],
         "ties": [StrOptions(set(TIES))],
         "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
@@ -153,7 +155,7 @@ class CoRankRLS(Ranker):
         nu: float = 1.0,
         *,
         views: int | Sequence[Any] = 2,
-        n_basis: int | str | None = None,
+        basis: int | str | Sequence[int] | None = None,
         kernel: KernelLike = "rbf",
         gamma: float | None = None,
         degree: float = 3,
@@ -167,7 +169,7 @@ class CoRankRLS(Ranker):
         self.alpha = alpha
         self.nu = nu
         self.views = views
-        self.n_basis = n_basis
+        self.basis = basis
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -184,6 +186,7 @@ class CoRankRLS(Ranker):
         self,
         X: Any,
         y: Any,
+        *,
         qid: Any = None,
         X_unscored: Any = None,
         qid_unscored: Any = None,
@@ -229,6 +232,7 @@ class CoRankRLS(Ranker):
         X: Any,
         y: Any,
         alphas: Any,
+        *,
         qid: Any = None,
         X_unscored: Any = None,
         qid_unscored: Any = None,
@@ -348,7 +352,7 @@ class CoRankRLS(Ranker):
         return compare_scores(
             scores,
             queries,
-            weight,
+            weight=weight,
             cost=self.cost,
             ties=self.ties,
             query_weight=self.query_weight,
@@ -365,12 +369,13 @@ class CoRankRLS(Ranker):
     def _draw(self, data: CoData) -> tuple[list[ViewMap], list[Index | None]]:
         """Draw the bases and make the feature maps."""
         views = self._views()
-        bases = data.draw_bases(views, self.n_basis, self._random())
+        bases = data.draw_bases(views, self.basis, self._random())
         names = getattr(self, "feature_names_in_", None)
         maps = []
         for number, (view, basis) in enumerate(zip(views, bases, strict=True)):
             try:
-                items = self._check_basis(view.basis) if basis is None else data.take(basis)
+                given = self.basis if view.basis is None else view.basis
+                items = self._check_basis(given) if basis is None else data.take(basis)
                 columns = view.column_numbers(self.n_features_in_, None if names is None else list(names))
                 maps.append(ViewMap.of(self.kernels_[number], columns, items))
             except ValueError as error:

@@ -59,7 +59,7 @@ class CoRankRLSCV(CoRankRLS):
         fold that leaves nothing to compare predicts zero.
     scoring : str, measure or callable, default="pairwise_accuracy"
         As in `RankRLSCV`.
-    views, n_basis, kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, random_state
+    views, basis, kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, random_state
         As in `CoRankRLS`. Basis items that are held out are removed with their query.
 
     Attributes
@@ -94,7 +94,7 @@ class CoRankRLSCV(CoRankRLS):
     >>> from kernelrank import CoRankRLSCV, make_ranking
     >>> X, y, qid = make_ranking(n_queries=40, n_items=10, n_features=6, noise=0.5, random_state=0)
     >>> y[qid >= 10] = np.nan
-    >>> model = CoRankRLSCV(alphas=[0.1, 1.0, 10.0, 100.0], nus=[0.0, 0.1], n_basis=20, random_state=0)
+    >>> model = CoRankRLSCV(alphas=[0.1, 1.0, 10.0, 100.0], nus=[0.0, 0.1], basis=20, random_state=0)
     >>> model.fit(X, y, qid=qid).best_params_.keys(), len(model.cv_results_["params"])
     (dict_keys(['alpha', 'nu']), 8)
     """
@@ -117,7 +117,7 @@ class CoRankRLSCV(CoRankRLS):
         cv: Any = 5,
         scoring: Any = "pairwise_accuracy",
         views: int | Sequence[Any] = 2,
-        n_basis: int | str | None = None,
+        basis: int | str | Sequence[int] | None = None,
         kernel: KernelLike = "rbf",
         gamma: float | None = None,
         degree: float = 3,
@@ -133,7 +133,7 @@ class CoRankRLSCV(CoRankRLS):
         self.cv = cv
         self.scoring = scoring
         self.views = views
-        self.n_basis = n_basis
+        self.basis = basis
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -150,6 +150,7 @@ class CoRankRLSCV(CoRankRLS):
         self,
         X: Any,
         y: Any,
+        *,
         qid: Any = None,
         X_unscored: Any = None,
         qid_unscored: Any = None,

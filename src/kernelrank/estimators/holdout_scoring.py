@@ -99,7 +99,7 @@ class HoldoutScoring:
             values = -self.loss(truth, scores)
         elif isinstance(self.scoring, Measure):
             try:
-                values = self.scoring(truth, scores, codes).values
+                values = self.scoring(truth, scores, qid=codes).values
             except NothingToCompareError:
                 if self.plan.tests is None:
                     raise

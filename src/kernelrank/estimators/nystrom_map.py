@@ -29,16 +29,16 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Parameters
     ----------
-    n_basis : int, default=100
-        The number of basis items; all items if there are fewer.
+    basis : int or sequence of int, default=100
+        How many items are in the basis, all items if there are fewer; or the numbers of the basis items.
     kernel : str, callable or kernel object, default="rbf"
         As in `RankRLS`, but not "precomputed".
     gamma, degree, coef0, kernel_params
         Parameters of the kernel, as in `RankRLS`.
-    basis : {"uniform", "per_query", "k_means", "leverage"} or list of int, default="uniform"
-        How basis items are chosen: each item as likely as any other; as many from each query, which needs qid; the
-        centres of k-means, which need not be items; in proportion to approximate ridge leverage scores; or the item
-        numbers themselves.
+    basis_selection : {"uniform", "per_query", "k_means", "leverage"}, default="uniform"
+        How a number of basis items is chosen: each item as likely as any other; as many from each query, which needs
+        qid; the centres of k-means, which need not be items; or in proportion to approximate ridge leverage scores. Not
+        used where `basis` gives the numbers of the items.
     random_state : int, RandomState or None, default=None
         Draws the basis.
 
@@ -46,7 +46,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ----------
     basis_ : ndarray of int64, or None
         The numbers of the basis items; None for centres.
-    basis_items_ : array or sparse matrix, shape (n_basis, n_features)
+    basis_items_ : array or sparse matrix, shape (r, n_features)
         The basis items themselves.
     taken_ : ndarray of int64, shape (rank,)
         The places in the basis of the items that pivoted Cholesky took.
@@ -79,35 +79,35 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     __metadata_request__fit: ClassVar = {"qid": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_basis": [Interval(Integral, 1, None, closed="left")],
+        "basis": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
-        "basis": [StrOptions(set(SELECTIONS)), "array-like"],
+        "basis_selection": [StrOptions(set(SELECTIONS))],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        n_basis: int = 100,
+        basis: int | Sequence[int] = 100,
         *,
         kernel: KernelLike = "rbf",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        basis: Selection | Sequence[int] = "uniform",
+        basis_selection: Selection = "uniform",
         random_state: Any = None,
     ) -> None:
-        self.n_basis = n_basis
+        self.basis = basis
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.basis = basis
+        self.basis_selection: Selection = basis_selection
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -126,15 +126,16 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any = None, qid: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention
+    def fit(self, X: Any, y: Any = None, *, qid: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention
         """Choose the basis and factorise its kernel.
 
         Parameters
         ----------
         X : array-like or sparse matrix, shape (m, n_features)
-        y : ignored
+        y : None
+            Not used, present for API consistency by convention.
         qid : sequence, shape (m,), optional
-            The query of each item, for ``basis="per_query"``.
+            The query of each item, for ``basis_selection="per_query"``. Not used otherwise.
 
         Returns
         -------
@@ -155,16 +156,17 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _select(self, X: Matrix, qid: Any) -> tuple[Index | None, Matrix]:
         """Return the numbers of the basis items, if they are items, and the items."""
         random_state = check_random_state(self.random_state)
-        size = min(self.n_basis, X.shape[0])
-        if not isinstance(self.basis, str):
+        if not isinstance(self.basis, Integral):
             chosen = choose_basis(np.asarray(self.basis), X.shape[0], random_state)
-        elif self.basis == "k_means":
+            return chosen, X[chosen]
+        size = min(int(self.basis), X.shape[0])
+        if self.basis_selection == "k_means":
             return None, by_means(size, X, random_state)
-        elif self.basis == "leverage":
+        if self.basis_selection == "leverage":
             chosen = by_leverage(size, self.kernel_, X, random_state)
-        elif self.basis == "per_query":
+        elif self.basis_selection == "per_query":
             if qid is None:
-                raise InvalidInputError("basis='per_query' needs qid: pass it to fit")
+                raise InvalidInputError("basis_selection='per_query' needs qid: pass it to fit")
             chosen = by_query(size, Queries.from_labels(qid, X.shape[0]), random_state)
         else:
             chosen = uniformly(size, X.shape[0], random_state)
@@ -201,7 +203,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Returns
         -------
-        ndarray, shape (n_basis,) or (n_basis, outputs)
+        ndarray, shape (r,) or (r, outputs), of r basis items
         """
         check_is_fitted(self)
         weights = np.asarray(coef, dtype=np.float64)

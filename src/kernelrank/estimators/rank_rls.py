@@ -172,7 +172,7 @@ class RankRLS(Ranker, StreamLearner):
         graphs = compare_scores(
             scores[:, None] if scores.ndim == 1 else scores,
             Queries.from_labels(qid, X.shape[0]),
-            check_weight(sample_weight, X.shape[0]),
+            weight=check_weight(sample_weight, X.shape[0]),
             cost=self.cost,
             ties=self.ties,
             query_weight=self.query_weight,
@@ -183,7 +183,7 @@ class RankRLS(Ranker, StreamLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(
-        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, *, queries: QueryMode = "whole"
+        self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None, queries: QueryMode = "whole"
     ) -> Self:
         r"""Fit to scored items, in memory or in a file.
 
@@ -235,7 +235,7 @@ class RankRLS(Ranker, StreamLearner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit_pairs(self, X: Any, pairs: Any, magnitude: Any = None, weight: Any = None) -> Self:
+    def fit_pairs(self, X: Any, pairs: Any, *, magnitude: Any = None, weight: Any = None) -> Self:
         """Fit to preferences, without any scores.
 
         Parameters
@@ -270,14 +270,14 @@ class RankRLS(Ranker, StreamLearner):
         graph = compare_pairs(
             X.shape[0],
             pairs,
-            check_pair_values(magnitude, len(pairs), name="magnitude"),
-            check_pair_values(weight, len(pairs), name="weight"),
+            magnitude=check_pair_values(magnitude, len(pairs), name="magnitude"),
+            weight=check_pair_values(weight, len(pairs), name="weight"),
             cost=self.cost,
         )
         return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], FitProgress(self, X), one_output=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X: Any, y: Any, alphas: Any, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+    def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit for many alphas at the price of one decomposition.
 
         Parameters

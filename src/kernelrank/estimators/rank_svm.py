@@ -207,7 +207,7 @@ class RankSVM(Ranker):
         graphs = compare_scores(
             scores[:, None] if scores.ndim == 1 else scores,
             Queries.from_labels(qid, X.shape[0]),
-            check_weight(sample_weight, X.shape[0]),
+            weight=check_weight(sample_weight, X.shape[0]),
             cost="unit",
             query_weight=self.query_weight,
         )
@@ -215,7 +215,7 @@ class RankSVM(Ranker):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to scored items.
 
         Parameters
@@ -274,11 +274,13 @@ class RankSVM(Ranker):
         """
         X = self._check_items(X, reset=True)
         pairs = check_pairs(pairs, X.shape[0])
-        graph = compare_pairs(X.shape[0], pairs, None, check_pair_values(weight, len(pairs), name="weight"))
+        graph = compare_pairs(
+            X.shape[0], pairs, magnitude=None, weight=check_pair_values(weight, len(pairs), name="weight")
+        )
         return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], _GapProgress(self, X), one_output=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X: Any, y: Any, alphas: Any, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+    def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit for many alphas, each from the solution of the one before; go from large to small.
 
         Parameters

@@ -34,7 +34,7 @@ class Ranker(RegressorMixin, KernelLearner):
         """
         return self._raw_scores(X)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
 
         Parameters
@@ -63,7 +63,7 @@ class Ranker(RegressorMixin, KernelLearner):
         truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
         weight = check_weight(sample_weight, len(predicted))
         if not np.isnan(truth).any():
-            return PairwiseAccuracy().average(truth, predicted, qid, weight)
+            return PairwiseAccuracy().average(truth, predicted, qid=qid, sample_weight=weight)
         queries = Queries.from_labels(qid, len(predicted))
         truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
         accuracies = []
@@ -71,10 +71,12 @@ class Ranker(RegressorMixin, KernelLearner):
             scored = np.flatnonzero(~np.isnan(truth[:, k]))
             part = None if weight is None else weight[scored]
             codes = queries.codes[scored]
-            accuracies.append(PairwiseAccuracy().average(truth[scored, k], predicted[scored, k], codes, part))
+            accuracies.append(
+                PairwiseAccuracy().average(truth[scored, k], predicted[scored, k], qid=codes, sample_weight=part)
+            )
         return float(np.mean(accuracies))
 
-    def score_pairs(self, X: Any, pairs: Any, weight: Any = None) -> float:
+    def score_pairs(self, X: Any, pairs: Any, *, weight: Any = None) -> float:
         """Return the (weighted) share of preferences that the predicted scores agree with; a tie counts a half.
 
         Several outputs are averaged.

@@ -138,7 +138,7 @@ class RLS(RegressorMixin, StreamLearner):
         graphs = by_missing_pattern(
             scores[:, None] if scores.ndim == 1 else scores,
             weight,
-            lambda columns, values, item_weight: [(columns, ItemScores(values, item_weight))],
+            lambda columns, values, item_weight: [(columns, ItemScores(values, weight=item_weight))],
         )
         for columns, graph in [] if allow_idle else graphs:
             if not np.any(graph.diagonal() > 0):
@@ -163,7 +163,7 @@ class RLS(RegressorMixin, StreamLearner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to scored or classified items, in memory or, with scores, in a file.
 
         Parameters
@@ -173,7 +173,8 @@ class RLS(RegressorMixin, StreamLearner):
         y : array-like, shape (m,) or (m, n_outputs), or str
             Their scores, or two classes. For Parquet the name of the column; left out for SVMlight.
         qid : sequence, shape (m,), optional
-            Checked and not used: regression knows no queries. It is taken so that RLS can stand where RankRLS stood.
+            Not used, present for API consistency by convention: a pipeline or a search passes it on. Its length is
+            checked.
         sample_weight : array-like, shape (m,), optional
             Item weights.
 
@@ -191,7 +192,7 @@ class RLS(RegressorMixin, StreamLearner):
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X: Any, y: Any, alphas: Any, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+    def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit for many alphas at the price of one decomposition; as `RankRLS.fit_path`.
 
         Parameters
@@ -248,7 +249,7 @@ class RLS(RegressorMixin, StreamLearner):
         classes: NDArray[Any] = self.classes_[(scores > 0).astype(int)]
         return classes
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
         """Return R², averaged over the outputs, or the accuracy for classes.
 
         Parameters
@@ -256,7 +257,7 @@ class RLS(RegressorMixin, StreamLearner):
         X : array-like or sparse matrix
         y : array-like, shape (t,) or (t, n_outputs)
         qid : sequence, shape (t,), optional
-            Checked and not used.
+            Not used, present for API consistency by convention. Its length is checked.
         sample_weight : array-like, shape (t,), optional
 
         Returns

@@ -82,7 +82,7 @@ class StreamLearner(KernelLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def partial_fit(
-        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, queries: QueryMode = "whole"
+        self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, queries: QueryMode = "whole"
     ) -> Self:
         """Learn one more batch; the model is then exactly that of one `fit` to all batches.
 
@@ -114,7 +114,8 @@ class StreamLearner(KernelLearner):
         >>> import numpy as np
         >>> from kernelrank import RankRLS, make_ranking
         >>> X, y, qid = make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
-        >>> streamed = RankRLS().partial_fit(X[:15], y[:15], qid[:15]).partial_fit(X[15:], y[15:], qid[15:])
+        >>> streamed = RankRLS().partial_fit(X[:15], y[:15], qid=qid[:15])
+        >>> streamed = streamed.partial_fit(X[15:], y[15:], qid=qid[15:])
         >>> np.allclose(streamed.coef_, RankRLS().fit(X, y, qid=qid).coef_)
         True
         """
@@ -191,7 +192,7 @@ class StreamLearner(KernelLearner):
 
     @available_if(_streams)
     @whole_or_not_at_all
-    def forget(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any, *, qid: Any, sample_weight: Any = None) -> Self:
         """Unlearn whole queries, exactly: the model is then that of the other queries.
 
         Parameters

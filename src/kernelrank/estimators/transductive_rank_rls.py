@@ -49,7 +49,7 @@ class TransductiveRankRLS(Ranker):
     anchor : float, default=1.0
         How much the chosen scores are held to the inductive prediction, the paper's γ. As it grows they become that
         prediction, and the model becomes `RankRLS` on the scored queries.
-    folds : int or list of lists of query labels, optional
+    cv : int or list of lists of query labels, optional
         How the cross-validation divides the queries: into a number of folds of about as many items each, or into unions
         of queries, each query in exactly one. Each query is a fold unless given, which is also the fastest: a fold of u
         items takes O(u³) time.
@@ -74,7 +74,7 @@ class TransductiveRankRLS(Ranker):
         Their row numbers in X: ``y[model.unscored_] = model.transduction_`` fills y.
     inductive_ : ndarray, shape (v,) or (v, n_outputs)
         The prediction of the model trained on the scored queries.
-    n_folds_ : int
+    n_splits_ : int
     coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
         As in `RankRLS`, of the model that predicts new items.
 
@@ -118,7 +118,7 @@ class TransductiveRankRLS(Ranker):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelLearner._parameter_constraints,
         "anchor": [Interval(Real, 0, None, closed="neither")],
-        "folds": [Interval(Integral, 2, None, closed="left"), "array-like", None],
+        "cv": [Interval(Integral, 2, None, closed="left"), "array-like", None],
         "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
     }
 
@@ -134,7 +134,7 @@ class TransductiveRankRLS(Ranker):
         alpha: float = 1.0,
         anchor: float = 1.0,
         *,
-        folds: int | Sequence[Any] | None = None,
+        cv: int | Sequence[Any] | None = None,
         kernel: KernelLike = "linear",
         gamma: float | None = None,
         degree: float = 3,
@@ -146,7 +146,7 @@ class TransductiveRankRLS(Ranker):
     ) -> None:
         self.alpha = alpha
         self.anchor = anchor
-        self.folds = folds
+        self.cv = cv
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -158,7 +158,7 @@ class TransductiveRankRLS(Ranker):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Score the unscored queries, and fit to all of them.
 
         Parameters
@@ -183,7 +183,7 @@ class TransductiveRankRLS(Ranker):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X: Any, y: Any, anchors: Any, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+    def fit_path(self, X: Any, y: Any, anchors: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit for many anchors, which share all decompositions.
 
         Parameters
@@ -217,22 +217,22 @@ class TransductiveRankRLS(Ranker):
         weight = check_weight(sample_weight, X.shape[0])
         unscored = _unscored_items(known, queries)
         _require_pairs(known, queries, weight, self.query_weight)
-        folds = read_folds(self.folds, queries)
+        folds = read_folds(self.cv, queries)
         features = self._features(X)
         if isinstance(features, ReducedSet):
             features.kept()
         known = np.where(np.isnan(known), 0.0, known)
-        graph = ScoredQueries(known, queries, weight, query_weight=self.query_weight)
+        graph = ScoredQueries(known, queries, weight=weight, query_weight=self.query_weight)
         problem = Problem(features, graph, partial(self._split, X, features))
         found, inductive = transduce(problem, unscored, folds, float(self.alpha), anchors)
         filled = np.repeat(known[:, :, None], len(anchors), axis=2)
         filled[unscored] = found
-        graph = ScoredQueries(filled.reshape(len(filled), -1), queries, weight, query_weight=self.query_weight)
+        graph = ScoredQueries(filled.reshape(len(filled), -1), queries, weight=weight, query_weight=self.query_weight)
         self._train(features, graph, models, one_output=one_output)
         for number, model in enumerate(models):
             model.transduction_ = found[:, 0, number].copy() if one_output else found[:, :, number].copy()
             model.inductive_ = inductive[:, 0] if one_output else inductive
-            model.unscored_, model.n_folds_ = unscored, len(folds)
+            model.unscored_, model.n_splits_ = unscored, len(folds)
 
     def _train(self, features: Features, graph: ScoredQueries, models: list[Self], *, one_output: bool) -> None:
         """Train on the scores of every model, which lie side by side, in one solution."""
@@ -281,7 +281,7 @@ def _require_pairs(scores: Float, queries: Queries, weight: Float | None, query_
     """Refuse scored queries that compare nothing."""
     scored = np.flatnonzero(~np.isnan(scores[:, 0])).astype(np.int64)
     own = None if weight is None else weight[scored]
-    compare_scores(scores[scored], queries.subset(scored), own, query_weight=query_weight)
+    compare_scores(scores[scored], queries.subset(scored), weight=own, query_weight=query_weight)
 
 
 def _name(queries: Queries, number: int) -> str:

@@ -70,7 +70,7 @@ class Problem:
         if not self.one_ranking:
             return self.graph
         assert isinstance(self.graph, ScoredQueries)
-        return ScoredQueries(self.graph.scores, self.graph.queries, self.graph.weight, query_weight="items")
+        return ScoredQueries(self.graph.scores, self.graph.queries, weight=self.graph.weight, query_weight="items")
 
     @property
     def one_ranking(self) -> bool:

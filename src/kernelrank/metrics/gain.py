@@ -95,8 +95,8 @@ def _falling(gain: FloatArray, lists: RankedLists) -> FloatArray:
 def ndcg(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     k: int | None = None,
     gain: Gain = "exponential",
     ties: TieRule = "average",
@@ -128,4 +128,4 @@ def ndcg(
     0.815...
     """
     measure = NDCG(k, gain, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid) if per_query else measure.average(y_true, y_score, qid)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)

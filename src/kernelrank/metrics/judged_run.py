@@ -139,11 +139,11 @@ class JudgedRun:
             )
             qid = np.concatenate([qid, filled, self.missing_qid])
             cut: Any = measure
-            found = replace(cut, k=k)(y, score, qid)
+            found = replace(cut, k=k)(y, score, qid=qid)
         else:
             y = np.concatenate([y, self.missing_y])
             score = np.concatenate([score, np.full(len(self.missing_y), _below(floor))])
-            found = measure(y, score, np.concatenate([qid, self.missing_qid]))
+            found = measure(y, score, qid=np.concatenate([qid, self.missing_qid]))
         return MeasureResult(measure.label, found.values, found.queries, found.left_out)
 
     def _filled(self, k: int | None) -> tuple[int, NDArray[Any]]:

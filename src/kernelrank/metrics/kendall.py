@@ -61,7 +61,7 @@ class KendallTau(Measure):
 
 
 def kendall_tau(
-    y_true: ArrayLike, y_score: ArrayLike, qid: Any = None, *, per_query: bool = False
+    y_true: ArrayLike, y_score: ArrayLike, *, qid: Any = None, per_query: bool = False
 ) -> float | MeasureResult:
     """Give the mean tau_b per query; see `KendallTau`.
 
@@ -86,4 +86,4 @@ def kendall_tau(
     -1.0
     """
     measure = KendallTau()
-    return measure(y_true, y_score, qid) if per_query else measure.average(y_true, y_score, qid)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)

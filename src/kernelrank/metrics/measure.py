@@ -62,7 +62,7 @@ class Measure(ABC):
         """Say why no query can be measured."""
 
     def __call__(
-        self, y_true: ArrayLike, y_score: ArrayLike, qid: Any = None, sample_weight: ArrayLike | None = None
+        self, y_true: ArrayLike, y_score: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
     ) -> MeasureResult:
         """Measure each query.
 
@@ -96,7 +96,7 @@ class Measure(ABC):
         return self._measure(outputs[0])
 
     def average(
-        self, y_true: ArrayLike, y_score: ArrayLike, qid: Any = None, sample_weight: ArrayLike | None = None
+        self, y_true: ArrayLike, y_score: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Measure and average: over the measured queries, and over the outputs if there are several."""
         outputs = self._read(y_true, y_score, qid, sample_weight)

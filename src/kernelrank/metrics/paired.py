@@ -119,7 +119,8 @@ def paired_test(
     --------
     >>> from kernelrank.metrics import PairwiseAccuracy
     >>> y, qid = [2, 1] * 6, [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
-    >>> right, wrong = PairwiseAccuracy()(y, [2, 1] * 6, qid), PairwiseAccuracy()(y, [1, 2] * 6, qid)
+    >>> right = PairwiseAccuracy()(y, [2, 1] * 6, qid=qid)
+    >>> wrong = PairwiseAccuracy()(y, [1, 2] * 6, qid=qid)
     >>> test = paired_test(right, wrong)
     >>> test.difference, test.pvalue, test.exact
     (1.0, 0.03125, True)

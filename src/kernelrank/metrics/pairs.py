@@ -211,8 +211,8 @@ class AUC(PairMeasure):
 def pairwise_accuracy(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
@@ -242,14 +242,14 @@ def pairwise_accuracy(
     """
     measure = PairwiseAccuracy()
     call = measure if per_query else measure.average
-    return call(y_true, y_score, qid, sample_weight)
+    return call(y_true, y_score, qid=qid, sample_weight=sample_weight)
 
 
 def disagreement(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
@@ -266,14 +266,14 @@ def disagreement(
     """
     measure = Disagreement()
     call = measure if per_query else measure.average
-    return call(y_true, y_score, qid, sample_weight)
+    return call(y_true, y_score, qid=qid, sample_weight=sample_weight)
 
 
 def auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
@@ -288,4 +288,4 @@ def auc(
     """
     measure = AUC()
     call = measure if per_query else measure.average
-    return call(y_true, y_score, qid, sample_weight)
+    return call(y_true, y_score, qid=qid, sample_weight=sample_weight)

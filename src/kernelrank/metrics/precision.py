@@ -127,8 +127,8 @@ def _precision_where_relevant(relevance: FloatArray, lists: RankedLists) -> Floa
 def precision_at(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     k: int,
     relevant_from: float | None = None,
     ties: TieRule = "average",
@@ -160,14 +160,14 @@ def precision_at(
     0.5
     """
     measure = Precision(k, relevant_from=relevant_from, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid) if per_query else measure.average(y_true, y_score, qid)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
 
 
 def mean_average_precision(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     k: int | None = None,
     relevant_from: float | None = None,
     ties: TieRule = "average",
@@ -184,4 +184,4 @@ def mean_average_precision(
     0.958...
     """
     measure = MeanAveragePrecision(k, relevant_from=relevant_from, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid) if per_query else measure.average(y_true, y_score, qid)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)

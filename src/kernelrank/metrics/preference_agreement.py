@@ -52,7 +52,7 @@ class PreferenceAgreement:
 
 
 def preference_agreement(
-    pairs: Any, y_score: Any, weight: Any = None, *, confidence: float = 0.95
+    pairs: Any, y_score: Any, *, weight: Any = None, confidence: float = 0.95
 ) -> PreferenceAgreement:
     r"""Measure how well scores agree with preferences.
 

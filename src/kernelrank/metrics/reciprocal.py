@@ -199,8 +199,8 @@ def _stopping_place(stop: FloatArray, bounds: NDArray[np.int64], ties: NDArray[n
 def reciprocal_rank(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     k: int | None = None,
     relevant_from: float | None = None,
     ties: TieRule = "average",
@@ -232,14 +232,14 @@ def reciprocal_rank(
     0.416...
     """
     measure = ReciprocalRank(k, relevant_from=relevant_from, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid) if per_query else measure.average(y_true, y_score, qid)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
 
 
 def expected_reciprocal_rank(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    qid: Any = None,
     *,
+    qid: Any = None,
     k: int | None = None,
     max_grade: float = 4,
     ties: TieRule = "average",
@@ -256,4 +256,4 @@ def expected_reciprocal_rank(
     0.5
     """
     measure = ExpectedReciprocalRank(k, max_grade, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid) if per_query else measure.average(y_true, y_score, qid)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)

@@ -48,7 +48,7 @@ class QueryScorer:
         }
 
     def __call__(
-        self, estimator: Any, X: Any, y: ArrayLike, qid: Any = None, sample_weight: ArrayLike | None = None
+        self, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Measure the predictions of a fitted estimator; higher is better.
 
@@ -71,7 +71,7 @@ class QueryScorer:
         float
         """
         _refuse_pooling(estimator, qid)
-        value = self.measure.average(y, _scores(estimator, X), qid, sample_weight)
+        value = self.measure.average(y, _scores(estimator, X), qid=qid, sample_weight=sample_weight)
         return value if self.measure.higher_is_better else -value
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:

@@ -91,8 +91,8 @@ def permutation_test(
     estimator: Any,
     X: Any,
     y: Any,
-    qid: Any = None,
     *,
+    qid: Any = None,
     statistic: str = "auto",
     groups: Any = None,
     n_permutations: int | None = None,
@@ -297,14 +297,14 @@ class _Sample:
         held = np.empty((*orders.shape, n_alphas))
         options = {**self.options, "alphas": self.alphas}
         for k, order in enumerate(orders.T):
-            found = holdout(self.estimator, self.X, self.labels[order], sets, self.queries.codes, **options)
+            found = holdout(self.estimator, self.X, self.labels[order], sets, qid=self.queries.codes, **options)
             held[np.concatenate(sets), k] = np.concatenate(found).reshape(-1, n_alphas)
         return self._mean_over_queries(orders, held)
 
     def _mean_over_queries(self, orders: Index, held: Float) -> Float:
         measure, codes = PairwiseAccuracy(), self.queries.codes
         means = [
-            [measure(self.scores[order], scores, codes).mean for scores in held[:, k].T]
+            [measure(self.scores[order], scores, qid=codes).mean for scores in held[:, k].T]
             for k, order in enumerate(orders.T)
         ]
         return _best(np.array(means))

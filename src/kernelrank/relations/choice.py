@@ -86,7 +86,7 @@ def choose(
         "training": best_threshold(labels, scores),
     }
     inner = measure(labels, scores, scores > thresholds["calibrated"])
-    value = results[learning.select][place]
+    value = results[learning.scoring][place]
     return Choice(features, place, learning.alphas[place], thresholds, results, value, inner)
 
 
@@ -94,4 +94,4 @@ def choose_alpha(learning: Learning, labels: NDArray[np.bool_], held_out: Float)
     """Return the place of the alpha whose held-out scores are best, and the `results` of a choice."""
     measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
     results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
-    return int(np.argmax(results[learning.select])), results
+    return int(np.argmax(results[learning.scoring])), results

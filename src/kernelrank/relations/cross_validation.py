@@ -101,7 +101,7 @@ class CrossValidation:
 def cross_validate(
     extractor: RelationExtractor,
     candidates: Sequence[Candidate],
-    folds: int | Mapping[str, int] | Sequence[int] = 10,
+    cv: int | Mapping[str, int] | Sequence[int] = 10,
     *,
     random_state: int | None = 0,
 ) -> CrossValidation:
@@ -113,7 +113,7 @@ def cross_validate(
         Its settings; it is not fitted.
     candidates : sequence of Candidate
         With labels.
-    folds : int, dict of str to int, or sequence of int, default=10
+    cv : int, dict of str to int, or sequence of int, default=10
         How many folds to deal the documents into at random; or the fold of each document; or that of each candidate,
         with a warning where the candidates of a document are in several.
     random_state : int, optional
@@ -133,13 +133,13 @@ def cross_validate(
     --------
     >>> from kernelrank.relations import RelationExtractor, cross_validate, make_corpus
     >>> corpus = make_corpus(60, random_state=0)
-    >>> result = cross_validate(RelationExtractor(alphas=[0.5, 1.0]), corpus.candidates, folds=5)
+    >>> result = cross_validate(RelationExtractor(alphas=[0.5, 1.0]), corpus.candidates, cv=5)
     >>> bool(result.mean().f > result.all_true().f)
     True
     """
     labels = check_labels(candidates, None)
     documents = check_documents(candidates, None)
-    assigned = _assign(folds, documents, random_state)
+    assigned = _assign(cv, documents, random_state)
     learning = extractor.learning()
     return choose_inside(
         [
@@ -214,7 +214,7 @@ def cross_validate_kernel(
     return CrossValidation(labels, scores, folds, list(documents), choices)
 
 
-def document_folds(documents: Sequence[str], n_folds: int, random_state: int | None = 0) -> dict[str, int]:
+def document_folds(documents: Sequence[str], n_splits: int, random_state: int | None = 0) -> dict[str, int]:
     """Deal documents into folds at random, as many into each.
 
     Examples
@@ -223,24 +223,24 @@ def document_folds(documents: Sequence[str], n_folds: int, random_state: int | N
     [0, 1, 2]
     """
     names = list(dict.fromkeys(documents))
-    if not 2 <= n_folds <= len(names):
-        raise InvalidInputError(f"{len(names)} documents cannot be dealt into {n_folds} folds")
+    if not 2 <= n_splits <= len(names):
+        raise InvalidInputError(f"{len(names)} documents cannot be dealt into {n_splits} folds")
     order = np.random.default_rng(random_state).permutation(len(names))
-    return {names[place]: number % n_folds for number, place in enumerate(order)}
+    return {names[place]: number % n_splits for number, place in enumerate(order)}
 
 
-def _assign(folds: Any, documents: list[str], random_state: int | None) -> Index:
+def _assign(cv: Any, documents: list[str], random_state: int | None) -> Index:
     """Return the fold of each candidate, numbered from zero without a gap."""
-    if isinstance(folds, (int, np.integer)):
-        folds = document_folds(documents, int(folds), random_state)
-    if isinstance(folds, Mapping):
+    if isinstance(cv, (int, np.integer)):
+        cv = document_folds(documents, int(cv), random_state)
+    if isinstance(cv, Mapping):
         for document in documents:
-            if document not in folds:
-                raise InvalidInputError(f"folds does not name the document {document!r}")
-        folds = [folds[document] for document in documents]
-    given = np.asarray(folds)
+            if document not in cv:
+                raise InvalidInputError(f"cv does not name the document {document!r}")
+        cv = [cv[document] for document in documents]
+    given = np.asarray(cv)
     if given.shape != (len(documents),):
-        raise InvalidInputError(f"folds has the shape {given.shape} for {len(documents)} candidates")
+        raise InvalidInputError(f"cv has the shape {given.shape} for {len(documents)} candidates")
     assigned = np.unique(given, return_inverse=True)[1]
     fold_of: dict[str, int] = {}
     split = {

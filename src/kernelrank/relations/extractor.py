@@ -54,7 +54,7 @@ class RelationExtractor(BaseEstimator):
         Settings of `GraphScheme` by name; those of the article unless given.
     alphas : tuple of float, default=(2⁻⁴, …, 2³)
         The values of alpha to choose from.
-    select : {"auc", "f"}, default="auc"
+    scoring : {"auc", "f"}, default="auc"
         What alpha, and the features, are chosen by: the AUC, or the largest F-score, of the candidates held out.
     basis : int, optional
         A reduced set: how many candidates, drawn at random, carry the model. All of them unless given.
@@ -122,7 +122,7 @@ class RelationExtractor(BaseEstimator):
         combine: Combine = "max",
         scheme: dict[str, Any] | None = None,
         alphas: Sequence[float] = ALPHAS,
-        select: str = "auc",
+        scoring: str = "auc",
         basis: int | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
@@ -132,12 +132,12 @@ class RelationExtractor(BaseEstimator):
         self.combine = combine
         self.scheme = scheme
         self.alphas = alphas
-        self.select = select
+        self.scoring = scoring
         self.basis = basis
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, candidates: Sequence[Candidate], y: Any = None, documents: Sequence[str] | None = None) -> Self:
+    def fit(self, candidates: Sequence[Candidate], y: Any = None, *, documents: Sequence[str] | None = None) -> Self:
         """Choose alpha and the threshold by leaving documents out, and learn from all candidates.
 
         Parameters
@@ -161,7 +161,7 @@ class RelationExtractor(BaseEstimator):
         found = hold_out_documents(learning, linear_kernel(X), labels, groups)
         held_out = found.inner[:, 0]
         choice = choose(learning, labels, groups, held_out)
-        warn_at_edge(learning.alphas, choice.place, choice.results[self.select])
+        warn_at_edge(learning.alphas, choice.place, choice.results[self.scoring])
         self.features_ = chosen.name
         self.scheme_ = deepcopy(self.scheme)
         self.feature_results_ = tried
@@ -304,7 +304,7 @@ class RelationExtractor(BaseEstimator):
 
     def learning(self) -> Learning:
         """Return what is learnt, checked."""
-        return Learning(self.learner, tuple(self.alphas), self.select, self.basis, self.random_state)
+        return Learning(self.learner, tuple(self.alphas), self.scoring, self.basis, self.random_state)
 
     def kernels(self, candidates: Sequence[Candidate]) -> Iterator[tuple[FeatureSet, Float]]:
         """Yield the features to choose from, with the kernel matrix of candidates for each."""
@@ -323,7 +323,7 @@ class RelationExtractor(BaseEstimator):
         for one, K in self.kernels(candidates):
             held_out = hold_out_documents(learning, K, labels, groups, features=one.name).inner[:, 0]
             place, results = choose_alpha(learning, labels, held_out)
-            tried[one.name] = results[self.select][place]
+            tried[one.name] = results[self.scoring][place]
         return FeatureSet.named(max(tried, key=lambda name: tried[name])), tried
 
     def _graphs(self, candidates: Iterable[Candidate]) -> list[Any]:

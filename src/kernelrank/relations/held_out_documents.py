@@ -19,7 +19,7 @@ from kernelrank.relations.document_holdout import DocumentHoldout
 __all__ = ["HeldOutDocuments", "Learning", "hold_out_documents"]
 
 LEARNERS = ("rls", "rankrls")
-SELECTIONS = ("auc", "f")
+SCORINGS = ("auc", "f")
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class Learning:
 
     learner: str
     alphas: tuple[float, ...]
-    select: str
+    scoring: str
     basis: int | None
     random_state: int | None
 
     def __post_init__(self) -> None:
         if self.learner not in LEARNERS:
             raise InvalidInputError(f"learner must be one of {', '.join(LEARNERS)}, got {self.learner!r}")
-        if self.select not in SELECTIONS:
-            raise InvalidInputError(f"select must be one of {', '.join(SELECTIONS)}, got {self.select!r}")
+        if self.scoring not in SCORINGS:
+            raise InvalidInputError(f"scoring must be one of {', '.join(SCORINGS)}, got {self.scoring!r}")
         if self.basis is not None and (not isinstance(self.basis, int) or self.basis < 1):
             raise InvalidInputError(f"basis must be a whole number of at least 1, or None, got {self.basis!r}")
         object.__setattr__(self, "alphas", tuple(float(alpha) for alpha in check_alphas(self.alphas)))

@@ -82,7 +82,8 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         items : iterable of tuples of graphs, length m
-        y : ignored
+        y : None
+            Not used, present for API consistency by convention.
 
         Returns
         -------
@@ -97,7 +98,8 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         items : iterable of tuples of graphs, length m
-        y : ignored
+        y : None
+            Not used, present for API consistency by convention.
 
         Returns
         -------
@@ -130,7 +132,8 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        input_features : ignored
+        input_features : None
+            Not used, present for API consistency by convention.
 
         Returns
         -------

@@ -121,7 +121,7 @@ class MeasuredItems:
         scores = np.full(len(y), np.nan)
         # Routing carries the queries to the last step of a pipeline.
         with sklearn.config_context(enable_metadata_routing=True):
-            held = holdout(plain, X, target, sets, qid if several else None)
+            held = holdout(plain, X, target, sets, qid=qid if several else None)
         for items, part in zip(sets, held, strict=True):
             scores[items] = part
         if several:

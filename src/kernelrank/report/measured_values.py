@@ -56,7 +56,7 @@ def measure_all(items: MeasuredItems, measures: Sequence[str | Measure], random_
     # "AUC" and "auc" are the same measure.
     for measure in dict.fromkeys(get_measure(name) for name in measures):
         try:
-            result = measure(items.y, items.scores, items.qid)
+            result = measure(items.y, items.scores, qid=items.qid)
         except InvalidInputError as error:
             values.append(MeasuredValue(measure, None, None, str(error)))
             continue

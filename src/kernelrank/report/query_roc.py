@@ -23,7 +23,7 @@ POINTS = np.linspace(0.0, 1.0, 101)
 N_RESAMPLES = 1000
 
 
-def query_roc(positive: Any, scores: Float, qid: Any, *, confidence: float = 0.95, random_state: Any = 0) -> ROCDisplay:
+def query_roc(positive: Any, scores: Float, *, qid: Any, confidence: float = 0.95, random_state: Any = 0) -> ROCDisplay:
     """Average the ROC curves of queries.
 
     Parameters
@@ -47,10 +47,10 @@ def query_roc(positive: Any, scores: Float, qid: Any, *, confidence: float = 0.9
     Examples
     --------
     >>> positive, scores = np.array([1, 0, 1, 0]) > 0, np.array([2.0, 1.0, 11.0, 12.0])
-    >>> query_roc(positive, scores, ["a", "a", "b", "b"]).estimate.auc
+    >>> query_roc(positive, scores, qid=["a", "a", "b", "b"]).estimate.auc
     0.5
     """
-    result = AUC()(positive.astype(np.float64), scores, qid)
+    result = AUC()(positive.astype(np.float64), scores, qid=qid)
     queries = Queries.from_labels(qid, len(scores))
     curves = [_curve(positive[items], scores[items]) for items in queries if 0 < positive[items].sum() < len(items)]
     table = np.stack(curves)

@@ -77,8 +77,8 @@ class QueryScoreDisplay:
         estimator: Any,
         X: Any,
         y: ArrayLike,
-        qid: Any,
         *,
+        qid: Any,
         measure: str | Measure = "pairwise_accuracy",
         ax: Any = None,
         name: str | None = None,
@@ -105,15 +105,15 @@ class QueryScoreDisplay:
         QueryScoreDisplay
         """
         name = name or type(estimator).__name__
-        return cls.from_predictions(y, estimator.predict(X), qid, measure=measure, ax=ax, name=name, **options)
+        return cls.from_predictions(y, estimator.predict(X), qid=qid, measure=measure, ax=ax, name=name, **options)
 
     @classmethod
     def from_predictions(
         cls,
         y_true: ArrayLike,
         y_score: ArrayLike,
-        qid: Any,
         *,
+        qid: Any,
         measure: str | Measure = "pairwise_accuracy",
         ax: Any = None,
         name: str | None = None,
@@ -133,7 +133,7 @@ class QueryScoreDisplay:
         QueryScoreDisplay
         """
         chosen = get_measure(measure) if isinstance(measure, str) else measure
-        return cls(chosen(y_true, y_score, qid), name=name, **options).plot(ax=ax)
+        return cls(chosen(y_true, y_score, qid=qid), name=name, **options).plot(ax=ax)
 
     def plot(self, ax: Any = None, **line_options: Any) -> Self:
         """Draw the queries.

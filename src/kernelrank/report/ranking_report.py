@@ -40,8 +40,8 @@ def ranking_report(
     model: Any,
     X: Any,
     y: Any,
-    qid: Any = None,
     *,
+    qid: Any = None,
     ids: Any = None,
     feature_names: Any = None,
     held_out: Any = None,
@@ -100,7 +100,7 @@ def ranking_report(
     >>> from kernelrank.report import ranking_report
     >>> X, y, qid = make_ranking(n_queries=30, n_levels=3, random_state=0)
     >>> model = RankRLSCV(alphas=[0.01, 1.0, 100.0, 1e4]).fit(X, y, qid=qid)
-    >>> page = ranking_report(model, X, y, qid, title="Thirty queries")
+    >>> page = ranking_report(model, X, y, qid=qid, title="Thirty queries")
     >>> "<h1>Thirty queries</h1>" in page.html
     True
     """
@@ -226,7 +226,7 @@ def _roc(items: MeasuredItems, random_state: Any) -> Picture | None:
     queries = Queries.from_labels(items.qid, len(items.y))
     measured = [members for members in queries if 0 < positive[members].sum() < len(members)]
     if len(measured) > 1:
-        display = query_roc(positive, items.scores, items.qid, random_state=random_state)
+        display = query_roc(positive, items.scores, qid=items.qid, random_state=random_state)
         caption = (
             f"The mean of the curves of {len(measured):,} {'folds' if items.folds else 'queries'}: items of different "
             "ones are never compared. The area is the mean of their AUCs."
