@@ -90,7 +90,7 @@ def pairs_held_out(draw: Draw) -> dict[str, tuple[float, tuple[float, float]]]:
     components = Components(block.mean(axis=1), block.mean(axis=0))
     variance, degrees = components.variance()
     without = aucs_without(draw.learner, draw.X, TwoClasses.read(draw.y, m))
-    both = (variance + jackknife_variance(without, draw.y > 0)) / 2
+    both = (variance + jackknife_variance(without, components.auc, draw.y > 0, draw.y < 0)) / 2
     tournament = draw.components(scores).auc
     return {
         "leave-pair-out": (components.auc, draw.interval(components.auc, both)),

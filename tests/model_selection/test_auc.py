@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import logit
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
@@ -16,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from kernelrank import RLS, RankRLS, RankRLSCV, estimate_auc
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
 from kernelrank.model_selection.auc_folds import auc_folds
-from kernelrank.model_selection.auc_interval import Components, logit_interval
+from kernelrank.model_selection.auc_interval import Components, jackknife_variance, logit_interval
 from kernelrank.model_selection.auc_jackknife import _by_sets, aucs_without
 from kernelrank.model_selection.two_classes import TwoClasses
 from tests.oracles import auc as oracle
@@ -172,6 +173,78 @@ def test_jackknife_for_any_estimator_and_by_group():
     assert "groups" in estimate_auc(RankRLS(), X, y, groups=GROUPS, interval="jackknife").what_varies
 
 
+# Sizes that differ, groups of one class, and one of both.
+MADE_OF_ONE_CLASS = np.where(y == 1, np.cumsum(y) // 2, 10 + np.cumsum(1 - y) // 2)
+ONE_MIXED = np.where(np.isin(np.arange(14), [np.flatnonzero(y)[1], np.flatnonzero(y == 0)[2]]), 99, np.arange(14))
+GROUPINGS = {"mixed": GROUPS, "of one class": MADE_OF_ONE_CLASS, "one of two items": ONE_MIXED}
+
+
+@pytest.mark.parametrize("estimator", [RLS(0.3), RankRLS(2.0), RankRLS(kernel="rbf", query_weight="items")], ids=str)
+@pytest.mark.parametrize("groups", GROUPINGS.values(), ids=GROUPINGS)
+def test_jackknife_of_groups_by_downdates_is_refitting_without_them(estimator, groups):
+    codes = np.unique(groups, return_inverse=True)[1]
+    found = aucs_without(estimator, X, TwoClasses.read(y, len(y)), codes)
+    for k in range(codes.max() + 1):
+        without = np.flatnonzero(codes == k).tolist()
+        assert found[k] == pytest.approx(oracle.leave_pair_out(estimator, X, y, y == 1, groups, without=without))
+
+
+def test_jackknife_of_groups_ties_items_with_the_same_row():
+    rows = np.r_[X[:12], X[:2]]
+    codes = np.unique(ONE_MIXED, return_inverse=True)[1]
+    classes = TwoClasses.read(y, len(y))
+    np.testing.assert_allclose(
+        aucs_without(RankRLS(), rows, classes, codes), _by_sets(RankRLS(), rows, classes, codes, {})
+    )
+
+
+def test_jackknife_variance_is_its_two_special_cases():
+    rng = np.random.default_rng(0)
+    without, positive = rng.random(14), y == 1
+    expected = oracle.jackknife_variance(without[positive]) + oracle.jackknife_variance(without[~positive])
+    assert jackknife_variance(without, 0.3, positive, ~positive) == pytest.approx(expected)
+    alike = jackknife_variance(without, 0.3, np.full(14, 2), np.full(14, 3))
+    assert alike == pytest.approx(oracle.jackknife_variance(without))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("interval", ["auto", "components", "jackknife"])
+def test_groups_of_one_item_change_nothing(method, interval):
+    if interval == "jackknife" and method != "leave_pair_out":
+        pytest.skip("the jackknife is for leave-pair-out")
+    items, labels = draw(40, 20, 5, 0.5)
+    options = {"method": method, "interval": interval, "random_state": 0}
+    names = np.random.default_rng(0).permutation([f"patient {i}" for i in range(40)])
+    expected = quietly(RankRLS(), items, labels, **options)
+    assert quietly(RankRLS(), items, labels, groups=np.arange(40), **options) == expected
+    assert quietly(RankRLS(), items, labels, groups=names, **options) == expected
+
+
+def test_groups_of_one_item_change_nothing_for_any_estimator_and_any_splitter():
+    options = {"method": "averaged", "cv": GroupKFold(3), "groups": np.arange(14)}
+    assert estimate_auc(RidgeClassifier(), X, y, **options).n_pairs > 0  # the splitter sees the groups
+    one, other = (estimate_auc(RidgeClassifier(), X, y, groups=groups) for groups in (None, np.arange(14)))
+    assert one == other
+    two_positive = np.r_[1, 1, np.zeros(12)].astype(int)
+    one, other = (estimate_auc(RankRLS(), X, two_positive, groups=groups) for groups in (None, np.arange(14)))
+    assert one == other
+
+
+@pytest.mark.parametrize("interval", ["auto", "components", "jackknife"])
+def test_one_group_of_two_items_changes_little(interval):
+    """Groups of nearly one item each give nearly the interval of no groups: the formulas meet."""
+    items, labels = draw(40, 20, 5, 0.5)
+    alone = estimate_auc(RankRLS(), items, labels, interval=interval)
+    codes = np.arange(40)
+    for pair in (np.flatnonzero(labels)[:2], np.flatnonzero(labels == 0)[:2], [np.argmax(labels), np.argmin(labels)]):
+        groups = codes.copy()
+        groups[pair[0]] = pair[1]
+        found = estimate_auc(RankRLS(), items, labels, interval=interval, groups=groups)
+        assert found.auc == pytest.approx(alone.auc, abs=0.01)
+        # Without the jackknife the interval is narrower by a fifth.
+        assert np.ptp(logit(found.interval)) == pytest.approx(np.ptp(logit(alone.interval)), rel=0.06)
+
+
 def test_what_varies_is_said():
     assert "jackknife" in estimate_auc(RankRLS(), X, y).what_varies
     for estimator, options in ((RankRLS(), {"interval": "components"}), (LogisticRegression(), {})):
@@ -278,8 +351,22 @@ BAD = {
     "whole class": ({"method": "averaged", "cv": 2}, ONE, "fold 0 holds out a whole class"),
     "no fold": ({"method": "averaged", "cv": "leave_one_out"}, y, "no fold holds items of both classes"),
     "twice": ({"method": "pooled", "cv": ShuffleSplit(2, random_state=0)}, y, "every item in exactly one fold"),
-    "few groups": ({"groups": np.where(y == 1, 0, np.arange(14))}, y, "class 1 occurs in one group only"),
+    "few groups": (
+        {"groups": np.where(y == 1, 0, np.arange(14))},
+        y,
+        "at least 2 groups of each class.*class 1 has 1 group$",
+    ),
     "group length": ({"groups": [1, 2]}, y, "groups has 2 entries"),
+    "jackknife of few groups": (
+        {"interval": "jackknife", "groups": np.where(y == 1, np.arange(14) % 2, 9 + np.arange(14))},
+        y,
+        "the jackknife needs at least 3 groups of each class.*class 1 has 2 groups$",
+    ),
+    "mixed groups": (
+        {"groups": np.where(y == 1, np.arange(14) % 2, np.arange(14) % 7)},
+        y,
+        "leave-pair-out needs at least 3 groups of each class",
+    ),
     "split group": ({"groups": GROUPS, "method": "averaged", "cv": StratifiedKFold(3)}, y, "splits a group"),
 }
 

@@ -176,3 +176,10 @@ def test_says_what_it_did():
 def test_bad_input(options, error, message):
     with pytest.raises(error, match=message):
         permutation_test(RankRLS(), X, **{"y": y, **options})
+
+
+def test_groups_of_one_item_change_nothing():
+    options = {"n_permutations": 20, "random_state": 0}
+    one, other = (permutation_test(RankRLS(), X, y, groups=groups, **options) for groups in (None, np.arange(15)))
+    assert (one.statistic, one.pvalue, one.permuted) == (other.statistic, other.pvalue, other.permuted)
+    np.testing.assert_array_equal(one.null, other.null)

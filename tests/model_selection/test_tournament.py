@@ -61,6 +61,14 @@ def test_groups_leave_together():
     assert "groups" in roc.what_varies
 
 
+@pytest.mark.parametrize("estimator", [RankRLS(), RidgeClassifier()], ids=str)
+def test_groups_of_one_item_change_nothing(estimator):
+    one, other = (tournament_roc(estimator, X, y, groups=groups) for groups in (None, np.arange(13)))
+    assert one.estimate == other.estimate
+    np.testing.assert_array_equal(one.scores, other.scores)
+    assert other.groups is None
+
+
 def test_says_what_it_is():
     roc = tournament_roc(RankRLS(), X, y)
     assert str(roc).startswith(f"AUC {roc.auc:.3f}, 95% interval")
@@ -74,7 +82,11 @@ def test_says_what_it_is():
         ({}, np.r_[1, 1, np.zeros(11)].astype(int), "the tournament needs at least 3 items of each class.*has 2 items"),
         ({"interval": "none"}, y, "interval must be one of"),
         ({"confidence": 1.0}, y, "confidence"),
-        ({"groups": np.where(y == 1, 0, np.arange(13))}, y, "occurs in one group only"),
+        (
+            {"groups": np.where(y == 1, 0, np.arange(13))},
+            y,
+            "the tournament needs at least 3 groups of each class.*class 1 has 1 group$",
+        ),
     ],
 )
 def test_bad_input(options, labels, message):

@@ -76,3 +76,9 @@ def component_variance(positive, negative):
     a = [np.mean([heaviside(p - n) for n in negative]) for p in positive]
     b = [np.mean([heaviside(p - n) for p in positive]) for n in negative]
     return float(np.var(a, ddof=1) / len(a) + np.var(b, ddof=1) / len(b))
+
+
+def jackknife_variance(without):
+    """The jackknife variance of a sample, from the values without each of its units."""
+    n, mean = len(without), sum(without) / len(without)
+    return (n - 1) / n * sum((value - mean) ** 2 for value in without)

@@ -120,6 +120,10 @@ def test_band_holds_the_curve_and_narrows():
     groups = np.tile(np.arange(24), 10)
     low, high = roc_band(positive, scores, grid, groups=groups, random_state=0)
     assert np.mean(high - low) > 2 * widths[1]
+    alone, grouped = (
+        roc_band(y == 1, X[:, 0], grid, groups=groups, random_state=0) for groups in (None, np.arange(24))
+    )
+    np.testing.assert_array_equal(alone, grouped)
 
 
 def test_queries_and_the_worst_of_them():

@@ -82,7 +82,7 @@ def auc(
     learner = LearnerOptions("rankrls", kernel, gamma, degree, coef0, scale=scale, seed=seed)
     grid = read_grid(alphas, "--alphas")
     source = SourceFile(data, input_format, target, None, id, groups=groups, features=features, positive=positive)
-    items = source.read(answer)
+    items = source.read_groups(answer)
     for what, values in (("queries", items.qid), ("weights of items", items.weight)):
         if values is not None:
             answer.note(f"{what} take no part: every positive item is compared with every negative one, once")

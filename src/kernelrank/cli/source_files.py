@@ -80,6 +80,16 @@ class SourceFile:
             answer.note(f"{items.path}: {'; '.join(items.notes)}")
         return items
 
+    def read_groups(self, answer: Answer) -> Items:
+        """Read the file; groups of one row each are dropped, and that is said: they must not change an answer."""
+        import numpy as np
+
+        items = self.read(answer)
+        if items.groups is None or len(np.unique(items.groups)) < len(items):
+            return items
+        answer.note(f"{items.path}: no two rows share a group, so that groups change nothing")
+        return replace(items, groups=None)
+
 
 @contextmanager
 def speaking_of(items: Items) -> Iterator[None]:

@@ -184,7 +184,7 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     if is_fold(source.path):
         found, items, model, test = _tune_fold(answer, plan, source)
     else:
-        items, test = source.at(fold_part(source.path, "train")).read(answer), None
+        items, test = source.at(fold_part(source.path, "train")).read_groups(answer), None
         scaler = plan.learner.scaler(items.X)
         if items.groups is not None and items.qid is None and plan.cv in ("leave_pair_out", "leave_one_out"):
             answer.note(f"--cv {plan.cv} takes no account of groups; a number of folds keeps them whole")
@@ -244,7 +244,7 @@ def _shown(value: Any) -> str:
 def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, Items, Any, Items | None]:
     """Choose on the vali.txt of a fold; without one, by holding out from its train.txt."""
     fold = source.path
-    items = source.at(fold_part(fold, "train")).read(answer)
+    items = source.at(fold_part(fold, "train")).read_groups(answer)
     scaler = plan.learner.scaler(items.X)
     X = scaled(scaler, items.X)
     with answer.noting_warnings(), speaking_of(items):

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection.two_classes import TwoClasses
+from kernelrank.model_selection.two_classes import TwoClasses, shared_groups
 
 __all__ = ["auc_folds"]
 
@@ -45,7 +45,7 @@ def auc_folds(cv: Any, X: Any, classes: TwoClasses, groups: Index | None, random
     if isinstance(cv, str) and cv == "leave_one_out":
         folds = [np.flatnonzero(units == unit) for unit in range(int(units.max()) + 1)]
     elif isinstance(cv, Integral) and not isinstance(cv, bool):
-        folds = _deal(int(cv), classes, groups, random_state)
+        folds = _deal(int(cv), classes, shared_groups(groups), random_state)
     else:
         with warnings.catch_warnings():
             # Whether groups were kept whole is checked below, whatever the splitter does with them.

@@ -15,8 +15,17 @@ Repeating the whole leave-pair-out without each item k in turn gives ``A_(-k)``,
 
     ``V_J = Σ_classes (n_c - 1) / n_c Σ_{k in c} (A_(-k) - mean_c)²``
 
-sees both. But the part of A that is quadratic in the items, which is all that there is without signal, enters ``V_J``
-twice in expectation [ES81]_, and V not at all. So the variance used is their mean, ``(V + V_J) / 2``.
+sees both. Where items come in groups, group k, with a share ``u_k`` of the positive items and ``v_k`` of the negative
+ones, leaves as a whole. What the AUC loses on average is then linear in these shares, and no variation: with H the
+projection onto the span of u and v,
+
+    ``V_J = Σ_k (1 - H_kk) ρ_k²``,   ``ρ = (I - H)(A_(-·) - A)``.
+
+For groups of one item H takes the means of the classes, and this is the formula above; for groups that are all made
+alike it is the usual ``(G - 1) / G Σ_k (A_(-k) - mean)²``.
+
+But the part of A that is quadratic in the items, which is all that there is without signal, enters ``V_J`` twice in
+expectation [ES81]_, and V not at all. So the variance used is their mean, ``(V + V_J) / 2``.
 
 **Interval.** Symmetric on the scale of ``log(A / (1 - A))``, so that it stays between 0 and 1. Where A is 0 or 1, or no
 component varies, the interval is that of [New06]_, whose variance depends on the AUC alone.
@@ -36,7 +45,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from kernelrank.arrays import Float, Index
@@ -128,21 +136,27 @@ def _share_below(scores: Float, others: Float) -> Float:
     return share
 
 
-def jackknife_variance(without: Float, strata: NDArray[np.bool_] | None = None) -> float:
+def jackknife_variance(without: Float, auc: float, positives: Float, negatives: Float) -> float:
     """Return ``V_J`` from the AUCs without each item or group.
 
     Parameters
     ----------
     without : ndarray, shape (units,)
-    strata : ndarray of bool, shape (units,), optional
-        Which items are positive; for groups there are no strata.
+    auc : float
+        The AUC with all of them.
+    positives, negatives : ndarray, shape (units,)
+        How many items of each class an item or group is.
 
     Returns
     -------
     float
     """
-    parts = [without] if strata is None else [without[strata], without[~strata]]
-    return float(sum((len(p) - 1) / len(p) * np.sum((p - p.mean()) ** 2) for p in parts))
+    shares = np.stack([positives / positives.sum(), negatives / negatives.sum()], axis=1)
+    basis, values, _ = np.linalg.svd(shares, full_matrices=False)
+    basis = basis[:, values > EDGE * values[0]]
+    lost = without - auc
+    rest = lost - basis @ (basis.T @ lost)
+    return float(np.sum((1.0 - np.sum(basis**2, axis=1)) * rest**2))
 
 
 def logit_interval(

@@ -1,15 +1,16 @@
-"""Leave-pair-out without each item in turn: what the jackknife variance of an AUC is made of.
+"""Leave-pair-out without each item or group in turn: what the jackknife variance of an AUC is made of.
 
-Training without k, i and j is training without i and j from what remains of k: by the identity of
-`kernelrank.exact_cv.leave_sets_out`, taking k out of Γ and e first,
+Training without a group k, and without the two groups of a pair, is training without the latter from what remains of
+k: by the identity of `kernelrank.exact_cv.leave_sets_out`, taking k out of Γ and e first,
 
-    ``Γ' = Γ - Γ_:k Γ_k: / Γ_kk``,   ``e' = e - Γ_:k e_k / Γ_kk``,
+    ``Γ' = Γ - Γ_:k Γ_kk⁻¹ Γ_k:``,   ``e' = e - Γ_:k Γ_kk⁻¹ e_k``,
 
-and then the pair, ``Γ'_UU r = e'_U``. Only the sign of ``f_i - f_j = (y_i - y_j) - (r_i - r_j)`` is asked for, so
-nothing is divided: constant time for each of the P N (m - 2) triples. One Γ serves them all, that of λ for RLS and of
-``λ / (m - 3)`` for one ranking in which every pair counts the same.
+and then the groups U of the pair, ``Γ'_UU r = e'_U``: their items differ by ``f_i - f_j = (y_i - y_j) - (r_i - r_j)``.
+One Γ serves all sets of one size: RLS has one for every size, that of λ, and one ranking in which every pair counts the
+same that of ``λ / (m - u)`` where u items leave. Without groups every item is a group of its own; only the sign of the
+difference is asked for, so nothing is divided: constant time for each of the P N (m - 2) triples.
 
-For any other estimator, and for groups, the triples are held out literally.
+For any other estimator the sets are held out literally.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores
@@ -26,6 +29,7 @@ from kernelrank.exact_cv import ItemSets, Problem
 from kernelrank.exact_cv.factors import factorise
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.two_classes import TwoClasses
+from kernelrank.queries import Queries
 
 __all__ = ["MOST_TRIPLES", "aucs_without", "triples_are_cheap"]
 
@@ -33,13 +37,19 @@ MOST_TRIPLES = 500_000_000
 """Up to this many triples the jackknife is worth its time without being asked for: some seconds."""
 
 
-def triples_are_cheap(estimator: Any, X: Any, classes: TwoClasses) -> bool:
-    """Tell whether the AUCs without each item come from one decomposition, in seconds."""
-    positive = int(classes.positive.sum())
-    negative = len(classes.labels) - positive
-    if positive * negative * (len(classes.labels) - 1) > MOST_TRIPLES or min(positive, negative) < 3:
+def triples_are_cheap(estimator: Any, X: Any, classes: TwoClasses, groups: Index | None = None) -> bool:
+    """Tell whether the AUCs without each item or group come from one decomposition, in seconds."""
+    if not takes_shortcut(estimator) or not classes.has(classes.pairs_need(groups) + 1, groups):
         return False
-    return takes_shortcut(estimator) and _common_scale(_problem(estimator, X, classes)) is not None
+    units = _units(classes, groups)
+    positive = int(classes.positive.sum())
+    work = positive * (units.n_items - positive) * (len(units) - 1) * int(units.sizes.max())
+    if work > MOST_TRIPLES:
+        return False
+    problem = _problem(estimator, X, classes)
+    # Taking groups out of one more Γ costs as much as m³ / 8 triples.
+    more = (len(_totals(problem, units, classes)) - 1) * units.n_items**3 // 8
+    return _has_shortcut(problem) and work + more <= MOST_TRIPLES
 
 
 def aucs_without(estimator: Any, X: Any, classes: TwoClasses, groups: Index | None = None, **options: Any) -> Float:
@@ -60,39 +70,82 @@ def aucs_without(estimator: Any, X: Any, classes: TwoClasses, groups: Index | No
 
     Notes
     -----
-    O(m³) time and m × m memory for RLS and one ranking of RankRLS; P N (m - 2) hold-outs otherwise.
+    O(m³) time and m × m memory for RLS and one ranking of RankRLS, which takes as much again for each further size of
+    the sets that leave; P N (n_groups - 2) hold-outs otherwise.
     """
-    if groups is None and takes_shortcut(estimator):
+    if takes_shortcut(estimator):
         problem = _problem(estimator, X, classes)
-        kappa = _common_scale(problem)
-        if kappa is not None:
-            return _by_downdates(problem, float(estimator.alpha) / kappa, classes)
+        if _has_shortcut(problem):
+            return _by_downdates(problem, float(estimator.alpha), classes, _units(classes, groups))
     return _by_sets(estimator, X, classes, groups, options)
+
+
+def _units(classes: TwoClasses, groups: Index | None) -> Queries:
+    """Return what leaves together: the groups, or every item alone."""
+    codes = np.arange(len(classes.labels)) if groups is None else groups
+    return Queries(codes, np.arange(int(codes.max()) + 1))
 
 
 def _problem(estimator: Any, X: Any, classes: TwoClasses) -> Problem:
     return HoldoutData(estimator, X, classes.target(estimator)).problems[0][1]
 
 
-def _common_scale(problem: Problem) -> float | None:
-    """Return the κ that all sets of three share, or None where there is no shortcut."""
+def _has_shortcut(problem: Problem) -> bool:
     alike = isinstance(problem.graph, ItemScores) or problem.one_ranking
-    if not alike or not problem.has_shortcut or problem.idle.any():
-        return None
-    return float(problem.scale(ItemSets.of([[0, 1, 2]], problem.graph.n_items))[0])
+    return alike and problem.has_shortcut and not bool(problem.idle.any())
 
 
-def _by_downdates(problem: Problem, lam: float, classes: TwoClasses) -> Float:
-    order = np.concatenate([classes.positives, classes.negatives])
-    ((factors, _),) = factorise(problem.features, problem.base, np.array([lam]), scores=False, dual=True)
-    d = factors.inverse(np.array([lam]))
-    left = factors.left[order]
-    Gamma = (left * d[:, 0]) @ left.T
-    e = factors.coefficients(d)[order, 0, 0]
-    y = problem.truth[order, 0]
-    found = np.empty(len(order))
-    found[order] = _aucs_without_each(Gamma, e, y, problem.twins[order], len(classes.positives), float(classes.sign))
+def _totals(problem: Problem, units: Queries, classes: TwoClasses) -> dict[int, float]:
+    """Return how many items may leave, with the κ of each; 0 stands for any number where all share one."""
+    if isinstance(problem.graph, ItemScores):
+        return {0: 1.0}
+    sizes, counts = np.unique(units.sizes, return_counts=True)
+    pairs = {int(s + t) for s, count in zip(sizes, counts, strict=True) for t in sizes if s != t or count > 1}
+    if classes.has_mixed(units.codes):
+        pairs |= set(sizes.tolist())
+    totals = sorted({int(s) + pair for s in sizes for pair in pairs if int(s) + pair < units.n_items})
+    sets = ItemSets.of([range(total) for total in totals], units.n_items)
+    return dict(zip(totals, problem.scale(sets).tolist(), strict=True))
+
+
+def _by_downdates(problem: Problem, alpha: float, classes: TwoClasses, units: Queries) -> Float:
+    if len(units) == units.n_items:
+        return _without_items(problem, alpha, classes, units)
+    order, bounds = units.order, units.bounds
+    positive = classes.positive[order]
+    y, twin = problem.truth[order, 0], problem.twins[order]
+    wins, rest = np.zeros(len(units)), np.empty((len(order), len(order)))
+    for total, kappa in _totals(problem, units, classes).items():
+        Gamma, e = _gamma(problem, alpha / kappa, order)
+        for k in range(len(units)):
+            group = slice(bounds[k], bounds[k + 1])
+            share = cho_solve(cho_factor(Gamma[group, group], lower=True), Gamma[group])
+            np.subtract(Gamma, np.matmul(Gamma[:, group], share, out=rest), out=rest)
+            e_rest = e - share.T @ e[group]
+            wins[k] += _wins_without(rest, e_rest, y, twin, positive, bounds, k, total, float(classes.sign))
+    positives = np.bincount(units.codes, weights=classes.positive, minlength=len(units))
+    negatives = units.sizes - positives
+    found: Float = wins / ((positives.sum() - positives) * (negatives.sum() - negatives))
     return found
+
+
+def _without_items(problem: Problem, alpha: float, classes: TwoClasses, units: Queries) -> Float:
+    order = np.concatenate([classes.positives, classes.negatives])
+    (kappa,) = _totals(problem, units, classes).values()
+    Gamma, e = _gamma(problem, alpha / kappa, order)
+    y, twin = problem.truth[order, 0], problem.twins[order]
+    found = np.empty(len(order))
+    found[order] = _aucs_without_each(Gamma, e, y, twin, len(classes.positives), float(classes.sign))
+    return found
+
+
+def _gamma(problem: Problem, lam: float, order: Index) -> tuple[Float, Float]:
+    """Return Γ and e, the items in this order."""
+    lams = np.array([lam])
+    ((factors, _),) = factorise(problem.features, problem.base, lams, scores=False, dual=True)
+    d = factors.inverse(lams)
+    left = factors.left[order]
+    return (left * d[:, 0]) @ left.T, factors.coefficients(d)[order, 0, 0]
 
 
 @compiled
@@ -126,11 +179,67 @@ def _aucs_without_each(Gamma: Float, e: Float, y: Float, twin: Index, n_positive
     return found
 
 
+@compiled
+def _wins_without(
+    Gamma: Float,
+    e: Float,
+    y: Float,
+    twin: Index,
+    positive: NDArray[np.bool_],
+    bounds: Index,
+    left_out: int,
+    total: int,
+    sign: float,
+) -> float:
+    """Return how many pairs are in order, each without its groups; items stand by group, and twins are tied.
+
+    `total` chooses the sets by how many items leave with the group that is left out; 0 takes all.
+    """
+    sizes = bounds[1:] - bounds[:-1]
+    most = 2 * sizes.max()
+    R, r, items = np.empty((most, most)), np.empty(most), np.empty(most, dtype=np.int64)
+    wins = 0.0
+    for a in range(len(sizes)):
+        for b in range(a, len(sizes)):
+            within = sizes[a]
+            u = within if a == b else within + sizes[b]
+            if a == left_out or b == left_out or (total > 0 and u + sizes[left_out] != total):
+                continue
+            if u == 2 and a != b and positive[bounds[a]] == positive[bounds[b]]:
+                continue
+            for i in range(u):
+                items[i] = bounds[a] + i if i < within else bounds[b] + i - within
+            for i in range(u):  # Cholesky's factor, and the forward substitution along with it
+                for j in range(i + 1):
+                    value = Gamma[items[i], items[j]]
+                    for c in range(j):
+                        value -= R[i, c] * R[j, c]
+                    R[i, j] = value / R[j, j] if j < i else np.sqrt(value)
+                r[i] = e[items[i]]
+                for c in range(i):
+                    r[i] -= R[i, c] * r[c]
+                r[i] /= R[i, i]
+            for i in range(u - 1, -1, -1):
+                for c in range(i + 1, u):
+                    r[i] -= R[c, i] * r[c]
+                r[i] /= R[i, i]
+            for i in range(u):
+                for j in range(u):
+                    apart = a == b or (i < within) != (j < within)
+                    if not apart or not positive[items[i]] or positive[items[j]]:
+                        continue
+                    difference = sign * ((y[items[i]] - y[items[j]]) - (r[i] - r[j]))
+                    if difference == 0.0 or (twin[items[i]] >= 0 and twin[items[i]] == twin[items[j]]):
+                        wins += 0.5
+                    elif difference > 0.0:
+                        wins += 1.0
+    return wins
+
+
 def _by_sets(estimator: Any, X: Any, classes: TwoClasses, groups: Index | None, options: dict[str, Any]) -> Float:
     """Hold out every pair together with each item or group that is neither of them."""
-    m = len(classes.labels)
-    codes = np.arange(m) if groups is None else groups
-    members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
+    units = _units(classes, groups)
+    codes, members = units.codes, list(units)
     y = classes.target(estimator)
     found = np.empty(len(members))
     for number, left_out in enumerate(members):

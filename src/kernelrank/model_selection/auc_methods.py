@@ -32,7 +32,6 @@ from sklearn.utils import check_random_state
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_interval import Components, jackknife_variance
 from kernelrank.model_selection.auc_jackknife import aucs_without, triples_are_cheap
 from kernelrank.model_selection.holdout import holdout, leave_pair_out
@@ -54,7 +53,10 @@ class Task:
         As in `estimate_auc`.
     classes : TwoClasses
     groups : ndarray of int64, shape (m,), or None
-    cv, interval, random_state
+        None if no two items share one.
+    folds : list of ndarray of int64
+        For the methods that have folds.
+    interval, random_state
         As in `estimate_auc`.
     options : dict
         For hold-outs that refit.
@@ -64,7 +66,7 @@ class Task:
     X: Any
     classes: TwoClasses
     groups: Index | None = None
-    cv: Any = None
+    folds: list[Index] = field(default_factory=list)
     interval: str = "auto"
     random_state: Any = None
     options: dict[str, Any] = field(default_factory=dict)
@@ -136,17 +138,21 @@ def pair_variance(task: Task, components: Components) -> tuple[float, float, str
     """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it is over."""
     variance, degrees = task.component_variance(components)
     wanted = task.interval == "jackknife"
-    if task.interval == "auto" and task.groups is None:
-        wanted = triples_are_cheap(task.estimator, task.X, task.classes)
+    if wanted:
+        task.classes.require(task.classes.pairs_need(task.groups) + 1, "the jackknife", task.groups)
+    if task.interval == "auto":
+        wanted = triples_are_cheap(task.estimator, task.X, task.classes, task.groups)
     if not wanted:
         return variance, degrees, task.what_varies(SCORED)
     without = aucs_without(task.estimator, task.X, task.classes, task.groups, **task.options)
-    jackknifed = jackknife_variance(without, task.classes.positive if task.groups is None else None)
+    units = np.arange(len(task.classes.labels)) if task.groups is None else task.groups
+    positives = np.bincount(units, weights=task.classes.positive).astype(np.float64)
+    jackknifed = jackknife_variance(without, components.auc, positives, np.bincount(units) - positives)
     return (variance + jackknifed) / 2, np.inf, task.what_varies(TRAINED)
 
 
 def _leave_pair_out(task: Task) -> Found:
-    task.classes.require(3 if task.interval == "jackknife" else 2, "leave-pair-out")
+    task.classes.require(task.classes.pairs_need(task.groups), "leave-pair-out", task.groups)
     held = leave_pair_out(task.estimator, task.X, task.y, groups=task.groups, **task.options)
     components = pair_components(held.first, held.second, held.difference, task.classes)
     variance, degrees, what = pair_variance(task, components)
@@ -154,7 +160,7 @@ def _leave_pair_out(task: Task) -> Found:
 
 
 def _balanced(task: Task) -> Found:
-    task.classes.require(2, "balanced leave-pair-out")
+    task.classes.require(task.classes.pairs_need(task.groups), "balanced leave-pair-out", task.groups)
     random = check_random_state(task.random_state)
     partner = np.empty(len(task.classes.labels), dtype=np.int64)
     for items, others in (
@@ -177,12 +183,11 @@ def _of_scores(task: Task, scores: Float, warnings: tuple[str, ...] = ()) -> Fou
 
 
 def _pooled(task: Task) -> Found:
-    folds = auc_folds(task.cv, task.X, task.classes, task.groups, task.random_state)
-    items = np.concatenate(folds)
+    items = np.concatenate(task.folds)
     if len(items) != len(task.classes.labels) or len(np.unique(items)) != len(items):
         raise InvalidInputError("pooling needs every item in exactly one fold; the splitter of cv holds some out twice")
     scores = np.empty(len(items))
-    scores[items] = np.concatenate(task.scores(folds))
+    scores[items] = np.concatenate(task.scores(task.folds))
     reason = (
         "pooling compares scores of different models, which are not on one scale: the estimate is biased low, most of "
         "all in leave-one-out and without signal; method='leave_pair_out' is not"
@@ -191,7 +196,7 @@ def _pooled(task: Task) -> Found:
 
 
 def _averaged(task: Task) -> Found:
-    folds = auc_folds(task.cv, task.X, task.classes, task.groups, task.random_state)
+    folds = task.folds
     usable = [fold for fold in folds if 0 < int(task.classes.positive[fold].sum()) < len(fold)]
     if not usable:
         raise InvalidInputError("no fold holds items of both classes: use fewer folds, or method='leave_pair_out'")

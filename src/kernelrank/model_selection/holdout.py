@@ -245,10 +245,10 @@ def leave_pair_out(
         weight = check_weight(sample_weight, len(truth))
         return refit_scores(estimator, X, np.asarray(y), sets, sample_weight=weight, alphas=values, n_jobs=n_jobs)
 
-    if data is not None and groups is None:
+    labels = None if groups is None else Queries.from_labels(groups, len(truth), name="groups")
+    if data is not None and (labels is None or len(labels) == len(truth)):
         found = data.pairs(chosen, _alphas(estimator, values), differences=differences)
     else:
-        labels = None if groups is None else Queries.from_labels(groups, len(truth), name="groups")
         found = hold_out_pairs(truth, chosen, labels, score, differences=differences)
     return _squeeze_pairs(found, one_output=one_output, one_alpha=values is None)
 

@@ -33,7 +33,7 @@ from kernelrank.estimators.rls import RLS
 from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
-from kernelrank.model_selection.two_classes import TwoClasses
+from kernelrank.model_selection.two_classes import TwoClasses, shared_groups
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores
 
@@ -152,7 +152,7 @@ def permutation_test(
     m = _num_samples(X)
     name = ("leave_pair_out" if qid is None else "leave_query_out") if statistic == "auto" else statistic
     _check_fits(name, qid, groups)
-    codes = None if groups is None else Queries.from_labels(groups, m, name="groups").codes
+    codes = None if groups is None else shared_groups(Queries.from_labels(groups, m, name="groups").codes)
     labels, scores = _read(estimator, y, m)
     values = None if alphas is None else np.array(check_alphas(alphas))
     sample = _Sample(estimator, X, labels, scores, Queries.from_labels(qid, m), codes, values, {"n_jobs": n_jobs})
@@ -177,7 +177,7 @@ def permutation_test(
     )
     # Means over queries may differ in the last digit where they are equal.
     extreme = int(np.sum(null >= observed - 1e-12))
-    permuted = "items inside queries" if qid is not None else "all items" if groups is None else "groups of one size"
+    permuted = "items inside queries" if qid is not None else "all items" if codes is None else "groups of one size"
     return PermutationTest(observed, null, (1 + extreme) / (1 + int(count)), name, permuted)
 
 

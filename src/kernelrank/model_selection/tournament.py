@@ -30,7 +30,7 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_interval import Components, check_confidence
 from kernelrank.model_selection.auc_methods import Found, Task, pair_components, pair_variance
 from kernelrank.model_selection.holdout import leave_pair_out, takes_shortcut
-from kernelrank.model_selection.two_classes import TwoClasses, check_groups
+from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 
 __all__ = ["TournamentROC", "tournament_roc"]
 
@@ -50,7 +50,7 @@ class TournamentROC:
     labels : ndarray, shape (m,)
         The classes of the items.
     groups : ndarray of int64, shape (m,), or None
-        The group of each item, if there are groups.
+        The group of each item; None if no two items share one.
 
     Examples
     --------
@@ -133,8 +133,8 @@ def tournament_roc(
         raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
     check_confidence(confidence)
     classes = TwoClasses.read(y, _num_samples(X), pos_label=pos_label)
-    classes.require(3, "the tournament")
-    codes = check_groups(groups, classes, pairs=True)
+    codes = shared_groups(check_groups(groups, classes))
+    classes.require(3, "the tournament", codes)
     task = Task(estimator, X, classes, codes, interval=interval, options={"n_jobs": n_jobs})
     first, second, difference = _all_pairs(task)
     m = len(classes.labels)

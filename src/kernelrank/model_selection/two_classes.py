@@ -15,7 +15,7 @@ from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 
-__all__ = ["TwoClasses", "check_groups"]
+__all__ = ["TwoClasses", "check_groups", "shared_groups"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +96,36 @@ class TwoClasses:
             return self.labels.astype(np.float64)
         return self.sign * np.where(self.positive, 1.0, -1.0)
 
-    def require(self, least: int, what: str) -> None:
-        """Refuse a class of fewer items than a method needs."""
-        for name, count in zip(self.names, (int((~self.positive).sum()), int(self.positive.sum())), strict=True):
+    def pairs_need(self, groups: Index | None = None) -> int:
+        """Return in how many items, or groups, a class must occur to remain when a pair of both classes leaves.
+
+        Two, or three where a group has items of both classes: two groups of one class may then leave with a pair.
+        """
+        return 3 if groups is not None and self.has_mixed(groups) else 2
+
+    def has_mixed(self, groups: Index) -> bool:
+        """Tell whether a group has items of both classes."""
+        return bool(np.isin(groups[self.positive], groups[~self.positive]).any())
+
+    def has(self, least: int, groups: Index | None = None) -> bool:
+        """Tell whether every class occurs in so many items, or groups."""
+        return min(self._counts(groups)) >= least
+
+    def require(self, least: int, what: str, groups: Index | None = None) -> None:
+        """Refuse a class that occurs in fewer items, or groups, than a method needs."""
+        noun = "item" if groups is None else "group"
+        for name, count in zip(self.names, self._counts(groups), strict=True):
             if count < least:
-                items = "item" if count == 1 else "items"
                 raise InvalidInputError(
-                    f"{what} needs at least {least} items of each class, so that both remain to train on; "
-                    f"class {name!r} has {count} {items}"
+                    f"{what} needs at least {least} {noun}s of each class, so that both remain to train on; "
+                    f"class {name!r} has {count} {noun if count == 1 else noun + 's'}"
                 )
+
+    def _counts(self, groups: Index | None) -> tuple[int, int]:
+        """Return in how many items, or groups, the negative and the positive class occur."""
+        if groups is None:
+            return int((~self.positive).sum()), int(self.positive.sum())
+        return len(np.unique(groups[~self.positive])), len(np.unique(groups[self.positive]))
 
 
 def _short(found: NDArray[Any]) -> str:
@@ -112,30 +133,22 @@ def _short(found: NDArray[Any]) -> str:
     return shown + (", …" if len(found) > 5 else "")
 
 
-def check_groups(groups: Any, classes: TwoClasses, *, pairs: bool) -> Index | None:
-    """Return group numbers, or None; refuse groups so large that holding out a pair could take a class whole.
+def check_groups(groups: Any, classes: TwoClasses) -> Index | None:
+    """Return group numbers, or None.
 
     Parameters
     ----------
     groups : sequence, shape (m,), or None
         Labels of any hashable type.
     classes : TwoClasses
-    pairs : bool
-        Whether the two groups of a pair leave together.
 
     Returns
     -------
     ndarray of int64, shape (m,), or None
     """
-    if groups is None:
-        return None
-    queries = Queries.from_labels(groups, len(classes.labels), name="groups")
-    for name, positive in zip(classes.names, (False, True), strict=True) if pairs else ():
-        held = np.unique(queries.codes[classes.positive == positive])
-        if len(held) < 3:
-            count = "one group" if len(held) == 1 else f"{len(held)} groups"
-            raise InvalidInputError(
-                f"class {name!r} occurs in {count} only; it must occur in at least three, so that it remains to train "
-                "on when the two groups of a pair leave"
-            )
-    return queries.codes
+    return None if groups is None else Queries.from_labels(groups, len(classes.labels), name="groups").codes
+
+
+def shared_groups(groups: Index | None) -> Index | None:
+    """Return the groups, or None if no two items share one: such groups say nothing, and change nothing."""
+    return None if groups is None or int(groups.max()) + 1 == len(groups) else groups

@@ -16,7 +16,7 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_interval import Components, check_confidence
 from kernelrank.model_selection.auc_methods import Found, Task
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
-from kernelrank.model_selection.two_classes import TwoClasses, check_groups
+from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.report.axes import get_axes
 from kernelrank.report.roc_band import roc_band
 
@@ -198,7 +198,7 @@ class ROCDisplay:
         if scores.ndim != 1:
             raise InvalidInputError(f"y_score must have one entry per item, got shape {scores.shape}")
         classes = TwoClasses.read(y_true, len(scores), pos_label=pos_label)
-        codes = check_groups(groups, classes, pairs=False)
+        codes = shared_groups(check_groups(groups, classes))
         components = Components.of_scores(scores[classes.positives], scores[classes.negatives])
         variance, degrees = Task(None, None, classes, codes).component_variance(components)
         what = f"which {'items' if codes is None else 'groups'} are scored; the model does not vary"

@@ -25,6 +25,8 @@ def roc_band(
 ) -> tuple[Float, Float]:
     """Resample items of each class, or whole groups, and take pointwise percentiles of the curves.
 
+    Groups are resampled in up to three parts: those of positive items only, of negative items only, and of both.
+
     Parameters
     ----------
     positive : ndarray of bool, shape (m,)
@@ -56,28 +58,21 @@ def roc_band(
     # Tied items are one step of the curve.
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
     curves = np.empty((n_resamples, len(fpr)))
+    units = np.arange(len(positive)) if groups is None else groups
+    kinds, times = _kinds(positive, units), np.zeros(int(units.max()) + 1)
     for number in range(n_resamples):
-        weight = _draw(positive, groups, random)[order]
+        for kind in kinds:
+            times[kind] = np.bincount(random.randint(len(kind), size=len(kind)), minlength=len(kind))
+        weight = times[units][order]
         up, right = np.cumsum(weight * positive[order])[last], np.cumsum(weight * ~positive[order])[last]
-        if up[-1] == 0 or right[-1] == 0:  # groups of one class only
-            curves[number] = np.nan
-            continue
         curves[number] = np.interp(fpr, np.append(0.0, right / right[-1]), np.append(0.0, up / up[-1]))
     tail = (1 - confidence) / 2
-    low, high = np.nanquantile(curves, [tail, 1 - tail], axis=0)
+    low, high = np.quantile(curves, [tail, 1 - tail], axis=0)
     return low, high
 
 
-def _draw(positive: NDArray[np.bool_], groups: Index | None, random: np.random.RandomState) -> Float:
-    """Return how often each item is drawn."""
-    if groups is not None:
-        n_groups = int(groups.max()) + 1
-        times: Float = np.bincount(random.randint(n_groups, size=n_groups), minlength=n_groups)[groups].astype(
-            np.float64
-        )
-        return times
-    weight = np.empty(len(positive))
-    for chosen in (positive, ~positive):
-        count = int(chosen.sum())
-        weight[chosen] = np.bincount(random.randint(count, size=count), minlength=count)
-    return weight
+def _kinds(positive: NDArray[np.bool_], groups: Index) -> list[Index]:
+    """Return the groups of positive items only, of negative items only, and of both."""
+    has_positive, has_negative = (np.bincount(groups, weights=of) > 0 for of in (positive, ~positive))
+    kinds = (has_positive & ~has_negative, has_negative & ~has_positive, has_positive & has_negative)
+    return [np.flatnonzero(kind) for kind in kinds if kind.any()]
