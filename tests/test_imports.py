@@ -23,7 +23,7 @@ FLOORS = [
     {"relations", "report", "dask"},
     {"cli"},
 ]
-BASE = {"errors", "arrays", "compiled", "progress", "queries", "sorting", "validation"}
+BASE = {"errors", "arrays", "compiled", "progress", "queries", "sorting", "terminal", "validation"}
 BESIDE = {"metrics", "data"}
 
 # What a module of each room may import besides its own room.

@@ -37,6 +37,12 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return machine_code()(*args, **kwargs)
+        try:
+            return machine_code()(*args, **kwargs)
+        except SystemError as error:
+            # Ctrl-C while numba looks at the arguments: its dispatcher returns a result beside the exception.
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
 
     return call

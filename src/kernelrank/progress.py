@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
+from kernelrank.terminal import is_terminal, printable
+
 __all__ = ["track"]
 
 T = TypeVar("T")
@@ -48,7 +50,7 @@ def track(
     >>> list(track([[1, 2], [3]], None, "reading", size=len, noun="rows"))
     [[1, 2], [3]]
     """
-    if (total is not None and total < 2) or not sys.stderr.isatty():
+    if (total is not None and total < 2) or not is_terminal(sys.stderr):
         yield from steps
         return
     try:
@@ -57,7 +59,7 @@ def track(
         yield from steps
         return
     with progress:
-        task = progress.add_task(description, total=total)
+        task = progress.add_task(printable(description), total=total)
         for step in steps:
             yield step
             progress.advance(task, 1 if size is None else size(step))
@@ -77,5 +79,11 @@ def _bar(noun: str) -> Any:
             speed = "" if task.speed is None else f", {task.speed:,.0f}/s"
             return Text(f"{done} {noun}{speed}")
 
-    columns = (TextColumn("{task.description}"), BarColumn(), Count(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        Count(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     return Progress(*columns, console=Console(stderr=True), transient=True)

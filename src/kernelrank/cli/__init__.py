@@ -5,13 +5,35 @@ Nothing but typer is imported before a command runs, so that ``kernelrank --help
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any
 
 __all__ = ["main"]
+
+STOPPED = "stopped; nothing was left half written"
 
 
 def main() -> None:
     """Run the command; without typer say how to get it."""
+    from kernelrank.cli.interruption import ignore_interruption, interrupted, watch_interruption
+
+    try:
+        watch_interruption()
+        _fill_closed_streams()
+        sys.excepthook = _show_traceback
+        _run()
+    except KeyboardInterrupt:
+        _say(STOPPED)
+        sys.exit(130)
+    except SystemExit as error:
+        # Whatever Ctrl-C was reported as on its way here.
+        raise SystemExit(130 if interrupted() and error.code else error.code) from None
+    finally:
+        ignore_interruption()
+
+
+def _run() -> None:
     try:
         from kernelrank.cli.app import app
     except ModuleNotFoundError as error:
@@ -19,6 +41,30 @@ def main() -> None:
         if package not in ("typer", "rich"):
             raise
         # What kernelrank.errors has to say takes scikit-learn to import; this is its sentence.
-        sys.stderr.write(f"kernelrank: {package} is not installed; run: pip install 'kernelrank[cli]'\n")
+        _say(f"{package} is not installed; run: pip install 'kernelrank[cli]'")
         sys.exit(1)
     app(prog_name="kernelrank")
+
+
+def _say(message: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"kernelrank: {message}\n")
+
+
+def _fill_closed_streams() -> None:
+    """Keep the numbers of standard streams that are closed from the files that are opened next."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _show_traceback(kind: Any, error: BaseException, where: Any) -> None:
+    """Show where an error comes from; what it says of data is escaped."""
+    import traceback
+
+    from kernelrank.terminal import printable
+
+    if sys.stderr is not None:
+        sys.stderr.write(printable("".join(traceback.format_exception(kind, error, where)), lines=True))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kernelrank.cli.console import console, remark
+from kernelrank.terminal import escaped_json, printable
 
 __all__ = ["Answer", "plain"]
 
@@ -117,10 +118,13 @@ class Answer:
         """Write the answer."""
         if self.as_json:
             stream = sys.stderr if self.quiet else sys.stdout
+            if stream is None:
+                return
             # JSON has an ASCII form of every character, for streams that know few.
             unicode = (stream.encoding or "").lower().replace("-", "") == "utf8"
             facts = plain({**self.facts, "notes": self.notes})
-            stream.write(json.dumps(facts, indent=2, ensure_ascii=not unicode, allow_nan=False) + "\n")
+            text = json.dumps(facts, indent=2, ensure_ascii=not unicode, allow_nan=False)
+            stream.write(escaped_json(text) + "\n")
             stream.flush()
             return
         place = console(error=self.quiet)
@@ -138,7 +142,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
     for number, column in enumerate(columns):
         right = number > 0 and all(_is_number(row[number]) for row in rows)
-        drawn.add_column(column, justify="right" if right else "left", overflow="fold")
+        drawn.add_column(_text(column), justify="right" if right else "left", overflow="fold")
     for row in rows:
         drawn.add_row(*map(_text, row))
     return drawn
@@ -159,7 +163,7 @@ def _sheet(rows: Sequence[Sequence[str]]) -> Any:
 def _text(text: str, style: str = "") -> Any:
     from rich.text import Text
 
-    return Text(text, style=style)
+    return Text(printable(text), style=style)
 
 
 def _is_number(text: str) -> bool:

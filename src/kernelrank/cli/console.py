@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from kernelrank.terminal import is_terminal, printable
 
 __all__ = ["console", "remark", "tell", "working"]
 
@@ -24,7 +27,10 @@ def console(*, error: bool = False) -> Any:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    stream = sys.stderr if error else sys.stdout
+    stream: Any = sys.stderr if error else sys.stdout
+    if stream is None:
+        # It was closed before the command began: there is nobody to tell.
+        return Console(file=io.StringIO(), width=PIPE_WIDTH)
     if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
         # A name that the terminal has no letters for is shown by its numbers, and stops nothing.
         stream.reconfigure(errors="backslashreplace")
@@ -46,14 +52,16 @@ def _line(prefix: str, style: str, message: str) -> None:
     from rich.text import Text
 
     # One line, wrapped by the terminal alone: what a message names can be copied and searched for.
-    console(error=True).print(Text.assemble((prefix, style), message), soft_wrap=True)
+    console(error=True).print(Text.assemble((prefix, style), printable(message)), soft_wrap=True)
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show what takes time, while standard error is a terminal."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield
         return
-    with console(error=True).status(f"{what} ..."):
+    from rich.text import Text
+
+    with console(error=True).status(Text(f"{printable(what)} ...")):
         yield

@@ -160,7 +160,8 @@ def _version() -> str:
 
 def _what_next(answer: Answer, folder: Path) -> None:
     page, model, train, test = (folder / name for name in (PAGE, MODEL, TRAIN, TEST))
-    answer.line(f"The report is in {page}: open it in a browser. The model is in {model}, its data in {train}.\n")
+    answer.line(f"The report is in {page}: open it in a browser. The model is in {model}, its data in {train}.")
+    answer.line("")
     answer.line("What to try next", style="bold")
     for line in (
         f"kernelrank inspect {model}",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-from kernelrank.cli.console import tell
+from kernelrank.cli import STOPPED
+from kernelrank.cli.console import remark, tell
+from kernelrank.cli.interruption import interrupted
+from kernelrank.terminal import printable
 
 __all__ = ["DEBUG", "failures_told"]
 
@@ -19,27 +23,54 @@ DEBUG = "kernelrank.debug"
 
 
 @contextmanager
-def failures_told(ctx: Any) -> Iterator[None]:
+def failures_told(ctx: Any = None) -> Iterator[None]:
     """Turn an exception of a command into a message on standard error and an exit code.
 
     Usage errors pass: typer tells them and exits with 2.
     """
     try:
-        yield
-    except KeyboardInterrupt:
-        if ctx.meta.get(DEBUG):
-            raise
-        tell("stopped; nothing was left half written")
-        raise typer.Exit(130) from None
+        with _warnings_told():
+            yield
+    except KeyboardInterrupt as error:
+        _stop(error, ctx)
     except BrokenPipeError:
         # Whoever read the output has seen enough. What Python flushes at its end goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except Exception as error:
-        if ctx.meta.get(DEBUG) or _is_of_typer(error):
+        if _is_of_typer(error):
+            if isinstance(message := getattr(error, "message", None), str):
+                error.message = printable(message)  # type: ignore[attr-defined]
+            raise
+        if interrupted():
+            _stop(error, ctx)
+        if _debugging(ctx):
             raise
         tell(_sentence(error))
         raise typer.Exit(1) from None
+
+
+def _debugging(ctx: Any) -> bool:
+    return ctx is not None and bool(ctx.meta.get(DEBUG))
+
+
+def _stop(error: BaseException, ctx: Any) -> None:
+    if _debugging(ctx):
+        sys.excepthook(type(error), error, error.__traceback__)
+    tell(STOPPED)
+    raise typer.Exit(130) from None
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Tell warnings that no answer has noted as remarks: they may quote data."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        remark(" ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _is_of_typer(error: Exception) -> bool:
@@ -62,6 +93,6 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}" if str(error) else "not enough memory"
     if isinstance(error, (ValueError, UnicodeError, ImportError)):
-        # scikit-learn refuses parameters and data with these; its sentences are meant for people.
-        return str(error)
+        # scikit-learn refuses parameters and data with these; its sentences are meant for people, on several lines.
+        return " ".join(str(error).split())
     return f"{type(error).__name__}: {error} (this should not happen; --debug shows where)"

@@ -53,6 +53,11 @@ class LazyGroup(TyperGroup):
         finally:
             self._listing = False
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the command line, and tell what goes wrong."""
+        with failures_told():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command, and tell what goes wrong."""
         with failures_told(ctx):

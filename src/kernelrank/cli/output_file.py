@@ -50,7 +50,10 @@ def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
         return
     if path.is_dir():
         raise InvalidInputError(f"{path}: is a folder; give the name of a file to write")
-    folder = path.resolve().parent
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise InvalidInputError(f"{path}: is a symbolic link that leads back to itself; remove it")
+    folder = target.parent
     if not folder.is_dir():
         raise InvalidInputError(f"{path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -283,13 +282,9 @@ def _load(path: Path) -> RelationExtractor:
 
 def _write(output: Path, text: str) -> None:
     """Write a file, whole or not at all, or standard output."""
-    from kernelrank.data.atomic import atomic_write
+    from kernelrank.data.sink import opened_sink
 
-    if str(output) == STANDARD_STREAM:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    with atomic_write(output) as file:
+    with opened_sink(output) as file:
         file.write(text.encode())
 
 

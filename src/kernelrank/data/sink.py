@@ -14,6 +14,7 @@ from typing import IO
 from kernelrank.data.atomic import IN_MEMORY, atomic_write, is_stream
 from kernelrank.data.source import opened_for_writing
 from kernelrank.errors import InvalidInputError
+from kernelrank.terminal import is_terminal, printable
 
 __all__ = ["opened_sink"]
 
@@ -50,9 +51,14 @@ def opened_sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     if os.fspath(path) == "-":
         with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:
+            if sys.stdout is None:
+                raise InvalidInputError("standard output is closed: give the name of a file to write")
             yield waiting
             waiting.seek(0)
-            shutil.copyfileobj(waiting, sys.stdout.buffer)
+            if is_terminal(sys.stdout):
+                _show(waiting)
+            else:
+                shutil.copyfileobj(waiting, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         return
     _refuse_impossible(Path(path))
@@ -60,10 +66,24 @@ def opened_sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def _show(file: IO[bytes]) -> None:
+    """Write text to a terminal, with the characters escaped that it would obey; a pipe or a file gets every byte."""
+    for line in file:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise InvalidInputError(
+                "-: this is no text, and a terminal cannot show it; give the name of a file"
+            ) from None
+        sys.stdout.buffer.write(printable(text, lines=True).encode())
+
+
 def _refuse_impossible(path: Path) -> None:
     """Say what is wrong with the path before anything is computed for it."""
     if is_stream(path):
         return
+    if Path(os.path.realpath(path)).is_symlink():
+        raise InvalidInputError(f"{path}: this is a symbolic link that leads back to itself")
     if path.is_dir():
         raise InvalidInputError(f"{path}: this is a folder, and cannot be written as a file")
     if not path.parent.is_dir():

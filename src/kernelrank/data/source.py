@@ -35,6 +35,7 @@ Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+STANDARD_INPUT = "<standard input>"
 
 
 def open_zstandard(file: Any, mode: str) -> Any:
@@ -146,7 +147,9 @@ def readable(path: Source) -> Iterator[Any]:
         return
     name = os.fspath(path)
     if name == "-":
-        with Spooled(sys.stdin.buffer, "<standard input>") as file:
+        if sys.stdin is None:
+            raise FileFormatError("standard input is closed: give the name of a file, or pipe one in", STANDARD_INPUT)
+        with Spooled(sys.stdin.buffer, STANDARD_INPUT) as file:
             yield file
         return
     try:

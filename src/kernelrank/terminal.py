@@ -1,0 +1,61 @@
+"""The terminal: what data and file names may write to it.
+
+A terminal obeys escape sequences, and shows text in another order where marks of direction say so. Whatever comes from
+a file or from the name of one is written with such characters escaped, as Python's `repr` writes them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+__all__ = ["escaped_json", "is_terminal", "printable"]
+
+OBEYED = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # controls of ASCII and of Latin-1, the beginnings of escape sequences among them
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks of direction
+    "\u2028\u2029\u206a-\u206f\ufeff\ufff9-\ufffb"  # ends of lines, and marks that nobody sees
+    "\U000e0000-\U000e007f"  # tags, which nobody sees either
+    "\ud800-\udfff"  # bytes of a file name that are not UTF-8
+    "]"
+)
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    r"""Escape the characters that a terminal obeys instead of showing them.
+
+    Parameters
+    ----------
+    text : str
+    lines : bool, default=False
+        Whether ends of lines and tabs stay.
+
+    Examples
+    --------
+    >>> print(printable("a name\x1b[2J with \u202e and\na second line"))
+    a name\x1b[2J with \u202e and\na second line
+    """
+
+    def escaped(found: re.Match[str]) -> str:
+        character = found.group()
+        return character if lines and character in "\n\t" else repr(character)[1:-1]
+
+    return OBEYED.sub(escaped, text)
+
+
+def escaped_json(text: str) -> str:
+    r"""Escape the same characters in JSON, where they stand in strings only, and its reader finds them again.
+
+    Examples
+    --------
+    >>> print(escaped_json('{"name": "\x9b2J"}'))
+    {"name": "\u009b2J"}
+    """
+    return OBEYED.sub(lambda found: found.group() if found.group() == "\n" else json.dumps(found.group())[1:-1], text)
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a stream is open and a terminal; one that was closed before Python began is None."""
+    return stream is not None and bool(stream.isatty())
