@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.kernels import KERNEL_NAMES, Kernel, check_precomputed
+from kernelrank.kernels import KERNEL_NAMES, Kernel
 
 X = np.abs(np.random.default_rng(0).standard_normal((7, 3)))
 Y = np.abs(np.random.default_rng(1).standard_normal((4, 3)))
@@ -48,22 +48,6 @@ def test_what_is_returned_belongs_to_the_caller():
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(InvalidInputError, match=r"'radial' is unknown; the names are .*rbf"):
         Kernel("radial")
-
-
-def test_precomputed_kernels_are_checked():
-    K = X @ X.T
-    check_precomputed(K)
-    check_precomputed(K.astype(np.float32))
-    check_precomputed(sparse.csr_array(K))
-    check_precomputed(np.zeros((3, 3)))
-    with pytest.raises(InvalidInputError, match=r"must be square at fit .*7 × 3"):
-        check_precomputed(X)
-    crooked = K.copy()
-    crooked[2, 1] += 1e-3
-    with pytest.raises(InvalidInputError, match=r"not symmetric: it differs from its transpose by 0\.001"):
-        check_precomputed(crooked)
-    with pytest.raises(InvalidInputError, match="indefinite"):
-        check_precomputed(K - 1e-6 * np.eye(7))
 
 
 @pytest.mark.parametrize("name", ["rbf", "gaussian"])

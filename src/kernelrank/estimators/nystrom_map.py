@@ -17,7 +17,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.features.basis import SELECTIONS, Selection, by_leverage, by_means, by_query, choose_basis, uniformly
 from kernelrank.features.kernel_map import KernelMap, KernelRows
-from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, takes_sparse
+from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, refuse_indefinite_on, takes_sparse
 from kernelrank.queries import Queries
 from kernelrank.validation import check_items
 
@@ -142,6 +142,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self
         """
         X = self._check_items(X, reset=True)
+        refuse_indefinite_on(self.kernel_, X)
         self.basis_, items = self._select(X, qid)
         kernel_map = KernelMap.of(self.kernel_, self.kernel_.matrix(items))
         self.basis_items_ = items

@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack, qr, solve_triangular, svd
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.errors import InvalidInputError
-from kernelrank.kernels import Kernel
+from kernelrank.kernels import Kernel, refuse_indefinite
 
 __all__ = ["KernelMap", "KernelRows"]
 
@@ -62,7 +62,8 @@ class KernelMap:
 
     @classmethod
     def of(cls, kernel: Kernel, K: Float) -> KernelMap:
-        """Factorise the kernel of a basis, in its place: K is lost."""
+        """Factorise the kernel of a basis, in its place: K is lost. A kernel that is indefinite there is refused."""
+        refuse_indefinite(kernel, K)
         # The transpose of a symmetric matrix is the same one, in the order that LAPACK overwrites. A negative tolerance
         # is its default: r ε times the largest diagonal entry.
         U, pivot, rank, _ = lapack.dpstrf(K.T, tol=-1.0, lower=0, overwrite_a=1)

@@ -18,7 +18,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.full_kernel import kernel_scores
 from kernelrank.features.kernel_map import KernelMap, KernelRows
-from kernelrank.kernels import Kernel
+from kernelrank.kernels import Kernel, refuse_indefinite_on
 
 __all__ = ["ReducedSet"]
 
@@ -51,6 +51,8 @@ class ReducedSet(ExplicitFeatures):
 
     def __init__(self, kernel: Kernel, X: Matrix, basis: Index) -> None:
         items = X[basis]
+        if len(basis) < X.shape[0]:
+            refuse_indefinite_on(kernel, X)
         K_RR = kernel.matrix(items[:, basis]) if kernel.precomputed else kernel.matrix(items)
         self._make(KernelMap.of(kernel, K_RR), X, items, basis)
 

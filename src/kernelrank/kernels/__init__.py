@@ -1,6 +1,16 @@
 """What similar means: kernels, resolved through scikit-learn; graphs with labels and what walks in them connect."""
 
-from kernelrank.kernels.kernel import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
+from kernelrank.kernels.kernel import KERNEL_NAMES, Kernel, KernelLike, takes_sparse
 from kernelrank.kernels.labelled_graph import LabelledGraph
+from kernelrank.kernels.semidefinite import check_precomputed, refuse_indefinite, refuse_indefinite_on
 
-__all__ = ["KERNEL_NAMES", "Kernel", "KernelLike", "LabelledGraph", "check_precomputed", "takes_sparse"]
+__all__ = [
+    "KERNEL_NAMES",
+    "Kernel",
+    "KernelLike",
+    "LabelledGraph",
+    "check_precomputed",
+    "refuse_indefinite",
+    "refuse_indefinite_on",
+    "takes_sparse",
+]

@@ -9,14 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from kernelrank.arrays import Float, Matrix, blocks
+from kernelrank.arrays import Float, Matrix
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["KERNEL_NAMES", "Kernel", "KernelLike", "check_precomputed", "takes_sparse"]
+__all__ = ["KERNEL_NAMES", "Kernel", "KernelLike", "takes_sparse"]
 
 KernelLike: TypeAlias = str | Callable[..., float] | GaussianProcessKernel
 
@@ -82,6 +81,20 @@ class Kernel:
         """Whether X holds kernel values instead of features."""
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
+    @property
+    def name(self) -> str:
+        """What the kernel is called in messages."""
+        return self.metric if isinstance(self.metric, str) else str(getattr(self.metric, "__name__", self.metric))
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether every matrix of this kernel is positive semidefinite by construction, up to rounding."""
+        if not isinstance(self.metric, str) or self.parameters:
+            return False
+        if self.metric in ("poly", "polynomial"):
+            return self.coef0 >= 0 and float(self.degree).is_integer()
+        return self.metric in ("linear", "rbf", "gaussian", "laplacian", "chi2", "cosine")
+
     def copied(self) -> Kernel:
         """Return a kernel that stays the same when the objects that this one was made of are changed.
 
@@ -146,34 +159,3 @@ def _dense(X: Matrix) -> Float:
     if sparse.issparse(X):
         raise InvalidInputError("a Gaussian-process kernel takes dense X only, got a sparse matrix")
     return np.asarray(X, dtype=np.float64)
-
-
-def check_precomputed(K: Matrix) -> None:
-    """Refuse a precomputed training kernel that is not square, symmetric and positive semidefinite.
-
-    Semidefinite means: adding 10 m ε times the largest diagonal entry to the diagonal, which is what rounding may
-    take away, lets a Cholesky factorisation run through. O(m³/3) time, one m × m copy.
-
-    Parameters
-    ----------
-    K : array or sparse matrix, shape (m, m)
-    """
-    if K.shape[0] != K.shape[1]:
-        raise InvalidInputError(
-            f"Precomputed matrix must be square at fit (kernel='precomputed'): X has shape {K.shape[0]} × {K.shape[1]}"
-        )
-    single = K.dtype == np.float32
-    A = np.array(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
-    scale = float(np.abs(A).max(initial=0.0))
-    epsilon = float(np.finfo(np.float32 if single else np.float64).eps)
-    gap = max((float(np.abs(A[rows] - A[:, rows].T).max()) for rows in blocks(len(A), 8 * len(A))), default=0.0)
-    if gap > 100 * epsilon * scale:
-        raise InvalidInputError(f"the precomputed kernel is not symmetric: it differs from its transpose by {gap:.3g}")
-    A[np.diag_indices_from(A)] += 10 * len(A) * epsilon * max(scale, np.finfo(np.float64).tiny)
-    _, failed_at = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
-    if failed_at > 0:
-        raise InvalidInputError(
-            f"the precomputed kernel is indefinite: its leading {failed_at} × {failed_at} part has a negative "
-            "eigenvalue; a kernel must be positive semidefinite. If it was rounded on its way here, add a small number "
-            "to its diagonal"
-        )

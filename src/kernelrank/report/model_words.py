@@ -63,7 +63,7 @@ def kernel_words(learner: Any) -> str | None:
 
 def _kernel_words(kernel: Kernel) -> str:
     if not isinstance(kernel.metric, str):
-        return str(getattr(kernel.metric, "__name__", kernel.metric))
+        return kernel.name
     given = {name: value for name, value in kernel._arguments().items() if isinstance(value, (int, float))}
     words = ", ".join(f"{name} {with_digits(value)}" for name, value in given.items())
     return f"{kernel.metric} ({words})" if words else kernel.metric
