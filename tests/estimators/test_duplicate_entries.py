@@ -67,9 +67,9 @@ def test_a_batch_of_a_stream():
     np.testing.assert_allclose(model.dual_coef_, whole.dual_coef_, rtol=1e-7)
 
 
-@pytest.mark.parametrize("basis", ["uniform", "k_means", "leverage"])
-def test_nystrom_map(basis):
-    nystrom = kr.NystromMap(6, basis=basis, random_state=0)
+@pytest.mark.parametrize("selection", ["uniform", "k_means", "leverage"])
+def test_nystrom_map(selection):
+    nystrom = kr.NystromMap(6, basis_selection=selection, random_state=0)
     expected = nystrom.fit_transform(sparse.csr_array(X))
     np.testing.assert_allclose(nystrom.transform(in_parts(X)), expected, atol=1e-7)
     np.testing.assert_allclose(nystrom.fit_transform(in_parts(X)), expected, atol=1e-7)

@@ -153,10 +153,10 @@ def test_a_stream_begins_with_the_kernel_of_the_parameters():
     np.testing.assert_allclose(model.coef_, kr.RankRLS().fit(X, y, qid=qid).coef_)
 
 
-@pytest.mark.parametrize("basis", ["uniform", "k_means", [2, 5, 8]])
-def test_nystrom_map(basis, tmp_path):
+@pytest.mark.parametrize("options", [{"basis": 6}, {"basis": 6, "basis_selection": "k_means"}, {"basis": [2, 5, 8]}])
+def test_nystrom_map(options, tmp_path):
     items = X.copy()
-    nystrom = kr.NystromMap(6, gamma=0.3, basis=basis, random_state=0).fit(items)
+    nystrom = kr.NystromMap(gamma=0.3, random_state=0, **options).fit(items)
     features, coefficients = nystrom.transform(NEW), nystrom.reduced_set(np.ones(nystrom.rank_))
     items[:] = 0.0
     nystrom.set_params(**OTHER)

@@ -36,7 +36,7 @@ LEARNERS = {
     "a search": lambda **kernel: kr.RankRLSCV([0.1, 1.0], basis=3, random_state=0, **kernel),
     "views": lambda **kernel: kr.CoRankRLS(nu=0.0, random_state=0, **kernel),
     "a map": lambda **kernel: kr.NystromMap(3, random_state=0, **kernel),
-    "a map by leverage": lambda **kernel: kr.NystromMap(3, basis="leverage", random_state=0, **kernel),
+    "a map by leverage": lambda **kernel: kr.NystromMap(3, basis_selection="leverage", random_state=0, **kernel),
 }
 
 
