@@ -221,6 +221,7 @@ def test_error_tree():
     assert set(errors.__all__) == {
         *ERRORS,
         "EdgeOfGridWarning",
+        "LostDigitsWarning",
         "NotConverged",
         "PooledAUCWarning",
         "SkippedCandidateWarning",
@@ -231,6 +232,7 @@ def test_error_tree():
     assert issubclass(errors.NotConverged, Warning)
     assert errors.PooledAUCWarning.__bases__ == (UserWarning,)
     assert errors.EdgeOfGridWarning.__bases__ == (UserWarning,)
+    assert errors.LostDigitsWarning.__bases__ == (UserWarning,)
     assert errors.SkippedCandidateWarning.__bases__ == (UserWarning,)
     assert errors.SplitDocumentWarning.__bases__ == (UserWarning,)
     for name in errors.__all__:

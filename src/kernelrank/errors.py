@@ -15,6 +15,7 @@ Warnings stand apart, below scikit-learn's and Python's own::
     └── NotConverged                          an iteration stopped at `max_iter`; the message has what is left
     UserWarning
     ├── EdgeOfGridWarning                     the best alpha is the smallest or the largest that was tried
+    ├── LostDigitsWarning                     a stream forgot items much larger than what remains
     ├── PooledAUCWarning                      scores of different models were compared; the message has the reason
     ├── SkippedCandidateWarning               pairs that have no score; the message names the first
     └── SplitDocumentWarning                  what belongs together is trained on and tested on
@@ -29,6 +30,7 @@ __all__ = [
     "FileFormatError",
     "InvalidInputError",
     "KernelRankError",
+    "LostDigitsWarning",
     "MissingExtraError",
     "ModelFileError",
     "NotConverged",
@@ -112,6 +114,10 @@ class PooledAUCWarning(UserWarning):
 
 class EdgeOfGridWarning(UserWarning):
     """A search whose best alpha lies at the edge of its grid."""
+
+
+class LostDigitsWarning(UserWarning):
+    """A stream that forgot items much larger than those that remain; the message has the accuracy to expect."""
 
 
 class SkippedCandidateWarning(UserWarning):

@@ -18,6 +18,7 @@ from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.estimator_lock import estimator_lock
 from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
@@ -32,18 +33,22 @@ R = TypeVar("R")
 
 
 def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[Concatenate[Learner, P], R]:
-    """Wrap a fit: when it fails, Ctrl-C included, the estimator is what it was before, fitted or not."""
+    """Wrap a fit: when it fails, Ctrl-C included, the estimator is what it was before, fitted or not.
+
+    Another thread that fits the same estimator waits for its turn.
+    """
 
     @functools.wraps(fit)
     def fit_or_restore(self: Learner, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        earlier = {name: value for name, value in self.__dict__.items() if is_fitted_state(name)}
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            for name in [name for name in self.__dict__ if is_fitted_state(name)]:
-                delattr(self, name)
-            self.__dict__.update(earlier)
-            raise
+        with estimator_lock(self):
+            earlier = {name: value for name, value in self.__dict__.items() if is_fitted_state(name)}
+            try:
+                return fit(self, *args, **kwargs)
+            except BaseException:
+                for name in [name for name in self.__dict__ if is_fitted_state(name)]:
+                    delattr(self, name)
+                self.__dict__.update(earlier)
+                raise
 
     return fit_or_restore
 

@@ -27,7 +27,8 @@ from kernelrank.arrays import Index, Matrix
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import FileFormatError, InvalidInputError
-from kernelrank.estimators.stream import QueryMode, StreamLearner
+from kernelrank.estimators.stream import StreamLearner
+from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.progress import track
 
 __all__ = ["fit_file", "is_path", "mapped"]

@@ -21,6 +21,8 @@ class QueryPart:
 
     Parameters
     ----------
+    n_items : int
+        How many items have a positive weight.
     weight : float
         W.
     features, scores : ndarray, shapes (r,), (k,)
@@ -33,6 +35,7 @@ class QueryPart:
         How much of W² is not compared; see `kernelrank.comparisons.query_weights`.
     """
 
+    n_items: int
     weight: float
     features: Float
     scores: Float
@@ -52,7 +55,13 @@ class QueryPart:
         mean, level = share @ Phi, share @ scores
         centred = (Phi - mean) * weight[:, None]
         scatter, moment = centred.T @ (Phi - mean), centred.T @ (scores - level)
-        return cls(total, mean, level, origin, scatter, moment, float(item_squares(weight).sum()))
+        n_items, uncompared = int(np.count_nonzero(weight)), float(item_squares(weight).sum())
+        return cls(n_items, total, mean, level, origin, scatter, moment, uncompared)
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs are compared."""
+        return self.n_items * (self.n_items - 1) // 2
 
     def factor(self, query_weight: QueryWeight) -> float:
         """Return ``c_q W``."""
@@ -66,6 +75,7 @@ class QueryPart:
         delta = other.features - self.features
         difference = (other.origin - self.origin) + (other.scores - self.scores)
         return QueryPart(
+            self.n_items + other.n_items,
             total,
             self.features + share * delta,
             self.scores + share * difference,

@@ -17,7 +17,8 @@ from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not
 from kernelrank.estimators.file_fit import fit_file, is_path, mapped
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
-from kernelrank.estimators.stream import QueryMode, StreamLearner
+from kernelrank.estimators.stream import StreamLearner
+from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.kernels import KernelLike
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight

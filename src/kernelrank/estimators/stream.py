@@ -1,7 +1,8 @@
 """Streams: batches of whole queries, learnt one after the other, exactly as if they had come at once.
 
 The Laplacian is block diagonal by query, so ``Φᵀ L Φ`` and ``Φᵀ M N`` are sums over queries. They add over batches,
-subtract to forget, and hold all that any alpha needs.
+subtract to forget, and hold all that any alpha needs. What is taken away must be what came, which fingerprints tell;
+what remains has the rounding of all that was there, which is kept account of (see `stream_rounding`).
 
 A query that goes on in a later batch changes the weights of the pairs that it has already given. With
 ``queries="mergeable"`` the statistics of each query are kept apart: its weight W, the means of φ and y, its scatter S
@@ -16,48 +17,44 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 
-from kernelrank.arrays import Float, Matrix
-from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.arrays import Matrix
+from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.comparisons.query_weights import QueryWeight
-from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
-from kernelrank.estimators.query_part import QueryPart
+from kernelrank.estimators.query_fingerprint import query_fingerprints
+from kernelrank.estimators.stream_rounding import StreamRounding
+from kernelrank.estimators.stream_statistics import (
+    BatchStatistics,
+    QueryMode,
+    StreamStatistics,
+    problem_parameters,
+)
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.progress import track
-from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.normal_equations import NormalEquations
 
 __all__ = ["StreamLearner"]
 
-QueryMode = Literal["whole", "mergeable"]
+EXACT = 1e-8
+"""The relative error of coefficients from which on a stream that forgot something is no longer what a fit would be."""
 
-
-@dataclass
-class _Stream:
-    """What is known of all batches so far."""
-
-    gram: Float
-    right: Float
-    one_output: bool
-    mode: QueryMode
-    seen: dict[Any, None] = field(default_factory=dict)
-    parts: dict[Any, QueryPart] = field(default_factory=dict)
-    n_pairs: int = 0
-    n_idle_queries: int = 0
+USELESS = 0.1
+"""The one from which on it is no model."""
 
 
 def _streams(learner: StreamLearner) -> bool:
-    return learner._can_stream()
+    # A stream that has begun says itself which parameter has changed since.
+    return learner._can_stream() or hasattr(learner, "_stream")
 
 
 class StreamLearner(KernelLearner):
@@ -120,7 +117,8 @@ class StreamLearner(KernelLearner):
         True
         """
         self._take(X, y, qid, sample_weight, queries)
-        return self._solve_stream()
+        self._solve_stream()
+        return self
 
     @available_if(_streams)
     @_fit_context(prefer_skip_nested_validation=True)
@@ -160,7 +158,8 @@ class StreamLearner(KernelLearner):
         """
         self._clear()
         self._take_all(batches, queries, None, "batches", lambda number: f"batch {number}")
-        return self._solve_stream()
+        self._solve_stream()
+        return self
 
     def _take_all(
         self, batches: Iterable[Any], mode: QueryMode, total: int | None, noun: str, place: Callable[[int], str]
@@ -192,49 +191,58 @@ class StreamLearner(KernelLearner):
 
     @available_if(_streams)
     @whole_or_not_at_all
-    def forget(self, X: Any, y: Any, *, qid: Any, sample_weight: Any = None) -> Self:
-        """Unlearn whole queries, exactly: the model is then that of the other queries.
+    def forget(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn whole queries: the model is then that of the other queries.
 
         Parameters
         ----------
         X, y, qid, sample_weight
-            The queries as they were learnt.
+            The queries as they were learnt, in any order. Other items under a known label are refused; regression has
+            no queries, and there only items that cannot have been learnt are noticed.
 
         Returns
         -------
         self
+
+        Warns
+        -----
+        LostDigitsWarning
+            When the rounding of what was forgotten is more than 1e-8 of the coefficients that remain, because its items
+            were very much larger. From 10 % on it is an error.
         """
         stream = self._learnt()
         if stream.mode == "mergeable":
             raise InvalidInputError("forget takes whole queries away, and this stream has mergeable ones")
+        stream.check_parameters(problem_parameters(self.get_params(deep=False)))
         X = self._check_items(X, reset=False)
-        graphs, _ = self._compare(X, y, qid, sample_weight, allow_idle=True)
-        labels = _labels(graphs, qid)
-        unknown = [label for label in labels if label not in stream.seen]
-        if unknown:
-            raise InvalidInputError(f"query {unknown[0]!r} was never learnt, so it cannot be forgotten")
-        gram, right = self._equations(X, graphs)
-        self._stream = _replaced(stream, gram=stream.gram - gram, right=stream.right - right)
-        for label in labels:
-            del self._stream.seen[label]
-        self._stream.n_pairs -= sum(graph.n_pairs for _, graph in graphs)
-        self._stream.n_idle_queries -= graphs[0][1].n_idle_queries
-        return self._solve_stream()
+        graphs, one_output = self._compare(X, y, qid, sample_weight, allow_idle=True)
+        self._check_batch(graphs, stream, one_output, "whole")
+        self._stream = stream.minus(self._batch(X, graphs))
+        error = self._solve_stream()
+        if error >= USELESS:
+            raise InvalidInputError(
+                "these queries are so much larger than the others that rounding is all they would leave: refit to the "
+                "others instead"
+            )
+        return self
 
     def _clear(self) -> None:
         for name in [name for name in self.__dict__ if is_fitted_state(name)]:
             delattr(self, name)
 
-    def _learnt(self) -> _Stream:
-        stream: _Stream | None = getattr(self, "_stream", None)
+    def _learnt(self) -> StreamStatistics:
+        stream: StreamStatistics | None = getattr(self, "_stream", None)
         if stream is None:
             raise InvalidInputError("nothing was learnt by partial_fit or fit_stream yet")
         return stream
 
     def _take(self, X: Any, y: Any, qid: Any, sample_weight: Any, mode: QueryMode) -> None:
         """Add the statistics of one batch."""
-        stream: _Stream | None = getattr(self, "_stream", None)
-        if stream is None and hasattr(self, "solver_"):
+        stream: StreamStatistics | None = getattr(self, "_stream", None)
+        parameters = problem_parameters(self.get_params(deep=False))
+        if stream is not None:
+            stream.check_parameters(parameters)
+        elif hasattr(self, "solver_"):
             warnings.warn(
                 "what fit learnt, or a file held, has no statistics to go on from: partial_fit begins anew",
                 UserWarning,
@@ -244,22 +252,24 @@ class StreamLearner(KernelLearner):
         X = self._check_items(X, reset=stream is None, least=1)
         graphs, one_output = self._compare(X, y, qid, sample_weight, allow_idle=True)
         self._check_batch(graphs, stream, one_output, mode)
-        labels = _labels(graphs, qid)
-        if mode == "whole":
-            self._refuse_return(stream, labels)
-            gram, right = self._equations(X, graphs)
+        graph = graphs[0][1]
+        if mode == "mergeable":
+            assert isinstance(graph, ScoredQueries)
+            features = self._stream_features(X)
             if stream is None:
-                stream = _Stream(np.zeros_like(gram), np.zeros_like(right), one_output, mode)
-            stream = _replaced(stream, gram=stream.gram + gram, right=stream.right + right)
-        else:
-            stream = self._merge(X, graphs[0][1], stream, labels, one_output)
-        stream.seen |= dict.fromkeys(labels)
-        stream.n_pairs += sum(graph.n_pairs for _, graph in graphs)
-        stream.n_idle_queries += graphs[0][1].n_idle_queries
-        self._stream = stream
+                n_outputs = graph.scores.shape[1]
+                stream = StreamStatistics.empty(features.n_columns, n_outputs, one_output, mode, parameters)
+            self._stream = stream.merged(features, graph)
+            return
+        self._refuse_return(stream, _labels(graph))
+        batch = self._batch(X, graphs)
+        if stream is None:
+            n_columns, n_outputs = batch.right.shape
+            stream = StreamStatistics.empty(n_columns, n_outputs, one_output, mode, parameters)
+        self._stream = stream.plus(batch)
 
     def _check_batch(
-        self, graphs: list[OutputGraph], stream: _Stream | None, one_output: bool, mode: QueryMode
+        self, graphs: list[OutputGraph], stream: StreamStatistics | None, one_output: bool, mode: QueryMode
     ) -> None:
         n_outputs = sum(len(columns) for columns, _ in graphs)
         if stream is not None and (stream.one_output != one_output or stream.right.shape[1] != n_outputs):
@@ -271,7 +281,7 @@ class StreamLearner(KernelLearner):
         ):
             raise InvalidInputError("queries='mergeable' needs cost='magnitude' and ties='include'")
 
-    def _refuse_return(self, stream: _Stream | None, labels: list[Any]) -> None:
+    def _refuse_return(self, stream: StreamStatistics | None, labels: list[Any]) -> None:
         returned = [label for label in labels if stream is not None and label in stream.seen]
         if returned:
             name = "the only query" if returned[0] is None else f"query {returned[0]!r}"
@@ -280,15 +290,27 @@ class StreamLearner(KernelLearner):
                 "queries='mergeable'"
             )
 
-    def _equations(self, X: Matrix, graphs: list[OutputGraph]) -> tuple[Float, Float]:
-        """Return the statistics of one batch; outputs must share the left-hand side."""
+    def _batch(self, X: Matrix, graphs: list[OutputGraph]) -> BatchStatistics:
+        """Return the statistics of one batch of whole queries; outputs must share the left-hand side."""
         features = self._stream_features(X)
         if len(graphs) > 1:
             raise InvalidInputError(
                 "several outputs are streamed only where they share a graph: cost='magnitude', ties='include' and no "
                 "missing scores"
             )
-        return features.normal_equations(graphs[0][1])
+        graph = graphs[0][1]
+        assert isinstance(graph, (ItemScores, RelativeScores, ScoredQueries))
+        fingerprints: list[int] = []
+        if not isinstance(graph, ItemScores):
+            fingerprints = query_fingerprints(X, graph.scores, graph.weight, graph.queries)
+        return BatchStatistics(
+            *features.normal_equations(graph),
+            np.einsum("ij,ij->j", graph.magnitudes, graph.target()),
+            dict(zip(_labels(graph), fingerprints, strict=True)),
+            graph.n_items,
+            graph.n_pairs,
+            graph.n_idle_queries,
+        )
 
     def _stream_features(self, X: Matrix) -> ColumnFeatures:
         """Return the columns of a batch; a basis is chosen once, and then stays."""
@@ -305,35 +327,22 @@ class StreamLearner(KernelLearner):
             self.basis_, self.X_fit_ = features.basis, features.basis_items
         return features
 
-    def _merge(self, X: Matrix, graph: Any, stream: _Stream | None, labels: list[Any], one_output: bool) -> _Stream:
-        """Merge the queries of a batch into those known, and add up what they give."""
-        features = self._stream_features(X)
-        if stream is None:
-            size = features.n_columns
-            right = np.zeros((size, graph.scores.shape[1]))
-            stream = _Stream(np.zeros((size, size)), right, one_output, "mergeable")
-        gram, right, parts = stream.gram.copy(), stream.right.copy(), dict(stream.parts)
-        for label, items in zip(labels, graph.queries, strict=True):
-            part = QueryPart.of(features, graph, items)
-            if label in parts:
-                factor = parts[label].factor(graph.query_weight)
-                gram -= factor * parts[label].scatter
-                right -= factor * parts[label].moment
-                part = parts[label].merged(part)
-            factor = part.factor(graph.query_weight)
-            gram += factor * part.scatter
-            right += factor * part.moment
-            parts[label] = part
-        return _replaced(stream, gram=gram, right=right, parts=parts)
-
-    def _solve_stream(self) -> Self:
-        """Solve for the alpha of this estimator and keep the coefficients."""
+    def _solve_stream(self) -> float:
+        """Solve for the alpha of this estimator and keep the coefficients; return the relative error to expect."""
         stream = self._learnt()
-        if not np.any(stream.gram):
+        n_compared = stream.n_pairs if self.compares_queries else stream.n_items
+        if n_compared == 0 or not (stream.forgot or np.any(stream.gram)):
             raise NothingToCompareError("nothing to compare: no query of any batch has two items that differ")
         linear = self._kernel().linear and self.basis is None
-        equations = NormalEquations(stream.gram, stream.right, lambda w: w)
-        coefficients = Cholesky().solve(equations, float(self.alpha)).coefficients
+        n_outputs = stream.right.shape[1]
+        doubtful = stream.forgot and stream.rounding.exceeds(
+            StreamRounding.of(stream.gram, stream.right, stream.energy)
+        )
+        right = np.column_stack([stream.right, stream.rounding.probes()]) if doubtful else stream.right
+        equations = NormalEquations(stream.gram, right, lambda w: w)
+        solved = Cholesky().solve(equations, float(self.alpha)).coefficients
+        coefficients = solved[:, :n_outputs]
+        error = stream.rounding.relative_error(coefficients, solved[:, n_outputs:]) if doubtful else 0.0
         if not linear:
             coefficients = KernelMap.of(self._kernel(), self._kernel().matrix(self.X_fit_)).coefficients(coefficients)
         if linear:
@@ -345,7 +354,14 @@ class StreamLearner(KernelLearner):
         self.n_queries_ = max(1, len(stream.seen))
         self.n_idle_queries_ = stream.n_idle_queries
         self.n_pairs_ = stream.n_pairs
-        return self
+        if EXACT < error < USELESS:
+            warnings.warn(
+                f"what was forgotten was so large that its rounding stays in the sums: expect a relative error of "
+                f"{error:.0e} in the coefficients. Refit to the queries that remain for all digits",
+                LostDigitsWarning,
+                stacklevel=5,
+            )
+        return error
 
 
 def _n_rows(batch: Any) -> int:
@@ -354,16 +370,10 @@ def _n_rows(batch: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _labels(graphs: list[OutputGraph], qid: Any) -> list[Any]:
+def _labels(graph: Comparisons) -> list[Any]:
     """Return what the user calls the queries of a batch; regression has none."""
-    graph = graphs[0][1]
     if isinstance(graph, ItemScores):
         return []
-    labels: list[Any] = Queries.from_labels(qid, graph.n_items).labels.tolist()
+    assert isinstance(graph, (RelativeScores, ScoredQueries))
+    labels: list[Any] = graph.queries.labels.tolist()
     return labels
-
-
-def _replaced(stream: _Stream, **changes: Any) -> _Stream:
-    """Return a stream with some statistics exchanged, so that a failure leaves the old one as it was."""
-    values = {**vars(stream), "seen": dict(stream.seen), **changes}
-    return _Stream(**values)

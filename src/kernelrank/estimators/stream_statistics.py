@@ -1,0 +1,198 @@
+"""The statistics of a stream: all that is known of the batches so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from kernelrank.arrays import Float
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.query_part import QueryPart
+from kernelrank.estimators.stream_rounding import StreamRounding
+from kernelrank.features import ColumnFeatures
+
+__all__ = ["BatchStatistics", "QueryMode", "StreamStatistics", "problem_parameters"]
+
+QueryMode = Literal["whole", "mergeable"]
+
+FREE_PARAMETERS = frozenset({"alpha", "solver", "tol", "max_iter", "warm_start", "random_state"})
+"""What may change between two batches, for the statistics do not depend on it; a basis is drawn once."""
+
+NEGATIVE = 100.0
+"""A sum of squares that is below zero by more than this many times its rounding was never a sum of squares."""
+
+
+@dataclass(frozen=True)
+class BatchStatistics:
+    """What a batch of whole queries gives.
+
+    Parameters
+    ----------
+    gram, right, energy : ndarray, shapes (r, r), (r, outputs), (outputs,)
+        ``Φᵀ L Φ``, ``Φᵀ M N`` and ``‖N‖²``.
+    fingerprints : dict
+        One for each query, by its label; none in regression.
+    n_items, n_pairs, n_idle_queries : int
+    """
+
+    gram: Float
+    right: Float
+    energy: Float
+    fingerprints: dict[Any, int]
+    n_items: int
+    n_pairs: int
+    n_idle_queries: int
+
+
+@dataclass(frozen=True)
+class StreamStatistics:
+    """The sums over all batches so far. A batch makes new ones, so that a failure leaves the old as they were.
+
+    Parameters
+    ----------
+    gram, right : ndarray, shapes (r, r), (r, outputs)
+        ``Φᵀ L Φ`` and ``Φᵀ M N``.
+    energy : ndarray, shape (outputs,)
+        ``‖N‖²`` of whole queries, for the size of rounding.
+    rounding : StreamRounding
+        How much of the sums is rounding.
+    one_output : bool
+        Whether y has one dimension.
+    mode : {"whole", "mergeable"}
+    parameters : dict
+        What the sums depend on; see `problem_parameters`.
+    seen : dict
+        The fingerprints of queries by their labels; mergeable ones have none.
+    parts : dict
+        The statistics of mergeable queries.
+    n_items, n_pairs, n_idle_queries : int
+    forgot : bool
+        Whether anything was ever taken away.
+    """
+
+    gram: Float
+    right: Float
+    energy: Float
+    rounding: StreamRounding
+    one_output: bool
+    mode: QueryMode
+    parameters: dict[str, Any]
+    seen: dict[Any, int | None] = field(default_factory=dict)
+    parts: dict[Any, QueryPart] = field(default_factory=dict)
+    n_items: int = 0
+    n_pairs: int = 0
+    n_idle_queries: int = 0
+    forgot: bool = False
+
+    @classmethod
+    def empty(
+        cls, n_columns: int, n_outputs: int, one_output: bool, mode: QueryMode, parameters: dict[str, Any]
+    ) -> StreamStatistics:
+        """Return the statistics of no batch."""
+        sums = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_outputs)), np.zeros(n_outputs)
+        return cls(*sums, StreamRounding.of(*sums), one_output, mode, parameters)
+
+    def check_parameters(self, parameters: Mapping[str, Any]) -> None:
+        """Refuse to go on with another problem than the stream began with."""
+        for name, value in parameters.items():
+            if not _same(value, self.parameters[name]):
+                raise InvalidInputError(
+                    f"{name}={self.parameters[name]!r} when this stream began, and {name}={value!r} now, which is "
+                    "another problem: set it back, or begin anew with fit, fit_stream or a clone. Only alpha may change"
+                )
+
+    def plus(self, batch: BatchStatistics) -> StreamStatistics:
+        """Return the statistics with one more batch."""
+        return replace(self._moved(batch, 1), seen={**self.seen, **batch.fingerprints})
+
+    def minus(self, batch: BatchStatistics) -> StreamStatistics:
+        """Return the statistics without some queries; they must be those that were learnt."""
+        for label, fingerprint in batch.fingerprints.items():
+            if label not in self.seen:
+                raise InvalidInputError(f"query {label!r} was never learnt, so it cannot be forgotten")
+            if self.seen[label] != fingerprint:
+                raise InvalidInputError(
+                    f"query {label!r} was learnt with other items, scores or weights than these: give all its items, "
+                    "with their y and sample_weight, as they were learnt"
+                )
+        left = replace(
+            self._moved(batch, -1),
+            seen={label: value for label, value in self.seen.items() if label not in batch.fingerprints},
+            forgot=True,
+        )
+        if left.n_items < 0 or np.any(np.diagonal(left.gram) < -NEGATIVE * left.rounding.gram):
+            raise InvalidInputError("these items were not learnt, so they cannot be forgotten")
+        return left
+
+    def _moved(self, batch: BatchStatistics, sign: int) -> StreamStatistics:
+        gram, right = self.gram + sign * batch.gram, self.right + sign * batch.right
+        return replace(
+            self,
+            gram=gram,
+            right=right,
+            energy=self.energy + sign * batch.energy,
+            rounding=self.rounding.after(gram, right, batch.gram, batch.right, batch.energy),
+            n_items=self.n_items + sign * batch.n_items,
+            n_pairs=self.n_pairs + sign * batch.n_pairs,
+            n_idle_queries=self.n_idle_queries + sign * batch.n_idle_queries,
+        )
+
+    def merged(self, features: ColumnFeatures, graph: ScoredQueries) -> StreamStatistics:
+        """Return the statistics with the queries of a batch merged into those known."""
+        gram, right, parts = self.gram.copy(), self.right.copy(), dict(self.parts)
+        n_pairs, n_idle_queries = self.n_pairs, self.n_idle_queries
+        for label, items in zip(graph.queries.labels.tolist(), graph.queries, strict=True):
+            part = QueryPart.of(features, graph, items)
+            if label in parts:
+                factor = parts[label].factor(graph.query_weight)
+                gram -= factor * parts[label].scatter
+                right -= factor * parts[label].moment
+                n_pairs -= parts[label].n_pairs
+                n_idle_queries -= parts[label].n_pairs == 0
+                part = parts[label].merged(part)
+            factor = part.factor(graph.query_weight)
+            gram += factor * part.scatter
+            right += factor * part.moment
+            n_pairs += part.n_pairs
+            n_idle_queries += part.n_pairs == 0
+            parts[label] = part
+        return replace(
+            self,
+            gram=gram,
+            right=right,
+            parts=parts,
+            seen=dict.fromkeys(parts),
+            n_items=self.n_items + graph.n_items,
+            n_pairs=n_pairs,
+            n_idle_queries=n_idle_queries,
+        )
+
+
+def problem_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of the parameters that the statistics depend on.
+
+    What is not equal to its own copy, such as a callable object, is kept itself.
+    """
+    kept = {}
+    for name, value in parameters.items():
+        if name not in FREE_PARAMETERS:
+            try:
+                copied = deepcopy(value)
+            except Exception:  # whatever the copying of a foreign object raises
+                copied = value
+            kept[name] = copied if _same(copied, value) else value
+    return kept
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Tell whether two values of a parameter mean the same."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_same(first[key], second[key]) for key in first)
+    if np.ndim(first) or np.ndim(second):
+        return np.array_equal(first, second)
+    return first is second or bool(first == second)
