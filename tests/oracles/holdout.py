@@ -60,8 +60,11 @@ def retrained_difference(estimator, X, y, i, j, alpha, weight=None):
     return scores[0] - scores[1]
 
 
-def exact_scores(estimator, K, y, held, alpha, qid=None, weight=None, digits=50):
-    """The same with many digits, from a kernel matrix of mpmath numbers and the pairs one at a time."""
+def exact_scores(estimator, K, y, held, alpha, qid=None, weight=None, digits=50, scored=None):
+    """The same with many digits, from a kernel matrix of mpmath numbers and the pairs one at a time.
+
+    The scores are those of the items held out, unless others are given.
+    """
     with mpmath.workdps(digits):
         kept = [int(i) for i in range(len(y)) if i not in set(np.asarray(held).tolist())]
         L, target = _laplacian(estimator, kept, y, qid, weight)
@@ -71,7 +74,12 @@ def exact_scores(estimator, K, y, held, alpha, qid=None, weight=None, digits=50)
             for b in range(size):
                 inner[a, b] = K[kept[a]][kept[b]]
         dual = mpmath.lu_solve(L * inner + mpmath.mpf(alpha) * mpmath.eye(size), target)
-        return np.array([float(sum(K[int(u)][kept[b]] * dual[b] for b in range(size))) for u in held])
+        return np.array(
+            [
+                float(sum(K[int(u)][kept[b]] * dual[b] for b in range(size)))
+                for u in (held if scored is None else scored)
+            ]
+        )
 
 
 def exact_linear_kernel(X):

@@ -1,4 +1,4 @@
-"""Graphs without a root in closed form: a pivoted Cholesky factor for each connected part."""
+"""Graphs without a root in closed form: a triangular factor for each connected part."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from kernelrank.arrays import Float, Index, as_columns
 from kernelrank.comparisons.base import Comparisons
+from kernelrank.comparisons.laplacian_root import laplacian_root
 
 __all__ = ["FactorisedComparisons"]
 
 
 @dataclass(frozen=True)
 class _Factor:
-    """``Uᵀ U = L`` over the pivoted items of one connected part, U (rank × size) upper trapezoidal."""
+    """``Uᵀ U = L`` over some items, U (rank × size): the rows of a triangular factor that are not zero."""
 
     items: Index
     U: Float
+    pivots: NDArray[np.bool_]
+    """The columns that the rows begin in."""
 
     @classmethod
-    def of(cls, items: Index, L: Float) -> _Factor:
-        """Factorise a dense positive semidefinite block; its rank is found on the way."""
-        # A negative tolerance is LAPACK's default: size × eps × the largest diagonal entry.
-        U, pivot, rank, _ = lapack.dpstrf(L, tol=-1.0, lower=0)
-        return cls(items[pivot - 1], np.triu(U)[:rank])
+    def of(cls, items: Index, W: Float) -> _Factor:
+        """Factorise the Laplacian of some items from the weights of their pairs, which are overwritten."""
+        U = laplacian_root(W)
+        pivots = np.diagonal(U) > 0.0
+        return cls(items, U[pivots], pivots)
 
 
 class FactorisedComparisons(Comparisons):
@@ -42,18 +46,20 @@ class FactorisedComparisons(Comparisons):
 
     @abstractmethod
     def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:
-        """Yield the items and the dense Laplacian of each connected part."""
+        """Yield the items of each connected part, or of several, and the weights of their pairs in a fresh array."""
 
     @cached_property
     def _factors(self) -> list[_Factor]:
-        return [_Factor.of(items, L) for items, L in self._dense_blocks()]
+        return [_Factor.of(items, W) for items, W in self._dense_blocks()]
 
     def centre(self, V: Float) -> Float:
-        """Return ``C V``."""
+        """Return ``C V``; means over a block are taken away first, which C does not see and rounding does."""
         columns = as_columns(V)
-        parts = [factor.U @ columns[factor.items] for factor in self._factors]
-        product = np.concatenate(parts) if parts else np.zeros((0, columns.shape[1]))
-        return product.reshape((-1, *V.shape[1:]))
+        parts = [np.zeros((0, columns.shape[1]))]
+        for factor in self._factors:
+            rows = columns[factor.items]
+            parts.append(factor.U @ (rows - rows.mean(axis=0)))
+        return np.concatenate(parts).reshape((-1, *V.shape[1:]))
 
     def centre_transpose(self, V: Float) -> Float:
         """Return ``Cᵀ V``."""
@@ -71,7 +77,6 @@ class FactorisedComparisons(Comparisons):
         target = self.target()
         parts = [np.zeros((0, target.shape[1]))]
         for factor in self._factors:
-            rank = len(factor.U)
-            leading = target[factor.items[:rank]]
-            parts.append(solve_triangular(factor.U[:, :rank], leading, trans="T", check_finite=False))
+            leading = target[factor.items[factor.pivots]]
+            parts.append(solve_triangular(factor.U[:, factor.pivots], leading, trans="T", check_finite=False))
         return np.concatenate(parts)

@@ -153,7 +153,5 @@ class Preferences(FactorisedComparisons):
         for start, stop in itertools.pairwise(bounds):
             if stop - start > 1:
                 items = order[start:stop]
-                block = self._adjacency[items][:, items].toarray()
-                L = -block - block.T
-                L[np.diag_indices_from(L)] = self._degree[items]
-                yield items, L
+                upper = self._adjacency[items][:, items].toarray()
+                yield items, upper + upper.T

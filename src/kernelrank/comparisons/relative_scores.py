@@ -140,10 +140,11 @@ class RelativeScores(FactorisedComparisons):
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ`` query by query; rows of a sparse Φ are made dense one query at a time."""
         total = np.zeros((Phi.shape[1], Phi.shape[1]))
-        for items, L in self._dense_blocks():
+        degree = self.diagonal()
+        for items, W in self._dense_blocks():
             rows = np.asarray(Phi[items].toarray() if sparse.issparse(Phi) else Phi[items], dtype=np.float64)
             centred = rows - rows.mean(axis=0)
-            total += centred.T @ (L @ centred)
+            total += centred.T @ (degree[items][:, None] * centred - W @ centred)
         return (total + total.T) / 2
 
     def steady(self, Phi: Matrix) -> Matrix:
@@ -174,10 +175,16 @@ class RelativeScores(FactorisedComparisons):
 
     def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:
         y = self.scores[:, 0]
-        degree, _ = self._degree_and_target
         for q, items in enumerate(self.queries):
             difference = y[items][:, None] - y[items]
             squares = np.where(difference == 0.0, np.inf, difference**2)
-            L = -self._c[q] * self.weight[items][:, None] * self.weight[items] / squares
-            L[np.diag_indices_from(L)] = degree[items]
-            yield items, L
+            yield items, self._c[q] * self.weight[items][:, None] * self.weight[items] / squares
+
+    def root_target(self) -> Float:
+        """Return ``T = C y``, from differences: row k of U is the item k less a mean of later ones."""
+        y = self.magnitudes[:, 0]
+        parts = [np.zeros(0)]
+        for factor in self._factors:
+            scores = y[factor.items]
+            parts.append(np.einsum("ij,ij->i", factor.U, scores - scores[factor.pivots][:, None]))
+        return as_columns(np.concatenate(parts))

@@ -9,7 +9,7 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.dask.statistics import Statistics
 from kernelrank.errors import InvalidInputError
-from kernelrank.solvers.spectral import spectrum
+from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["FoldModels"]
 

@@ -28,7 +28,8 @@ from kernelrank.kernels import Kernel, KernelLike, takes_sparse
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.normal_equations import NormalEquations
-from kernelrank.solvers.spectral import Spectrum, spectrum
+from kernelrank.solvers.spectral import Spectrum
+from kernelrank.solvers.spectrum import spectrum
 from kernelrank.validation import check_items
 
 __all__ = ["CoRankRLS"]

@@ -32,7 +32,7 @@ from kernelrank.exact_cv import ItemSets
 from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import KernelLike
 from kernelrank.progress import track
-from kernelrank.solvers.spectral import spectrum
+from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["NUS", "CoRankRLSCV"]
 

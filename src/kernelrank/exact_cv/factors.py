@@ -33,12 +33,15 @@ from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import Comparisons, ItemScores
 from kernelrank.features import ColumnFeatures, Features, FullKernel
 from kernelrank.solvers.normal_equations import primal_is_smaller
-from kernelrank.solvers.spectral import spectrum
+from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
 __all__ = ["Factors", "factorise"]
 
 FEW_ALPHAS = 3
 """Up to this many values of λ, as many Cholesky factorisations are cheaper than a spectrum."""
+
+MANY_ALPHAS = 64
+"""Up to this many values of λ are factorised one by one where a spectrum would lose digits."""
 
 COLUMN_BYTES = 2**24
 """The size of a block of columns that is centred at once."""
@@ -54,7 +57,7 @@ class Factors:
     primal : bool
         Which of the two forms it is.
     trace : float
-        The trace of A, at least its largest eigenvalue.
+        The trace of A, at least its largest eigenvalue; as if all were of the median's size where a few stand far out.
     values : ndarray, shape (s,), or None
         The eigenvalues μ; None if B belongs to one λ only.
     left, rotated : ndarray, shape (m, s) and (s, k)
@@ -164,6 +167,8 @@ def factorise(
     else:
         A, b = features.centred_kernel(graph), graph.root_target()
     trace = float(np.trace(A))
+    if columns is None and trusted_alpha(A) > 0.0:
+        trace = float(len(A) * np.median(np.diagonal(A)))
     for values, B, numbers in _decompose(A, lams, rounding):
         rotated = B.T @ b
         if columns is not None:
@@ -180,18 +185,23 @@ def factorise(
 def _decompose(A: Float, lams: Float, rounding: float) -> Iterator[tuple[Float | None, Float, Index]]:
     """Yield ``μ, B`` and the numbers of the λ that they serve; A is overwritten."""
     distinct, which = np.unique(lams, return_inverse=True)
-    served = 0
-    if len(distinct) <= FEW_ALPHAS:
-        # From the largest λ down: where rounding stops the factorisation at one, it stops it at the smaller ones too.
-        for k in range(len(distinct) - 1, -1, -1):
-            inverse = _inverse_root(A, float(distinct[k]))
-            if inverse is None:
-                break
-            served += 1
-            yield None, inverse, np.flatnonzero(which == k)
-    if served < len(distinct):
+    uneven = int(np.searchsorted(distinct, trusted_alpha(A)))  # so many λ are too small for a spectrum
+    if uneven > MANY_ALPHAS:
+        uneven = 0
+    if len(distinct) - uneven <= FEW_ALPHAS:
+        uneven = len(distinct)
+    # From the largest λ down: where rounding stops the factorisation at one, it stops it at the smaller ones too.
+    failed = 0
+    for k in range(uneven - 1, -1, -1):
+        inverse = _inverse_root(A, float(distinct[k]))
+        if inverse is None:
+            failed = k + 1
+            break
+        yield None, inverse, np.flatnonzero(which == k)
+    left = np.flatnonzero((which < failed) | (which >= uneven))
+    if len(left):
         values, vectors = spectrum(A, rounding)
-        yield values, vectors, np.flatnonzero(which < len(distinct) - served)
+        yield values, vectors, left
 
 
 def _inverse_root(A: Float, lam: float) -> Float | None:

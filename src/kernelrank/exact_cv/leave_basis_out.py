@@ -37,7 +37,7 @@ from kernelrank.arrays import Float, Index, block_rows
 from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ReducedSet
-from kernelrank.solvers.spectral import spectrum
+from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["leave_basis_out"]
 

@@ -13,7 +13,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.normal_equations import NormalEquations
-from kernelrank.solvers.spectral import spectrum
+from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["Cholesky"]
 

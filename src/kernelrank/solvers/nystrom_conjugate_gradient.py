@@ -30,7 +30,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features, FullKernel, ReducedSet
 from kernelrank.features.basis import uniformly
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient, Operator
-from kernelrank.solvers.spectral import spectrum
+from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["NystromConjugateGradient"]
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import numpy as np
-from scipy.linalg import eigh
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
-from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver
+from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.normal_equations import NormalEquations
+from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
-__all__ = ["Spectral", "Spectrum", "spectrum"]
+__all__ = ["Spectral", "Spectrum"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,10 @@ class Spectrum:
     vectors: Float
     rotated: Float
     back: Callable[[Float], Float]
+    equations: NormalEquations | None = None
+    """The equations themselves, where a spectrum loses digits that a factorisation keeps."""
+    trusted: float = 0.0
+    """The alpha from which on the spectrum is used."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ class Spectral(Solver[Spectrum]):
 
     Notes
     -----
-    O(s³) time once, where s is the smaller of m and r, then O(s²) for each alpha and output. Memory 2 s² numbers.
+    O(s³) time once, where s is the smaller of m and r, then O(s²) for each alpha and output. Memory 2 s² numbers. Where
+    A is so uneven that a spectrum would lose digits, small alphas are solved by factorisations, ``s³/3`` each, and A is
+    kept as well.
     """
 
     name: str = field(init=False, default="spectral")
@@ -43,26 +47,14 @@ class Spectral(Solver[Spectrum]):
     def prepare(self, features: Features, comparisons: Comparisons) -> Spectrum:
         """Form the normal equations and decompose them."""
         equations = NormalEquations.of(features, comparisons)
+        trusted = trusted_alpha(equations.A)
+        kept = replace(equations, A=equations.A.copy()) if trusted > 0.0 else None
         values, vectors = spectrum(equations.A, equations.rounding)
-        return Spectrum(values, vectors, vectors.T @ equations.b, equations.back)
+        return Spectrum(values, vectors, vectors.T @ equations.b, equations.back, kept, trusted)
 
     def solve(self, state: Spectrum, alpha: float, **_: Any) -> Solution:
         """Solve for one alpha."""
+        if state.equations is not None and alpha < state.trusted:
+            return Cholesky().solve(state.equations, alpha)
         x = state.vectors @ (state.rotated / (state.values + alpha)[:, None])
         return Solution(state.back(x), x)
-
-
-def spectrum(A: Float, rounding: float) -> tuple[Float, Float]:
-    """Return the eigenvalues and eigenvectors of a positive semidefinite matrix, which is overwritten.
-
-    Eigenvalues that rounding made negative become zero; any that are more negative than `rounding` are an error.
-    """
-    if len(A) == 0:
-        return np.zeros(0), np.zeros((0, 0))
-    values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
-    if values[0] < -rounding:
-        raise InvalidInputError(
-            "the kernel matrix is not positive semidefinite: after centring its smallest eigenvalue is "
-            f"{values[0]:.3g} and its largest {values[-1]:.3g}"
-        )
-    return np.maximum(values, 0.0), vectors
