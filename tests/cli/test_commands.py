@@ -278,6 +278,35 @@ def test_folds_are_tuned_on_vali_and_measured_on_test(run, folds):
     assert "name one to save" in run("tune", folds, "-o", "all.kr", code=1).err
 
 
+@pytest.mark.parametrize("method", ["rankrls", "ranksvm"])
+def test_the_report_of_a_fold_shows_the_scores_on_vali(run, folds, tmp_path, method):
+    words = ["--alphas", "0.1,10,1000", "-m", "ndcg@5", "--method", method, "--report", "fold.html", "--json"]
+    facts = run("tune", folds / "Fold1", *words).json
+    page = " ".join((tmp_path / "fold.html").read_text(encoding="utf-8").split())
+    assert "as given" not in page
+    assert "of 3 tried" in page
+    assert "was chosen among 3 values on vali.txt" in page
+    assert "nDCG@5 on vali.txt" in page
+    for one in facts["candidates"]:
+        assert f"{one['score']:.4g}" in page
+    (folds / "Fold1" / "vali.txt").unlink()
+    run("tune", folds / "Fold1", *words)
+    page = " ".join((tmp_path / "fold.html").read_text(encoding="utf-8").split())
+    assert "as given" not in page
+    assert ("by leave-query-out" if method == "rankrls" else "by 5 folds of queries, refitted") in page
+
+
+@pytest.mark.parametrize("options", [[], ["--method", "ranksvm", "--cv", 2]], ids=["exact", "folds"])
+@pytest.mark.parametrize("where", ["fold", "file"])
+def test_an_error_is_to_be_low(run, folds, options, where):
+    data = folds / "Fold1" if where == "fold" else folds / "Fold1" / "train.txt"
+    right = run("tune", data, "--alphas", "0.1,1e6", "-m", "pairwise_accuracy", *options, "--json").json
+    wrong = run("tune", data, "--alphas", "0.1,1e6", "-m", "disagreement", *options, "--json").json
+    assert wrong["best"]["alpha"] == right["best"]["alpha"]
+    assert wrong["best"]["score"] == pytest.approx(right["best"]["score"] - 1)
+    assert wrong["measure"] == "disagreement, negative"
+
+
 def test_the_test_queries_of_all_folds_are_measured_together(run, folds):
     facts = run("tune", folds, "--alphas", "10", "-m", "ndcg@5", "--json").json
     truth, scores, queries = [], [], []

@@ -102,7 +102,15 @@ def test_runs_are_those_of_trec(run, ranking):
         found = run("evaluate", *judge, "--trec", *words, "--json").json["measures"]
         for facts, name in zip(found, names.values(), strict=True):
             assert facts["mean"] == pytest.approx(expected[name], abs=1e-12)
-    assert found[0]["rules"] == ["gain linear", "ties in input order", "empty queries count 0"]
+    rules = found[0]["rules"]
+    assert rules == ["gain linear", "ties by falling item name", "empty queries count 0"]
+    # What is printed, and what the help says of --trec, are the same words.
+    assert ", ".join(rules) in run("evaluate", "mine.run", "test.qrels", "--trec", *words).out
+    assert ", ".join(rules) in run("compare", "mine.run", "mine.run", "test.qrels", "--trec", *words).out
+    shown = run("evaluate", "--help").out.replace("│", " ")
+    assert ", ".join(rules) in " ".join(shown.split())
+    told = run("evaluate", "mine.run", "test.qrels", "--trec", "--tied", "order", *words, "--json").json["measures"]
+    assert told[0]["rules"][1] == "ties in input order"
 
 
 def test_runs_are_compared(run, ranking):

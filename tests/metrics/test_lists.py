@@ -27,6 +27,7 @@ def measures(draw, ties):
         st.sampled_from(
             [
                 (metrics.NDCG(k, gain, ties=ties), partial(oracle.ndcg, k=k, gain=gain)),
+                (metrics.NDCG(k, gain, "letor", ties=ties), partial(oracle.ndcg, k=k, gain=gain, discount="letor")),
                 (metrics.Precision(k or 5, ties=ties, **binary), partial(oracle.precision, k=k or 5, **binary)),
                 (
                     metrics.MeanAveragePrecision(k, ties=ties, **binary),
@@ -191,6 +192,25 @@ def test_a_perfect_order_is_exactly_one():
     y, qid = rng.uniform(0, 4, 5000), rng.integers(0, 100, 5000)
     assert (metrics.NDCG()(y, y, qid=qid).values <= 1).all()
     assert metrics.ndcg(y, y, qid=qid) == pytest.approx(1.0, rel=1e-14)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("largest", [1.7e308, 1e-320])
+def test_linear_gains_of_any_size_have_the_same_ndcg(ties, largest):
+    y, score, qid = np.array([3.0, 0, 1, 2, 0, 1]), [1, 2, 2, 3, 1, 2], [1, 1, 1, 1, 2, 2]
+    measure = metrics.NDCG(gain="linear", ties=ties)
+    scale = np.ldexp(1.0, int(np.floor(np.log2(largest))) - 2)
+    np.testing.assert_allclose(measure(y * scale, score, qid=qid).values, measure(y, score, qid=qid).values, rtol=1e-12)
+    assert metrics.ndcg([1e308, 1e308, 0], [2, 1, 3], gain="linear", ties=ties) < 1
+
+
+def test_letor_does_not_discount_place_two():
+    letor, usual = metrics.NDCG(discount="letor"), metrics.NDCG()
+    assert letor([1, 0], [1, 2]).mean == 1.0
+    assert usual([1, 0], [1, 2]).mean == pytest.approx(1 / np.log2(3))
+    assert letor([0, 0, 1], [3, 2, 1]).mean == pytest.approx(1 / np.log2(3))
+    assert "place 2 not discounted, as in LETOR" in letor.label
+    assert "LETOR" not in usual.label
 
 
 def test_grades_outside_the_scale_are_refused():

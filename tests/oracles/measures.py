@@ -57,13 +57,18 @@ def by_tie_rule(value: Callable[[list[float]], float], y, score, ties: str) -> f
     return {"average": sum(values) / len(values), "pessimistic": min(values), "optimistic": max(values)}[ties]
 
 
-def ndcg(ranked: list[float], k: int | None, gain: str) -> float:
+def ndcg(ranked: list[float], k: int | None, gain: str, discount: str = "log2") -> float:
     """NaN where every gain is 0."""
+
+    def divisor(place: int) -> float:
+        if discount == "log2":
+            return math.log2(place + 1)
+        return 1.0 if place < 2 else math.log2(place)
 
     def total(grades: list[float]) -> float:
         grades = grades[: k or len(grades)]
         gains = [2**y - 1 if gain == "exponential" else y for y in grades]
-        return sum(g / math.log2(p + 1) for p, g in enumerate(gains, start=1))
+        return sum(g / divisor(p) for p, g in enumerate(gains, start=1))
 
     best = total(sorted(ranked, reverse=True))
     return total(ranked) / best if best > 0 else math.nan

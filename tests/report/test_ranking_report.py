@@ -68,7 +68,9 @@ def test_what_was_left_out_is_said():
     text = text_of(ranking_report(model, np.vstack([X, X[:3]]), np.append(y, [1, 2, 2]), qid=qid))
     assert "left out: queries of one item 1" in text
     assert "left out: queries of one level 1" in text
-    assert "with nothing to compare: alone, tied." in text
+    assert "2 queries of the training set have nothing to compare: those named alone, tied." in text
+    one = text_of(ranking_report(model, np.vstack([X, X[:1]]), np.append(y, 1), qid=np.append(QID, "800")))
+    assert "1 query of the training set has nothing to compare: the one named 800." in one
 
 
 def test_a_test_set_is_what_is_measured():

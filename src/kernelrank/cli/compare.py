@@ -77,7 +77,7 @@ def compare(
         [_row(facts) for facts in found],
     )
     for one in measures:
-        answer.line(one.label, style="dim")
+        answer.line(rules.label_of(one), style="dim")
     numbers = sorted({facts["n_queries"] for facts in found})
     asked = f"{numbers[0]} queries" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} queries, by the measure"
     answer.line(f"{asked}; wins: how many first and second rank better.", style="dim")
@@ -102,7 +102,7 @@ def _compared(
     test = paired_test(results[0], results[1], confidence=confidence, n_resamples=resamples, random_state=seed)
     facts = {name: value for name, value in asdict(test).items() if name != "label"}
     means = {"first": results[0].mean, "second": results[1].mean}
-    return {"measure": measure.name, "rules": list(measure.rules), **means, **facts}
+    return {"measure": measure.name, "rules": rules.rules_of(measure), **means, **facts}
 
 
 def _row(facts: dict[str, Any]) -> list[str]:

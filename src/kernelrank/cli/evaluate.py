@@ -78,14 +78,16 @@ def evaluate(
     judgement = judge(answer, judged, source)
     known = measured(answer, measures, lambda one: judgement.measure(one, rules), asked=measure is not None)
     measures, results = [one for one, _ in known], [result for _, result in known]
-    found = [facts_of(result, one, confidence=confidence, seed=seed, by_query=by_query) for one, result in known]
+    found = [
+        facts_of(result, one, confidence=confidence, seed=seed, by_query=by_query, rules=rules) for one, result in known
+    ]
     answer.fact("judged", str(judged))
     answer.fact("data", str(source.path))
     answer.fact("measures", found)
     interval = f"{100 * confidence:.4g}% interval"
     answer.table("", ("measure", "mean", interval, "queries", "left out"), [row_of(facts) for facts in found])
     for one in measures:
-        answer.line(one.label, style="dim")
+        answer.line(rules.label_of(one), style="dim")
     if any(len(result) > 1 for result in results):
         answer.line("Intervals: queries resampled; the predictions do not vary.", style="dim")
     if by_query:

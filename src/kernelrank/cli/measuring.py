@@ -13,6 +13,9 @@ __all__ = ["DEFAULT_MEASURES", "MeasureRules", "facts_of", "row_of"]
 
 DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
 
+TIES_BY_NAME = "ties by falling item name"
+"""How trec_eval places items with the same score."""
+
 
 @dataclass(frozen=True)
 class MeasureRules:
@@ -59,9 +62,25 @@ class MeasureRules:
         trec = {"gain": "linear", "ties": "order", "empty": "zero"} if self.trec else {}
         return {**trec, **self._given()}
 
+    @property
+    def _by_name(self) -> bool:
+        """Whether items with the same score are placed by their names."""
+        return self.trec and self.ties is None
+
+    def rules_of(self, measure: Measure) -> list[str]:
+        """Return the rules of a measure in words; the order of the input is that of the names where `order` made it."""
+        from kernelrank.metrics.lists import TIE_WORDS
+
+        by_name = {TIE_WORDS["order"]: TIES_BY_NAME} if self._by_name else {}
+        return [by_name.get(words, words) for words in measure.rules]
+
+    def label_of(self, measure: Measure) -> str:
+        """Return the name of a measure with its rules."""
+        return f"{measure.name} ({', '.join(self.rules_of(measure))})"
+
     def order(self, ids: Any) -> Any:
         """Return the order in which items are given to the measures: by falling name for trec_eval, else None."""
-        if not self.trec or self.ties is not None:
+        if not self._by_name:
             return None
         import numpy as np
 
@@ -73,13 +92,19 @@ class MeasureRules:
 
 
 def facts_of(
-    result: MeasureResult, measure: Measure, *, confidence: float, seed: int, by_query: bool
+    result: MeasureResult,
+    measure: Measure,
+    *,
+    confidence: float,
+    seed: int,
+    by_query: bool,
+    rules: MeasureRules | None = None,
 ) -> dict[str, Any]:
     """Return a result for programs."""
     interval = result.interval(confidence, random_state=seed) if len(result) > 1 else None
     facts: dict[str, Any] = {
         "measure": measure.name,
-        "rules": list(measure.rules),
+        "rules": (rules or MeasureRules()).rules_of(measure),
         "mean": result.mean,
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,

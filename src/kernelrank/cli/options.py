@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from kernelrank.cli.failures import DEBUG
+from kernelrank.cli.measuring import TIES_BY_NAME
 
 __all__ = [
     "Alpha",
@@ -195,5 +196,5 @@ RelevantFrom = Annotated[float | None, _rule("--relevant-from", "MAP, P, MRR: th
 MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: the highest grade there is.", "4")]
 TrecRules = Annotated[
     bool,
-    _rule("--trec", "The rules of trec_eval: linear gain, ties by falling item name, empty queries count 0."),
+    _rule("--trec", f"The rules of trec_eval: gain linear, {TIES_BY_NAME}, empty queries count 0."),
 ]

@@ -96,7 +96,7 @@ def search_exactly(
     model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
     results = model.cv_results_
     how = _words(cv, items, learner.method) if folds is None else f"{len(folds)} folds of groups held out exactly"
-    found = Search(how, scoring or "squared error, negative", model=model)
+    found = Search(how, "squared error, negative" if scoring is None else _score_name(scoring), model=model)
     for parameters, score in zip(results["params"], np.asarray(results["mean_test_score"]).tolist(), strict=True):
         found.candidates.append({**(settings[0] if len(grid) == 1 else {}), **parameters, "score": score})
     return found
@@ -158,7 +158,8 @@ def search_folds(
         splits, noun = KFold(folds, shuffle=True, random_state=learner.seed).split(X), "items"
     sets = [held for _, held in splits]
     truth: Any = items.y
-    found = Search(f"{len(sets)} folds of {noun}, refitted", measure.name)
+    found = Search(f"{len(sets)} folds of {noun}, refitted", _score_name(measure))
+    sign = 1 if measure.higher_is_better else -1
     for setting in track(settings, len(settings), "holding out"):
         estimator = learner.estimator(1.0).set_params(**setting)
         held = holdout(estimator, X, items.y, sets, qid=items.qid, alphas=alphas, sample_weight=items.weight)
@@ -170,7 +171,7 @@ def search_folds(
             else:
                 parts = zip(sets, held, strict=True)
                 score = float(np.mean([measure(truth[s], part[:, place]).mean for s, part in parts]))
-            found.candidates.append({**setting, "alpha": alpha, "score": score})
+            found.candidates.append({**setting, "alpha": alpha, "score": sign * score})
     _fit_best(found, learner, X, items)
     return found
 
@@ -188,11 +189,11 @@ def search_on_file(
 ) -> Search:
     """Choose by a file of its own: LETOR's vali.txt.
 
-    `score` takes a fitted model and returns the measured value.
+    `score` takes a fitted model and returns the measured value, that of an error with its sign changed.
     """
     from kernelrank.progress import track
 
-    found = Search(f"on {name}", measure.name)
+    found = Search(f"on {name}", _score_name(measure))
     for setting in track(settings, len(settings), "fitting"):
         estimator = learner.estimator(1.0).set_params(**setting)
         path = estimator.fit_path(X, items.y, alphas, qid=items.qid, sample_weight=items.weight)
@@ -201,6 +202,14 @@ def search_on_file(
             if found.candidates[-1] is found.best:
                 found.model = model
     return found
+
+
+def _score_name(measure: str | Measure) -> str:
+    """Name what is to be high; an error, such as the disagreement, is taken with its sign changed."""
+    from kernelrank.metrics import get_measure
+
+    name = measure if isinstance(measure, str) else measure.name
+    return name if get_measure(measure).higher_is_better else f"{name}, negative"
 
 
 def _fit_best(found: Search, learner: LearnerOptions, X: Any, items: Items) -> None:

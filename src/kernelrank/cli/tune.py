@@ -164,6 +164,11 @@ class Plan:
         except InvalidInputError as error:
             raise FileFormatError(str(error), items.path) from error
 
+    @property
+    def sign(self) -> int:
+        """What makes a value one that is to be high: -1 for an error."""
+        return 1 if self.measure.higher_is_better else -1
+
     def search(self, X: Any, items: Items) -> Search:
         """Hold out from one file."""
         from kernelrank.errors import InvalidInputError
@@ -193,7 +198,7 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
         _note_edge(answer, found)
         model = joined(scaler, found.model)
     best = found.best
-    page = None if report is None else _page(answer, model, items, test, plan)
+    page = None if report is None else _page(answer, found, model, items, test, plan)
     if output is not None:
         save_model(model, output, items, source, chosen=found.how, candidates=len(found.candidates))
     if report is not None and page is not None:
@@ -268,7 +273,7 @@ def _search_on_vali(answer: Answer, plan: Plan, source: SourceFile, items: Items
     X_vali = scaled(scaler, vali.X)
 
     def score(model: Any) -> float:
-        return plan.value(model, vali, X_vali)
+        return plan.sign * plan.value(model, vali, X_vali)
 
     return search_on_file(
         plan.learner,
@@ -336,7 +341,7 @@ def _shown_or_dash(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _page(answer: Answer, model: Any, items: Items, test: Items | None, plan: Plan) -> Any:
+def _page(answer: Answer, found: Search, model: Any, items: Items, test: Items | None, plan: Plan) -> Any:
     from kernelrank.report import ranking_report
 
     if items.groups is not None and items.qid is None and test is None:
@@ -353,8 +358,29 @@ def _page(answer: Answer, model: Any, items: Items, test: Items | None, plan: Pl
             ids=items.ids,
             feature_names=items.column_names,
             test=None if test is None else (scaled(scaler, test.X), test.y, test.qid, test.ids),
+            alpha_curve=_curve(found),
             measures=list(measures),
             title=f"Ranking of {items.path}",
             command=command_line(),
             notes=[*answer.notes, *([] if scaler is None else [SCALED])],
         )
+
+
+def _curve(found: Search) -> Any:
+    """Return the scores over alpha of the kernel that was chosen; None where the model keeps them, or there is one."""
+    from kernelrank.report import AlphaCurveDisplay
+
+    if hasattr(found.model, "cv_results_"):
+        return None
+    varied = ("alpha", "score")
+    kernel = {name: value for name, value in found.best.items() if name not in varied}
+    alike = [one for one in found.candidates if {k: v for k, v in one.items() if k not in varied} == kernel]
+    if len(alike) < 2:
+        return None
+    return AlphaCurveDisplay(
+        [one["alpha"] for one in alike],
+        [one["score"] for one in alike],
+        name=found.how if found.how.startswith("on ") else f"by {found.how}",
+        score_name=f"{found.measure} {found.how}" if found.how.startswith("on ") else f"hold-out {found.measure}",
+        best_alpha=found.best["alpha"],
+    )

@@ -2,8 +2,9 @@ r"""Gain: discounted cumulative gain, normalised by its best value.
 
 .. math:: \text{nDCG@}k = \frac{1}{Z} \sum_{p=1}^{k} \frac{g(y_{(p)})}{\log_2(1 + p)}
 
-with :math:`y_{(p)}` the grade at place p and Z the same sum in the best order. When ties fall at random the
-expected gain at a place is the mean gain of the tied items that compete for it [MN08].
+with :math:`y_{(p)}` the grade at place p and Z the same sum in the best order. LETOR's evaluation divides by
+:math:`\log_2(p)` from place 2 on, so that places 1 and 2 count the same. When ties fall at random the expected gain
+at a place is the mean gain of the tied items that compete for it [MN08].
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from kernelrank.metrics.measure import check_cutoff, check_option
 from kernelrank.metrics.result import MeasureResult
 from kernelrank.metrics.segments import sort_segments
 
-__all__ = ["NDCG", "Gain", "ndcg"]
+__all__ = ["NDCG", "Discount", "Gain", "ndcg"]
 
 Gain = Literal["exponential", "linear"]
+Discount = Literal["log2", "letor"]
 
 _GAINS = ("exponential", "linear")
+_DISCOUNTS = {"log2": "", "letor": "place 2 not discounted, as in LETOR"}
 # Up to this grade 2^y, summed over any list that fits into memory, is a finite number.
 _HIGHEST_EXPONENT = 900.0
 
@@ -44,6 +47,9 @@ class NDCG(ListMeasure):
         How many places count; None counts all.
     gain : {"exponential", "linear"}, default="exponential"
         The gain of a grade y: 2^y - 1, or y itself.
+    discount : {"log2", "letor"}, default="log2"
+        What the gain at place p is divided by: log2(1 + p); or 1 at places 1 and 2 and log2(p) beyond, the rule of
+        LETOR's evaluation, by which the papers on LETOR's data are compared.
     ties, empty
         See `ListMeasure`.
 
@@ -55,12 +61,14 @@ class NDCG(ListMeasure):
 
     k: int | None = None
     gain: Gain = "exponential"
+    discount: Discount = "log2"
 
     def __post_init__(self) -> None:
         """Refuse unknown options."""
         super().__post_init__()
         check_cutoff(self.k)
         check_option("gain", self.gain, _GAINS)
+        check_option("discount", self.discount, tuple(_DISCOUNTS))
 
     @property
     def name(self) -> str:
@@ -70,19 +78,28 @@ class NDCG(ListMeasure):
     @property
     def rules(self) -> tuple[str, ...]:
         """The conventions that the number depends on, in words."""
-        return (f"gain {self.gain}", *super().rules)
+        discount = _DISCOUNTS[self.discount]
+        return (f"gain {self.gain}", *([discount] if discount else []), *super().rules)
 
     def _values(self, items: JudgedItems) -> FloatArray:
         exponential = self.gain == "exponential"
         check_grades(items.y, self.name, _HIGHEST_EXPONENT if exponential else np.inf)
         lists = RankedLists.of(items, self.ties)
-        gain = np.exp2(lists.y) - 1 if exponential else lists.y
-        discount = 1 / np.log2(np.arange(2, items.queries.sizes.max() + 2))
+        gain = _scaled(np.exp2(lists.y) - 1 if exponential else lists.y, lists)
+        places = np.arange(1, items.queries.sizes.max() + 1)
+        discount = 1 / np.log2(places + 1 if self.discount == "log2" else np.maximum(places, 2))
         found = lists.sums(lists.tied_mean(gain) * discount[lists.position - 1], self.k)
         best = lists.sums(_falling(gain, lists) * discount[lists.position - 1], self.k)
         values = np.zeros(len(lists))
         np.divide(found, best, out=values, where=best > 0)
         return self._filled(np.minimum(values, 1.0), best > 0)
+
+
+def _scaled(gain: FloatArray, lists: RankedLists) -> FloatArray:
+    """Divide the gains of each list by the largest of them, so that no sum overflows; the ratio of sums stays."""
+    largest = np.maximum.reduceat(gain, lists.bounds[:-1])
+    scaled: FloatArray = gain / np.repeat(np.where(largest > 0, largest, 1.0), np.diff(lists.bounds))
+    return scaled
 
 
 def _falling(gain: FloatArray, lists: RankedLists) -> FloatArray:
@@ -99,6 +116,7 @@ def ndcg(
     qid: Any = None,
     k: int | None = None,
     gain: Gain = "exponential",
+    discount: Discount = "log2",
     ties: TieRule = "average",
     empty: EmptyRule = "skip",
     per_query: bool = False,
@@ -113,7 +131,7 @@ def ndcg(
         Grades of at least 0, and predicted scores; several outputs are averaged.
     qid : sequence or None
         One query label per item; None puts all items into one query.
-    k, gain, ties, empty
+    k, gain, discount, ties, empty
         See `NDCG`.
     per_query : bool, default=False
         Whether to return the values of the queries.
@@ -127,5 +145,5 @@ def ndcg(
     >>> ndcg([1, 0], [0.5, 0.5])
     0.815...
     """
-    measure = NDCG(k, gain, ties=ties, empty=empty)
+    measure = NDCG(k, gain, discount, ties=ties, empty=empty)
     return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)

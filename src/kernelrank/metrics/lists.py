@@ -14,12 +14,12 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure, check_option
 
-__all__ = ["BinaryListMeasure", "EmptyRule", "ListMeasure", "RankedLists", "TieRule", "check_grades"]
+__all__ = ["TIE_WORDS", "BinaryListMeasure", "EmptyRule", "ListMeasure", "RankedLists", "TieRule", "check_grades"]
 
 TieRule = Literal["average", "pessimistic", "optimistic", "order"]
 EmptyRule = Literal["skip", "zero", "one"]
 
-_TIES = {
+TIE_WORDS = {
     "average": "ties averaged",
     "pessimistic": "ties pessimistic",
     "optimistic": "ties optimistic",
@@ -121,13 +121,13 @@ class ListMeasure(Measure):
 
     def __post_init__(self) -> None:
         """Refuse unknown rules."""
-        check_option("ties", self.ties, tuple(_TIES))
+        check_option("ties", self.ties, tuple(TIE_WORDS))
         check_option("empty", self.empty, tuple(_EMPTY))
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The conventions that the number depends on, in words."""
-        return (_TIES[self.ties], _EMPTY[self.empty])
+        return (TIE_WORDS[self.ties], _EMPTY[self.empty])
 
     def _filled(self, values: FloatArray, relevant: NDArray[np.bool_]) -> FloatArray:
         """Apply the rule for queries with nothing relevant."""

@@ -79,7 +79,7 @@ def get_measure(name: str | Measure, **options: Any) -> Measure:
     Examples
     --------
     >>> get_measure("ndcg@10", gain="linear")
-    NDCG(ties='average', empty='skip', k=10, gain='linear')
+    NDCG(ties='average', empty='skip', k=10, gain='linear', discount='log2')
     >>> print(get_measure("Pairwise-Accuracy"))
     pairwise accuracy
     """

@@ -46,6 +46,7 @@ def ranking_report(
     feature_names: Any = None,
     held_out: Any = None,
     test: tuple[Any, Any, Any, Any] | None = None,
+    alpha_curve: AlphaCurveDisplay | None = None,
     measures: Sequence[str | Measure] = ("ndcg@10", "map", "pairwise_accuracy"),
     title: str | None = None,
     command: str | None = None,
@@ -69,6 +70,10 @@ def ranking_report(
     test : tuple (X, y, qid, ids), optional
         A test set, which is measured then. Otherwise the hold-out is: the held-out scores of the search, or exact
         hold-outs by query (RLS, RankRLS) or pair (those without queries), or five folds.
+    alpha_curve : AlphaCurveDisplay, optional
+        The scores over alpha by which the model was chosen, where the model itself is no search: those on a validation
+        file, say. Its `name` says how alpha was chosen, such as
+        "on vali.txt".
     measures : sequence of str or Measure, default=("ndcg@10", "map", "pairwise_accuracy")
         The first that can be measured is shown query by query.
     title : str, optional
@@ -117,14 +122,14 @@ def ranking_report(
         items = items.scored()
     values = measure_all(items, measures, random_state)
     first = next((value.result for value in values if value.result is not None), None)
-    curve = _curve(model)
+    curve = _curve(model) if alpha_curve is None else alpha_curve
     influence = pair = None
     if has_terms(model):
         influence = Influence.of(Terms.of(model, feature_names=feature_names, training_ids=ids), X)
         pair = ExplainedPair.of(model, items, first, feature_names=feature_names, training_ids=ids)
     content = {
         "title": title or "Ranking report",
-        **_model_words(model, queries=summaries[0].n_queries > 1),
+        **_model_words(model, alpha_curve, queries=summaries[0].n_queries > 1),
         "curve": curve,
         "curve_rows": [] if curve is None else list(zip(curve.alphas.tolist(), curve.scores.tolist(), strict=True)),
         "curve_picture": None if curve is None else alpha_picture(curve),
@@ -169,7 +174,7 @@ def _test_items(model: Any, test: tuple[Any, Any, Any, Any]) -> MeasuredItems:
     return MeasuredItems.of_test(model, X, _truth(model, y, n_items), qid, ids)
 
 
-def _model_words(model: Any, *, queries: bool) -> dict[str, Any]:
+def _model_words(model: Any, alpha_curve: AlphaCurveDisplay | None, *, queries: bool) -> dict[str, Any]:
     """Return what the first paragraph says of a model."""
     transform, learner = last_step(model)
     found = getattr(learner, "alpha_", getattr(learner, "alpha", None))
@@ -180,7 +185,7 @@ def _model_words(model: Any, *, queries: bool) -> dict[str, Any]:
         "kernel": kernel_words(learner),
         "alpha": float(found) if isinstance(found, Real) else None,
         "kernel_choice": [(name, value) for name, value in chosen.items() if not name.endswith("alpha")],
-        "holdout": holdout_words(model, queries=queries),
+        "holdout": f"by {holdout_words(model, queries=queries)}" if alpha_curve is None else alpha_curve.name,
     }
 
 
