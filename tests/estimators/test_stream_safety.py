@@ -128,6 +128,7 @@ def test_a_parameter_that_changes_the_problem_is_named(name, value):
     with pytest.raises(InvalidInputError, match=f"{name}=.* when this stream began"):
         model.forget(X[qid == 3], y[qid == 3], qid=qid[qid == 3])
     np.testing.assert_array_equal(model.dual_coef_, before)
+    assert hasattr(model, "fit_stream") == ((name, value) != ("basis", None))
     model.set_params(**{name: was}).partial_fit(X[~first], y[~first], qid=qid[~first])
 
 

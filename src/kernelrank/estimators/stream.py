@@ -31,12 +31,7 @@ from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCom
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.estimators.query_fingerprint import query_fingerprints
 from kernelrank.estimators.stream_rounding import StreamRounding
-from kernelrank.estimators.stream_statistics import (
-    BatchStatistics,
-    QueryMode,
-    StreamStatistics,
-    problem_parameters,
-)
+from kernelrank.estimators.stream_statistics import BatchStatistics, QueryMode, StreamStatistics
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.progress import track
 from kernelrank.solvers import Cholesky
@@ -52,7 +47,11 @@ USELESS = 0.1
 """The one from which on it is no model."""
 
 
-def _streams(learner: StreamLearner) -> bool:
+def _begins(learner: StreamLearner) -> bool:
+    return learner._can_stream()
+
+
+def _goes_on(learner: StreamLearner) -> bool:
     # A stream that has begun says itself which parameter has changed since.
     return learner._can_stream() or hasattr(learner, "_stream")
 
@@ -75,7 +74,7 @@ class StreamLearner(KernelLearner):
         kernel = self._kernel_of_parameters()
         return (kernel.linear or self.basis is not None) and not kernel.precomputed
 
-    @available_if(_streams)
+    @available_if(_goes_on)
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def partial_fit(
@@ -120,7 +119,7 @@ class StreamLearner(KernelLearner):
         self._solve_stream()
         return self
 
-    @available_if(_streams)
+    @available_if(_begins)
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_stream(self, batches: Iterable[Any], *, queries: QueryMode = "whole") -> Self:
@@ -189,7 +188,7 @@ class StreamLearner(KernelLearner):
         if number < 0:
             raise InvalidInputError("the stream is empty: no batch came")
 
-    @available_if(_streams)
+    @available_if(_goes_on)
     @whole_or_not_at_all
     def forget(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn whole queries: the model is then that of the other queries.
@@ -213,7 +212,7 @@ class StreamLearner(KernelLearner):
         stream = self._learnt()
         if stream.mode == "mergeable":
             raise InvalidInputError("forget takes whole queries away, and this stream has mergeable ones")
-        stream.check_parameters(problem_parameters(self.get_params(deep=False)))
+        stream.check_parameters(self.get_params(deep=False))
         X = self._check_items(X, reset=False)
         graphs, one_output = self._compare(X, y, qid, sample_weight, allow_idle=True)
         self._check_batch(graphs, stream, one_output, "whole")
@@ -239,7 +238,7 @@ class StreamLearner(KernelLearner):
     def _take(self, X: Any, y: Any, qid: Any, sample_weight: Any, mode: QueryMode) -> None:
         """Add the statistics of one batch."""
         stream: StreamStatistics | None = getattr(self, "_stream", None)
-        parameters = problem_parameters(self.get_params(deep=False))
+        parameters = self.get_params(deep=False)
         if stream is not None:
             stream.check_parameters(parameters)
         elif hasattr(self, "solver_"):

@@ -16,7 +16,7 @@ from kernelrank.estimators.query_part import QueryPart
 from kernelrank.estimators.stream_rounding import StreamRounding
 from kernelrank.features import ColumnFeatures
 
-__all__ = ["BatchStatistics", "QueryMode", "StreamStatistics", "problem_parameters"]
+__all__ = ["BatchStatistics", "QueryMode", "StreamStatistics"]
 
 QueryMode = Literal["whole", "mergeable"]
 
@@ -65,7 +65,7 @@ class StreamStatistics:
         Whether y has one dimension.
     mode : {"whole", "mergeable"}
     parameters : dict
-        What the sums depend on; see `problem_parameters`.
+        Those of the estimator that the sums depend on.
     seen : dict
         The fingerprints of queries by their labels; mergeable ones have none.
     parts : dict
@@ -91,19 +91,19 @@ class StreamStatistics:
 
     @classmethod
     def empty(
-        cls, n_columns: int, n_outputs: int, one_output: bool, mode: QueryMode, parameters: dict[str, Any]
+        cls, n_columns: int, n_outputs: int, one_output: bool, mode: QueryMode, parameters: Mapping[str, Any]
     ) -> StreamStatistics:
-        """Return the statistics of no batch."""
+        """Return the statistics of no batch, of an estimator with some parameters."""
         sums = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_outputs)), np.zeros(n_outputs)
-        return cls(*sums, StreamRounding.of(*sums), one_output, mode, parameters)
+        return cls(*sums, StreamRounding.of(*sums), one_output, mode, _problem_parameters(parameters))
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> None:
         """Refuse to go on with another problem than the stream began with."""
-        for name, value in parameters.items():
-            if not _same(value, self.parameters[name]):
+        for name, value in self.parameters.items():
+            if not _same(value, parameters[name]):
                 raise InvalidInputError(
-                    f"{name}={self.parameters[name]!r} when this stream began, and {name}={value!r} now, which is "
-                    "another problem: set it back, or begin anew with fit, fit_stream or a clone. Only alpha may change"
+                    f"{name}={value!r} when this stream began, and {name}={parameters[name]!r} now, which is another "
+                    "problem: set it back, or begin anew with fit, fit_stream or a clone. Only alpha may change"
                 )
 
     def plus(self, batch: BatchStatistics) -> StreamStatistics:
@@ -173,7 +173,7 @@ class StreamStatistics:
         )
 
 
-def problem_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _problem_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies of the parameters that the statistics depend on.
 
     What is not equal to its own copy, such as a callable object, is kept itself.
