@@ -135,6 +135,11 @@ class ScoredQueries(Comparisons):
         """Each item's score level, numbered by query and rising score, and each level's query; None with ties in."""
         return None if self._by_level is None else (self._by_level.codes, self._level_query)
 
+    @property
+    def pair_weights(self) -> Float:
+        """``c_q``, the weight of one pair in each query beside the weights of its items."""
+        return self._c
+
     def _count_pairs(self) -> None:
         """Count pairs, and queries without one, among the items that have weight."""
         taking_part = None if np.all(self.weight > 0) else self.weight > 0

@@ -16,7 +16,7 @@ from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.work import Work
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["DaskRankRLS"]
 
@@ -83,7 +83,7 @@ n_features_in_, feature_names_in_
         alpha: float = 1.0,
         *,
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,

@@ -19,10 +19,9 @@ from kernelrank.dask.fold_models import FoldModels
 from kernelrank.dask.held_out import held_out_accuracy
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.work import Work
-from kernelrank.estimators.alpha_search import ALPHAS
-from kernelrank.estimators.base import check_alphas
+from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, is_auto
 from kernelrank.estimators.candidates import Candidates, Measured
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["DaskRankRLSCV"]
 
@@ -35,8 +34,9 @@ class DaskRankRLSCV(DaskLearner):
 
     Parameters
     ----------
-    alphas : array-like of float, default=2⁻¹⁵, 2⁻¹⁴, ..., 2¹⁵
-        The values of alpha to try.
+    alphas : "auto" or array-like of float, default="auto"
+        The values of alpha to try. "auto" tries 2⁻²⁵, 2⁻²⁴, ..., 2¹⁰ times the scale of the problem, as in `RankRLSCV`,
+        all at once: a further alpha costs little beside the pass over the data.
     cv : int, default=5
         The number of folds. They are other folds than those of `RankRLSCV`, which deals queries out by their size.
     scoring : {"squared_error", "pairwise_accuracy"}, default="squared_error"
@@ -50,6 +50,8 @@ class DaskRankRLSCV(DaskLearner):
     ----------
     alpha_ : float
         The alpha that was chosen.
+    alphas_ : ndarray
+        The alphas that were tried, in ascending order.
     best_score_ : float
         Its mean score over the folds: the negative squared error, or the accuracy.
     cv_results_ : dict
@@ -84,7 +86,7 @@ n_features_in_, feature_names_in_
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alphas": ["array-like"],
+        "alphas": [StrOptions({AUTO}), "array-like"],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "scoring": [StrOptions({"squared_error", "pairwise_accuracy"})],
         **DaskLearner._parameter_constraints,
@@ -92,12 +94,12 @@ n_features_in_, feature_names_in_
 
     def __init__(
         self,
-        alphas: Any = ALPHAS,
+        alphas: Any = AUTO,
         *,
         cv: int = 5,
         scoring: str = "squared_error",
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
@@ -136,20 +138,23 @@ n_features_in_, feature_names_in_
         -------
         self
         """
-        alphas = np.array(check_alphas(self.alphas))
+        given = None if is_auto(self.alphas) else AlphaGrid.given(self.alphas)
         learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight)
         with connected(self.client) as client:
             work = Work(client, learner, partitions)
             statistics = work.statistics(int(self.cv))
-            models = FoldModels.of(statistics, alphas)
+            grid = given or AlphaGrid.around(work.alpha_scale(statistics), whole=True)
+            models = FoldModels.of(statistics, grid.alphas)
             splits = -models.errors if self.scoring == "squared_error" else held_out_accuracy(work, models)
-        candidates = Candidates(alphas, [{}], per_target=False)
-        candidates.add(Measured(np.nanmean(splits, axis=0), np.nanstd(splits, axis=0), splits, None))
+        found = Measured(np.nanmean(splits, axis=0), np.nanstd(splits, axis=0), splits, None)
+        candidates = Candidates([{}], per_target=False)
+        candidates.search(grid, lambda _: found)
         self._keep(work, statistics, float(candidates.alpha))
         self.alpha_ = float(candidates.alpha)
+        self.alphas_ = candidates.alphas
         self.best_score_ = candidates.score
         self.cv_results_ = candidates.table()
-        candidates.warn_at_the_edge()
+        candidates.warn_at_edge()
         return self
 
     def _alpha(self) -> float:

@@ -30,6 +30,7 @@ from kernelrank.dask.part_means import PartMeans, mean_rows
 from kernelrank.dask.survey import Spanning, item_weight, partition_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
+from kernelrank.estimators.alpha_scale import centred_trace
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores
 
@@ -61,6 +62,9 @@ class Statistics:
         The parts of queries that go on elsewhere.
     n_pairs, n_idle_queries : int
         Counted here only where no query may span partitions.
+    spread : float
+        The trace of ``Φᵀ L Φ`` if all pairs of each query were compared, whatever their scores; only where `gram` has
+        other pairs.
     """
 
     gram: Float
@@ -71,6 +75,7 @@ class Statistics:
     means: PartMeans
     n_pairs: int = 0
     n_idle_queries: int = 0
+    spread: float = 0.0
 
     @classmethod
     def zero(cls, n_folds: int, n_columns: int, n_outputs: int) -> Statistics:
@@ -181,7 +186,9 @@ def _add_whole(total: Statistics, fold: int, batch: Batch, features: FeatureMap,
         assert isinstance(graph, (ScoredQueries, RelativeScores))
         centred = Grouping(codes, len(batch.queries), np.ones(len(codes))).subtract_means(graph.magnitudes)
         energy = np.einsum("ij,ij->j", centred, graph.target())
-    total.add(fold, features.rows(batch.X), graph, energy)
+    Phi = features.rows(batch.X)
+    total.add(fold, Phi, graph, energy)
+    total.spread += centred_trace(Phi, learner._unlabelled(batch.queries, weight))
     total.pair_weight[fold] += pairs
     total.n_pairs += graph.n_pairs
     total.n_idle_queries += graph.n_idle_queries
@@ -252,6 +259,7 @@ def merge_statistics(several: list[Statistics]) -> Statistics:
         table.merged(),
         sum(one.n_pairs for one in several),
         sum(one.n_idle_queries for one in several),
+        sum(one.spread for one in several),
     )
     _, codes, counts = np.unique(table.code, return_inverse=True, return_counts=True)
     meeting = np.flatnonzero(counts[codes] > 1)

@@ -16,6 +16,7 @@ from kernelrank.dask.statistics import Statistics, merge_statistics, mergeable, 
 from kernelrank.dask.survey import Summary, Survey, merge_surveys, survey_partition
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankRLS
+from kernelrank.estimators.alpha_scale import mean_eigenvalue
 
 __all__ = ["Work"]
 
@@ -98,3 +99,9 @@ class Work:
                 f"queries, {total.n_idle_queries} of them without a pair)"
             )
         return total
+
+    def alpha_scale(self, statistics: Statistics) -> float:
+        """Return the scale of alpha: the trace of ``Φᵀ L Φ`` for all pairs of each query, over its rank."""
+        trace = float(np.trace(statistics.gram.sum(axis=0))) if mergeable(self.learner) else statistics.spread
+        rank = min(self.features.n_columns, int(self.summary.sizes.sum()) - self.summary.n_queries)
+        return mean_eigenvalue(trace, rank)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, is_auto
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.candidates import Candidates, measure
 from kernelrank.estimators.held_out import HELD_OUT_BASIS, HoldoutData
@@ -19,11 +21,9 @@ from kernelrank.estimators.holdout_plan import CV_NAMES, HoldoutPlan
 from kernelrank.estimators.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.queries import Queries
+from kernelrank.validation import check_weight
 
-__all__ = ["ALPHAS", "AlphaSearch"]
-
-ALPHAS = tuple(2.0**exponent for exponent in range(-15, 16))
-"""The alphas that are tried unless others are given: 2⁻¹⁵ to 2¹⁵."""
+__all__ = ["AlphaSearch"]
 
 KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "kernel_params")
 
@@ -47,7 +47,7 @@ class AlphaSearch(KernelLearner):
     _without_queries: ClassVar[str]
 
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alphas": ["array-like"],
+        "alphas": [StrOptions({AUTO}), "array-like"],
         "cv": [StrOptions(set(CV_NAMES)), "cv_object"],
         "scoring": [str, callable, None],
         "alpha_per_target": ["boolean"],
@@ -97,29 +97,75 @@ class AlphaSearch(KernelLearner):
 
     def _search(self, X: Matrix, y: Any, qid: Any, graphs: list[OutputGraph], *, one_output: bool) -> None:
         """Hold out for every kernel, and keep the best candidate."""
-        alphas = np.array(check_alphas(self.alphas))
         queries = None if qid is None else Queries.from_labels(qid, X.shape[0])
         classes = getattr(self, "task", "") == "classification"
         seed = 0 if self.random_state is None else self.random_state
         plan = HoldoutPlan.of(self.cv, X, y, queries, default=self._without_queries, classes=classes, random_state=seed)
         scoring = None if self.scoring is None else read_scoring(self.scoring)
         settings = self._settings()
-        candidates = Candidates(alphas, settings, per_target=self.alpha_per_target)
-        for setting in settings:
+        given = self._given_alphas(len(settings))
+        weight = np.max([cast(Any, graph).weight for _, graph in graphs], axis=0)  # zero where no output has a score
+        unlabelled = cast(Any, self)._unlabelled(Queries.from_labels(qid, X.shape[0]), weight)
+        candidates = Candidates(settings, per_target=self.alpha_per_target)
+        learners = []
+        for number, setting in enumerate(settings):
             data = HoldoutData.of(
-                self._learner(setting), X, graphs, one_output=one_output, held_out_basis=self.held_out_basis
+                self._learner(setting),
+                X,
+                graphs,
+                one_output=one_output,
+                held_out_basis=self.held_out_basis,
+                keep_spectra=given is None,
             )
             judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss())
-            candidates.add(measure(plan, judge, data, alphas))
+            grid = AlphaGrid.of(AUTO, data.features, unlabelled) if given is None else AlphaGrid.given(given[number])
+            candidates.search(grid, partial(measure, plan, judge, data))
+            learners.append(data.learner)
+            del data, judge  # the decomposition of one kernel at a time
         self.alpha_: Any = candidates.alpha
+        self.alphas_ = candidates.alphas
         self.best_score_ = candidates.score
         self.best_params_ = {"alpha": self.alpha_, **candidates.setting}
-        self.kernel_ = self._learner(candidates.setting)._kernel_of_parameters().copied()
+        self.kernel_ = learners[candidates.number]._kernel_of_parameters().copied().fixed(X)
         self.cv_results_ = candidates.table()
         held_out = candidates.held_out
         scores = None if held_out is None else plan.item_scores(held_out, X.shape[0])
         self.holdout_scores_ = scores[:, 0] if one_output and scores is not None else scores
-        candidates.warn_at_the_edge()
+        candidates.warn_at_edge()
+
+    def _settled(self, X: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fix the grid too: the whole range of each kernel, so that nothing is left to extend."""
+        settled = super()._settled(X, qid=qid, sample_weight=sample_weight)
+        settings = settled._settings()
+        rules = any(isinstance(setting.get("gamma"), str) for setting in settings)
+        if not rules and not is_auto(self.alphas):
+            return settled
+        X = clone(self)._check_items(X, reset=True)
+        learners = [settled._learner(setting)._settled(X) for setting in settings]
+        if rules:
+            fixed = [
+                {**setting, "gamma": learner.gamma} if "gamma" in setting else setting
+                for setting, learner in zip(settings, learners, strict=True)
+            ]
+            settled.set_params(kernel_grid=[{name: [value] for name, value in one.items()} for one in fixed])
+        if is_auto(self.alphas):
+            queries = Queries.from_labels(qid, X.shape[0])
+            unlabelled = cast(Any, self)._unlabelled(queries, check_weight(sample_weight, X.shape[0]))
+            grids = [AlphaGrid.of(AUTO, learner._features(X), unlabelled, whole=True).alphas for learner in learners]
+            settled.set_params(alphas=np.array(grids) if self.kernel_grid is not None else grids[0])
+        return settled
+
+    def _given_alphas(self, n_settings: int) -> list[list[float]] | None:
+        """Return the alphas of each setting of the kernel, or None where they are to be chosen from the items."""
+        if is_auto(self.alphas):
+            return None
+        if not isinstance(self.alphas, np.ndarray) or self.alphas.ndim != 2:
+            return [check_alphas(self.alphas)] * n_settings
+        if len(self.alphas) != n_settings:
+            raise InvalidInputError(
+                f"alphas has {len(self.alphas)} rows, and kernel_grid {n_settings} candidates: give one row for each"
+            )
+        return [check_alphas(row) for row in self.alphas]
 
     def _loss(self) -> ItemLoss | None:
         """Return what ``scoring=None`` stands for."""

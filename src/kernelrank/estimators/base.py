@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons
@@ -21,7 +21,15 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.estimator_lock import estimator_lock
 from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
-from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, check_precomputed, takes_sparse
+from kernelrank.kernels import (
+    GAMMA_RULES,
+    KERNEL_NAMES,
+    GammaLike,
+    Kernel,
+    KernelLike,
+    check_precomputed,
+    takes_sparse,
+)
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
 from kernelrank.validation import check_items
 
@@ -64,7 +72,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions(set(GAMMA_RULES)), None],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
@@ -79,7 +87,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     alpha: float
     kernel: KernelLike
-    gamma: float | None
+    gamma: GammaLike
     degree: float
     coef0: float
     kernel_params: dict[str, Any] | None
@@ -110,6 +118,32 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _kernel_of_parameters(self) -> Kernel:
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
 
+    @property
+    def gamma_(self) -> float | None:
+        """The number that gamma stood for in the fit; None if the kernel has no gamma."""
+        gamma = self.kernel_.gamma
+        assert not isinstance(gamma, str)
+        return gamma
+
+    def _fix_kernel(self, X: Matrix) -> None:
+        """Keep the kernel of the parameters, with the number that gamma stands for on some items."""
+        self.kernel_ = self._kernel_of_parameters().copied().fixed(X, self.random_state)
+
+    def _settled(self, X: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Return a copy, not fitted, in which all that depends on the items but not on their labels is fixed.
+
+        Whatever is held out from one X shares it: the number that a rule for gamma gives, the basis that is drawn, and
+        the alphas that a search tries.
+        """
+        settled: Self = clone(self)
+        if isinstance(self.gamma, str) and self._kernel_of_parameters().has_gamma:
+            learner = clone(self)
+            learner._check_items(X, reset=True)
+            settled.set_params(gamma=learner.gamma_)
+        if self.basis is not None:
+            settled.set_params(basis=self._draw_basis(_num_samples(X)))
+        return settled
+
     def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
         """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`."""
         if isinstance(X, (str, os.PathLike)):
@@ -117,11 +151,11 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
                 f"X is the path {os.fspath(X)!r}, where items were expected: only fit of RankRLS and RLS reads files; "
                 "read_ranking reads one into memory"
             )
-        if reset:
-            self.kernel_ = self._kernel_of_parameters().copied()
-        kernel = self._kernel()
+        kernel = self._kernel_of_parameters() if reset else self._kernel()
         formats = ("csr", "csc") if takes_sparse(kernel.metric) else False
         X = check_items(self, X, reset=reset, formats=formats, least=least if reset else 1)
+        if reset:
+            self._fix_kernel(X)
         if reset and kernel.precomputed:
             check_precomputed(X)
         return X

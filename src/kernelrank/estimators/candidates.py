@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kernelrank.arrays import Float, Index
-from kernelrank.errors import EdgeOfGridWarning, NothingToCompareError
+from kernelrank.errors import NothingToCompareError
+from kernelrank.estimators.alpha_grid import AlphaGrid
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.estimators.holdout_plan import HoldoutPlan
 from kernelrank.estimators.holdout_scoring import HoldoutScoring
@@ -35,6 +36,18 @@ class Measured:
     deviation: Float
     splits: Float | None
     scores: Float | None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Measured], order: Index) -> Measured:
+        """Put the alphas of several parts side by side, and into an order."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def join(name: str) -> Any:
+            values = [getattr(part, name) for part in parts]
+            return None if values[0] is None else np.concatenate(values, axis=-1)[..., order]
+
+        return cls(join("mean"), join("deviation"), join("splits"), join("scores"))
 
 
 def measure(plan: HoldoutPlan, judge: HoldoutScoring, data: HoldoutData, alphas: Float) -> Measured:
@@ -62,30 +75,49 @@ class Candidates:
 
     Parameters
     ----------
-    alphas : ndarray, shape (n,)
     settings : list of dict
-        The kernel parameters, in the order in which they are added.
+        The kernel parameters, in the order in which they are searched.
     per_target : bool
         Whether each output has its own alpha.
 
     Examples
     --------
-    >>> candidates = Candidates(np.array([1.0, 10.0]), [{}], per_target=False)
-    >>> candidates.add(Measured(np.array([[0.6, 0.7]]), np.zeros((1, 2)), None, None))
+    >>> candidates = Candidates([{}], per_target=False)
+    >>> found = Measured(np.array([[0.6, 0.7]]), np.zeros((1, 2)), None, None)
+    >>> candidates.search(AlphaGrid.given([1.0, 10.0]), lambda alphas: found)
     >>> candidates.alpha, candidates.score
     (10.0, 0.7)
     """
 
-    def __init__(self, alphas: Float, settings: list[dict[str, Any]], *, per_target: bool) -> None:
-        self.alphas, self.settings, self.per_target = alphas, settings, per_target
+    def __init__(self, settings: list[dict[str, Any]], *, per_target: bool) -> None:
+        self.settings, self.per_target = settings, per_target
+        self.grids: list[AlphaGrid] = []
         self.measured: list[Measured] = []
         self.number = -1
         self.score = -np.inf
         self.held_out: Float | None = None
         self.places: Index = np.zeros(1, dtype=np.int64)
 
-    def add(self, found: Measured) -> None:
-        """Add the next kernel; the first of equal candidates stays the best."""
+    def search(self, grid: AlphaGrid, measure: Callable[[Float], Measured]) -> None:
+        """Measure the alphas of the next kernel; the first of equal candidates stays the best.
+
+        Parameters
+        ----------
+        grid : AlphaGrid
+            It is extended while the best alpha lies at its edge, if it may be.
+        measure : callable
+            Holds out for some alphas.
+        """
+        parts: list[Measured] = []
+        tried: list[Float] = []
+
+        def values(alphas: Float) -> Float:
+            parts.append(measure(alphas))
+            tried.append(alphas)
+            return self._rows(parts[-1])
+
+        grid = grid.explored(values)
+        found = Measured.joined(parts, np.argsort(np.concatenate(tried), kind="stable"))
         rows = self._rows(found)
         places = rows.argmax(axis=1)
         score = float(rows[np.arange(len(rows)), places].mean())
@@ -94,6 +126,7 @@ class Candidates:
             if found.scores is not None:
                 outputs = np.arange(found.scores.shape[1])
                 self.held_out = found.scores[:, outputs, np.broadcast_to(places, outputs.shape)]
+        self.grids.append(grid)
         self.measured.append(Measured(found.mean, found.deviation, found.splits, None))
 
     def _rows(self, found: Measured) -> Float:
@@ -103,8 +136,13 @@ class Candidates:
     @property
     def alpha(self) -> float | Float:
         """The best alpha, or one for each output."""
-        chosen = self.alphas[self.places]
+        chosen = self.grids[self.number].alphas[self.places]
         return chosen if self.per_target and len(chosen) > 1 else float(chosen[0])
+
+    @property
+    def alphas(self) -> Float:
+        """The alphas that were tried with the best kernel, in ascending order."""
+        return np.unique(self.grids[self.number].alphas)
 
     @property
     def setting(self) -> dict[str, Any]:
@@ -117,7 +155,11 @@ class Candidates:
 
     def table(self) -> dict[str, Any]:
         """Return all candidates with their scores as `GridSearchCV` does; a parameter that one lacks is None."""
-        params = [{"alpha": float(alpha), **setting} for setting in self.settings for alpha in self.alphas]
+        params = [
+            {"alpha": float(alpha), **setting}
+            for setting, grid in zip(self.settings, self.grids, strict=True)
+            for alpha in grid.alphas
+        ]
         table: dict[str, Any] = {"params": params}
         for name in sorted({name for candidate in params for name in candidate}):
             values = np.empty(len(params), dtype=object)
@@ -134,19 +176,6 @@ class Candidates:
             table["mean_test_score_of_targets"] = np.concatenate([found.mean.T for found in self.measured])
         return table
 
-    def warn_at_the_edge(self) -> None:
-        """Warn if an alpha at the edge of the grid is better than every one inside."""
-        inside = (self.alphas > self.alphas.min()) & (self.alphas < self.alphas.max())
-        if not inside.any():
-            return
-        for row, place in zip(self._rows(self.measured[self.number]), self.places, strict=True):
-            if not inside[place] and row[place] > row[inside].max():
-                side, more = (
-                    ("smallest", "smaller") if self.alphas[place] == self.alphas.min() else ("largest", "larger")
-                )
-                warnings.warn(
-                    f"the best alpha, {self.alphas[place]:g}, is the {side} of the grid: try {more} ones",
-                    EdgeOfGridWarning,
-                    stacklevel=5,
-                )
-                return
+    def warn_at_edge(self) -> None:
+        """Warn if the best alpha lies at the edge of its grid."""
+        self.grids[self.number].warn_at_edge(self._rows(self.measured[self.number]), stacklevel=6)

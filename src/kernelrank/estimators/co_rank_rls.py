@@ -24,7 +24,7 @@ from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import kernel_scores
 from kernelrank.features.view import View
 from kernelrank.features.view_map import JointRows, ViewMap
-from kernelrank.kernels import Kernel, KernelLike, takes_sparse
+from kernelrank.kernels import GammaLike, Kernel, KernelLike, takes_sparse
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.normal_equations import NormalEquations
@@ -78,6 +78,8 @@ class CoRankRLS(Ranker):
         stream, those of its first block.
     kernels_ : list of Kernel
         The kernel of each view, which later changes of the parameters leave as it is.
+    gamma_ : list of float or None
+        The gamma of each kernel, as in `RankRLS`; a rule is applied to the basis items of the view.
     columns_ : list of ndarray of int or None
         The columns that each view sees; None for all.
     disagreement_ : float, or ndarray of shape (n_outputs,)
@@ -158,7 +160,7 @@ class CoRankRLS(Ranker):
         views: int | Sequence[Any] = 2,
         basis: int | str | Sequence[int] | None = None,
         kernel: KernelLike = "rbf",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
@@ -310,6 +312,11 @@ class CoRankRLS(Ranker):
             raise InvalidInputError(f"views must be at least two to agree, got {len(views)}")
         return views
 
+    @property
+    def gamma_(self) -> Any:
+        """The number that gamma stood for in each view; None if its kernel has no gamma."""
+        return [kernel.gamma for kernel in self.kernels_]
+
     def _view_kernels(self) -> list[Kernel]:
         """Return the kernels of the views that the parameters describe."""
         default, kernels = self._kernel_of_parameters(), []
@@ -340,6 +347,11 @@ class CoRankRLS(Ranker):
             self.kernels_ = [kernel.copied() for kernel in self._view_kernels()]
         formats = ("csr",) if all(takes_sparse(kernel.metric) for kernel in self.kernels_) else False
         return check_items(self, X, reset=reset, formats=formats, least=least if reset else 1)
+
+    def _settled(self, X: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Return a copy that is not fitted: each view draws its own basis, and has the gamma of that basis."""
+        settled: Self = clone(self)
+        return settled
 
     def _graphs(self, data: CoData, items: Index | None = None) -> list[OutputGraph]:
         """Compare the scored items; or some of them, among which there may be nothing to compare."""
@@ -378,6 +390,8 @@ class CoRankRLS(Ranker):
                 given = self.basis if view.basis is None else view.basis
                 items = self._check_basis(given) if basis is None else data.take(basis)
                 columns = view.column_numbers(self.n_features_in_, None if names is None else list(names))
+                seen = items if columns is None else items[:, columns]
+                self.kernels_[number] = self.kernels_[number].fixed(seen, self.random_state)
                 maps.append(ViewMap.of(self.kernels_[number], columns, items))
             except ValueError as error:
                 raise InvalidInputError(f"view {number}: {error}") from error

@@ -9,6 +9,7 @@ read once, whatever the number of folds, and one decomposition of each fold and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -16,12 +17,14 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Float, Index, blocks
+from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
-from kernelrank.estimators.alpha_search import ALPHAS
-from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
+from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, is_auto
+from kernelrank.estimators.alpha_scale import scale_of_columns
+from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.candidates import Candidates, measure
 from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.co_rank_rls import CoRankRLS, co_equations
@@ -30,8 +33,9 @@ from kernelrank.estimators.holdout_scoring import HoldoutScoring, read_scoring
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.exact_cv import ItemSets
 from kernelrank.features.view_map import JointRows, ViewMap
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.progress import track
+from kernelrank.queries import Queries
 from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["NUS", "CoRankRLSCV"]
@@ -50,8 +54,9 @@ class CoRankRLSCV(CoRankRLS):
 
     Parameters
     ----------
-    alphas : array-like of float, default=2⁻¹⁵, 2⁻¹⁴, ..., 2¹⁵
-        The values of alpha to try.
+    alphas : "auto" or array-like of float, default="auto"
+        The values of alpha to try. "auto" tries 2⁻²⁵, 2⁻²⁴, ..., 2¹⁰ times the scale of the problem, as in `RankRLSCV`,
+        all at once: a further alpha costs little here.
     nus : array-like of float, default=0, 10⁻⁴, 10⁻³, ..., 10²
         The values of nu to try. Zero is the answer where the unscored items do not help.
     cv : {"leave_query_out"}, int, splitter or iterable, default=5
@@ -66,6 +71,8 @@ class CoRankRLSCV(CoRankRLS):
     ----------
     alpha_, nu_ : float
         Those that were chosen.
+    alphas_ : ndarray
+        The alphas that were tried, in ascending order.
     best_score_ : float
         Their hold-out score.
     best_params_ : dict
@@ -101,7 +108,7 @@ class CoRankRLSCV(CoRankRLS):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in CoRankRLS._parameter_constraints.items() if name not in ("alpha", "nu")},
-        "alphas": ["array-like"],
+        "alphas": [StrOptions({AUTO}), "array-like"],
         "nus": ["array-like"],
         "cv": [StrOptions({"leave_query_out"}), "cv_object"],
         "scoring": [str, callable],
@@ -111,7 +118,7 @@ class CoRankRLSCV(CoRankRLS):
 
     def __init__(
         self,
-        alphas: Any = ALPHAS,
+        alphas: Any = AUTO,
         nus: Any = NUS,
         *,
         cv: Any = 5,
@@ -119,7 +126,7 @@ class CoRankRLSCV(CoRankRLS):
         views: int | Sequence[Any] = 2,
         basis: int | str | Sequence[int] | None = None,
         kernel: KernelLike = "rbf",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
@@ -167,7 +174,7 @@ class CoRankRLSCV(CoRankRLS):
         -------
         self
         """
-        alphas, nus = np.array(check_alphas(self.alphas)), _check_nus(self.nus)
+        nus = _check_nus(self.nus)
         data = CoData.read(self, X, y, qid, X_unscored, qid_unscored, sample_weight)
         graphs = self._graphs(data)
         self._require_unscored(data, max(nus))
@@ -177,11 +184,23 @@ class CoRankRLSCV(CoRankRLS):
         assert plan.sets is not None
         views, bases = self._draw(data)
         agreement = self._agreement(data, views)
-        held_out = self._held_out(data, plan.sets, views, bases, agreement, alphas, nus)
-        self._choose(data, plan, held_out, alphas, nus)
+        grid = self._grid(data, views)
+        held_out = self._held_out(data, plan.sets, views, bases, agreement, grid.alphas, nus)
+        self._choose(data, plan, held_out, grid, nus)
         w = self._weights(data, graphs, views, agreement, [self.alpha_], self.nu_)[0]
         progress.done()
         return self._keep_views(data, graphs, views, bases, agreement, w, "cholesky")
+
+    def _grid(self, data: CoData, views: list[ViewMap]) -> AlphaGrid:
+        """Return the alphas to try: the whole range at once, for a further alpha costs less than a further fold."""
+        if not is_auto(self.alphas):
+            return AlphaGrid.given(self.alphas)
+        queries = Queries.from_labels(None, len(data.scores)) if data.queries is None else data.queries
+        unlabelled = ScoredQueries(
+            np.zeros((queries.n_items, 1)), queries, weight=data.weight, query_weight=self.query_weight
+        )
+        scale = scale_of_columns([JointRows([view], data.X) for view in views], data.X, unlabelled)
+        return AlphaGrid.around(scale, whole=True)
 
     def _held_out(
         self,
@@ -210,14 +229,15 @@ class CoRankRLSCV(CoRankRLS):
                 scores[:, places.start + rows.start : places.start + rows.stop] = found.transpose(1, 0, 2, 3)
         return scores
 
-    def _choose(self, data: CoData, plan: HoldoutPlan, held_out: Float, alphas: Float, nus: list[float]) -> None:
+    def _choose(self, data: CoData, plan: HoldoutPlan, held_out: Float, grid: AlphaGrid, nus: list[float]) -> None:
         """Judge every candidate, and keep the best."""
         scoring = read_scoring(self.scoring)
         judge = HoldoutScoring(plan, scoring, data.scores, data.queries)
-        candidates = Candidates(alphas, [{"nu": nu} for nu in nus], per_target=False)
+        candidates = Candidates([{"nu": nu} for nu in nus], per_target=False)
         for scores in held_out:
-            candidates.add(measure(plan, judge, cast(Any, _Ready(scores)), alphas))
+            candidates.search(grid, partial(measure, plan, judge, cast(Any, _Ready(scores))))
         self.alpha_ = float(candidates.alpha)
+        self.alphas_ = candidates.alphas
         self.nu_ = float(candidates.setting["nu"])
         self.best_score_ = candidates.score
         self.best_params_ = {"alpha": self.alpha_, "nu": self.nu_}
@@ -225,7 +245,7 @@ class CoRankRLSCV(CoRankRLS):
         assert candidates.held_out is not None
         best = plan.item_scores(candidates.held_out, len(data.scores))
         self.holdout_scores_ = best[:, 0] if data.one_output else best
-        candidates.warn_at_the_edge()
+        candidates.warn_at_edge()
 
 
 class _Ready:

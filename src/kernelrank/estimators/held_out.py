@@ -69,22 +69,24 @@ class HoldoutData:
         *,
         one_output: bool,
         held_out_basis: str = "remove",
+        keep_spectra: bool = False,
     ) -> HoldoutData:
-        """Hold out from data that are validated and compared already."""
+        """Hold out from data that are validated and compared already.
+
+        Decompositions are kept for further alphas with `keep_spectra`; they are let go otherwise.
+        """
         data = cls.__new__(cls)
         data.learner, data.one_output = learner, one_output
-        data._read(X, graphs, held_out_basis)
+        data._read(X, graphs, held_out_basis, keep_spectra=keep_spectra)
         return data
 
-    def _read(self, X: Any, graphs: list[OutputGraph], held_out_basis: str) -> None:
+    def _read(self, X: Any, graphs: list[OutputGraph], held_out_basis: str, *, keep_spectra: bool = False) -> None:
         if held_out_basis not in HELD_OUT_BASIS:
             raise InvalidInputError(f"held_out_basis must be 'remove' or 'keep', got {held_out_basis!r}")
-        features = self.learner._features(X)
-        keep = False
-        if isinstance(features, ReducedSet):
-            keep = held_out_basis == "keep"
-            # A basis is drawn once: what is held out loses its basis items, and the others stay.
-            self.learner = clone(self.learner).set_params(basis=features.basis)
+        # A basis is drawn once: what is held out loses its basis items, and the others stay.
+        self.learner = self.learner._settled(X)
+        features = self.features = self.learner._features(X)
+        keep = isinstance(features, ReducedSet) and held_out_basis == "keep"
         retrain: Retrain = partial(self.learner._features_without, X)
         if keep:
             retrain = partial(_with_whole_basis, features, X)
@@ -95,7 +97,8 @@ class HoldoutData:
             assert isinstance(graph, (ItemScores, ScoredQueries, RelativeScores))
             self.truth[:, columns] = np.where(graph.weight[:, None] > 0, graph.scores, np.nan)
         self.problems: list[tuple[Index, Problem]] = [
-            (columns, Problem(features, graph, retrain, keep)) for columns, graph in graphs
+            (columns, Problem(features, graph, retrain, keep, {} if keep_spectra else None))
+            for columns, graph in graphs
         ]
 
     def scores(self, sets: ItemSets, alphas: Float) -> Float:

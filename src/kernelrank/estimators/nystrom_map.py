@@ -17,7 +17,15 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.features.basis import SELECTIONS, Selection, by_leverage, by_means, by_query, choose_basis, uniformly
 from kernelrank.features.kernel_map import KernelMap, KernelRows
-from kernelrank.kernels import KERNEL_NAMES, Kernel, KernelLike, refuse_indefinite_on, takes_sparse
+from kernelrank.kernels import (
+    GAMMA_RULES,
+    KERNEL_NAMES,
+    GammaLike,
+    Kernel,
+    KernelLike,
+    refuse_indefinite_on,
+    takes_sparse,
+)
 from kernelrank.queries import Queries
 from kernelrank.validation import check_items
 
@@ -56,6 +64,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         The numerical rank of their kernel, which is the number of features made: duplicated basis items add none.
     kernel_ : Kernel
         The kernel of the fit, which later changes of the parameters leave as it is.
+    gamma_ : float or None
+        As in `RankRLS`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         As in scikit-learn.
@@ -81,7 +91,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "basis": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions(set(GAMMA_RULES)), None],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
@@ -94,7 +104,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         basis: int | Sequence[int] = 100,
         *,
         kernel: KernelLike = "rbf",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
@@ -122,7 +132,17 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             parameters = dict(self.kernel_params or {})
             self.kernel_ = Kernel(self.kernel, self.gamma, self.degree, self.coef0, parameters).copied()
         formats = ("csr", "csc") if takes_sparse(self.kernel_.metric) else False
-        return check_items(self, X, reset=reset, formats=formats)
+        X = check_items(self, X, reset=reset, formats=formats)
+        if reset:
+            self.kernel_ = self.kernel_.fixed(X, self.random_state)
+        return X
+
+    @property
+    def gamma_(self) -> float | None:
+        """The number that gamma stood for in the fit; None if the kernel has no gamma."""
+        gamma = self.kernel_.gamma
+        assert not isinstance(gamma, str)
+        return gamma
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 
-from kernelrank.arrays import Matrix
-from kernelrank.comparisons import compare_pairs, compare_scores
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons import ScoredQueries, compare_pairs, compare_scores
 from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
@@ -19,7 +19,7 @@ from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
 
@@ -39,8 +39,12 @@ class RankRLS(Ranker, StreamLearner):
     kernel : str, callable or kernel object, default="linear"
         What scikit-learn's `pairwise_kernels` takes, "gaussian" (the same as "rbf"), "precomputed", a function of two
         rows, or a scikit-learn Gaussian-process kernel object.
-    gamma : float, optional
-        The width of the "rbf", "poly", "sigmoid", "laplacian" and "chi2" kernels; ``1 / n_features`` unless given.
+    gamma : float, "scale", "median" or None, default=None
+        Parameter of the kernels that have it. None is ``1 / n_features``, the default of scikit-learn's kernels (one
+        for "chi2"); "scale" is ``1 / (n_features * X.var())``, as in `SVC`; "median" is one over the median squared
+        distance between two different items, of 1,000 drawn at random if there are more (for "laplacian", over the
+        median Manhattan distance). A rule sees the items without their labels. Whatever is held out from some items
+        shares the gamma of all of them; a stream has that of its first batch, a file or a cluster that of the basis.
     degree : float, default=3
         The degree of the "poly" kernel.
     coef0 : float, default=1.0
@@ -83,6 +87,8 @@ class RankRLS(Ranker, StreamLearner):
         The numbers of the basis items, if there is a basis.
     kernel_ : Kernel
         The kernel of the fit, which later changes of the parameters leave as it is.
+    gamma_ : float or None
+        The number that gamma stood for; None if the kernel has no gamma.
     solver_ : str
         The solver that was used.
     n_iter_ : int
@@ -133,7 +139,7 @@ class RankRLS(Ranker, StreamLearner):
         alpha: float = 1.0,
         *,
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
@@ -180,6 +186,10 @@ class RankRLS(Ranker, StreamLearner):
             allow_idle=allow_idle,
         )
         return graphs, scores.ndim == 1
+
+    def _unlabelled(self, queries: Queries, weight: Float | None) -> ScoredQueries:
+        """Compare all items of each query, whatever their scores: what the scale of alpha is taken from."""
+        return ScoredQueries(np.zeros((queries.n_items, 1)), queries, weight=weight, query_weight=self.query_weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

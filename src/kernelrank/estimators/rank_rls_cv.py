@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 from kernelrank.comparisons.observed import Cost, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
-from kernelrank.estimators.alpha_search import ALPHAS, AlphaSearch
+from kernelrank.estimators.alpha_grid import AUTO
+from kernelrank.estimators.alpha_search import AlphaSearch
 from kernelrank.estimators.rank_rls import RankRLS
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["RankRLSCV"]
 
@@ -21,8 +22,13 @@ class RankRLSCV(AlphaSearch, RankRLS):
 
     Parameters
     ----------
-    alphas : array-like of float, default=2⁻¹⁵, 2⁻¹⁴, ..., 2¹⁵
-        The values of alpha to try.
+    alphas : "auto" or array-like of float, default="auto"
+        The values of alpha to try. "auto" tries 2⁻¹⁵, 2⁻¹⁴, ..., 2⁵ times the scale of the problem: the mean eigenvalue
+        of ``Φᵀ L Φ`` if all pairs of each query were compared, which is known from the items, their weights and queries
+        alone. While the best alpha is at an edge of the grid, five octaves are added there, from 2⁻²⁵ up to 2¹⁰. Each
+        candidate of `kernel_grid` has a scale and a grid of its own. Where the search itself is held out from, as in
+        `estimate_auc` or `leave_pair_out`, every training set tries the whole range, from the scale of all items. An
+        array of shape (candidates, n) has a row for each candidate of `kernel_grid`.
     cv : {"auto", "leave_pair_out", "leave_query_out", "leave_one_out"}, int, splitter or iterable, default="auto"
         What is held out. "auto" holds out every query if there is qid, else every pair. A number makes as many folds of
         queries, or of shuffled items without qid.
@@ -46,6 +52,9 @@ class RankRLSCV(AlphaSearch, RankRLS):
     ----------
     alpha_ : float, or ndarray of shape (n_outputs,) if `alpha_per_target`
         The alpha that was chosen.
+    alphas_ : ndarray
+        The alphas that were tried, in ascending order; those of the kernel that was chosen, if there were several. All
+        are in ``cv_results_["param_alpha"]``.
     best_score_ : float
         Its hold-out score.
     best_params_ : dict
@@ -55,19 +64,22 @@ class RankRLSCV(AlphaSearch, RankRLS):
         items or folds; for pairs, which overlap, it is NaN.
     holdout_scores_ : ndarray of shape (m,) or (m, n_outputs), or None
         The score of each item by the model that did not see it; NaN for an item that no fold tests, None for pairs.
-    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, \
+n_features_in_
         As in `RankRLS`.
 
     Warns
     -----
     EdgeOfGridWarning
-        If the best alpha is the smallest or the largest, and better than all others.
+        If the best alpha is the smallest or the largest, and better than all between them; with ``alphas="auto"`` only
+        if the grid was extended as far as it goes.
 
     Notes
     -----
     One decomposition for each kernel: O(m n² + n³) time for n ≤ m linear features, O(m³) for a kernel. For each alpha
     then O(m q s + m q²) with queries of q items, or O(m² s) with all pairs, s being the size of the decomposition. At
-    last one training.
+    last one training. The scale of ``alphas="auto"`` takes O(m n), or one kernel for each pair of a query; an extension
+    goes on from the same decomposition.
 
     Examples
     --------
@@ -87,12 +99,12 @@ class RankRLSCV(AlphaSearch, RankRLS):
 
     def __init__(
         self,
-        alphas: Any = ALPHAS,
+        alphas: Any = AUTO,
         *,
         cv: Any = "auto",
         scoring: Any = "pairwise_accuracy",
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,

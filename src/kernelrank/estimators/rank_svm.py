@@ -19,7 +19,7 @@ from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features, ReducedSet
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
 from kernelrank.solvers import Bundle, CertifiedSolution, Newton, Solution, Solver
 from kernelrank.solvers.base import Step
@@ -83,6 +83,8 @@ class RankSVM(Ranker):
         The objective of the solution.
     kernel_ : Kernel
         The kernel of the fit, which later changes of the parameters leave as it is.
+    gamma_ : float or None
+        As in `RankRLS`.
     solver_ : str
         The solver that was used.
     n_iter_ : int
@@ -136,7 +138,7 @@ class RankSVM(Ranker):
         *,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,

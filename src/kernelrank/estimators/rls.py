@@ -23,7 +23,7 @@ from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not
 from kernelrank.estimators.file_fit import fit_file, is_path, mapped
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.stream import StreamLearner
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight, require_scores
 
@@ -53,7 +53,7 @@ class RLS(RegressorMixin, StreamLearner):
 
     Attributes
     ----------
-    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_features_in_, feature_names_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, solver_, n_iter_, n_features_in_, feature_names_in_
         As in `RankRLS`.
     classes_ : ndarray, shape (2,)
         The two classes, for classification.
@@ -88,7 +88,7 @@ class RLS(RegressorMixin, StreamLearner):
         *,
         task: str = "regression",
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
@@ -160,6 +160,10 @@ class RLS(RegressorMixin, StreamLearner):
                 + (" only" if len(self.classes_) == 1 else "; wrap it into scikit-learn's OneVsRestClassifier")
             )
         return np.where(labels == self.classes_[1], 1.0, -1.0)
+
+    def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores:
+        """Compare every item with its own score, whatever that is: what the scale of alpha is taken from."""
+        return ItemScores(np.zeros((queries.n_items, 1)), weight=weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelrank.arrays import Float
-from kernelrank.estimators.alpha_search import ALPHAS, AlphaSearch
+from kernelrank.estimators.alpha_grid import AUTO
+from kernelrank.estimators.alpha_search import AlphaSearch
 from kernelrank.estimators.holdout_scoring import ItemLoss
 from kernelrank.estimators.rls import RLS
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["RLSCV"]
 
@@ -21,8 +22,9 @@ class RLSCV(AlphaSearch, RLS):
 
     Parameters
     ----------
-    alphas : array-like of float, default=2⁻¹⁵, 2⁻¹⁴, ..., 2¹⁵
-        The values of alpha to try.
+    alphas : "auto" or array-like of float, default="auto"
+        The values of alpha to try, as in `RankRLSCV`. The scale of "auto" is the mean eigenvalue of the kernel matrix,
+        which is not centred: there is no intercept.
     cv : {"auto", "leave_one_out", "leave_pair_out", "leave_query_out"}, int, splitter or iterable, default="auto"
         What is held out. "auto" holds out every query if there is qid, else every item. A number makes as many folds of
         queries, or of shuffled items without qid.
@@ -37,9 +39,9 @@ class RLSCV(AlphaSearch, RLS):
 
     Attributes
     ----------
-    alpha_, best_score_, best_params_, cv_results_, holdout_scores_
+    alpha_, alphas_, best_score_, best_params_, cv_results_, holdout_scores_
         As in `RankRLSCV`.
-    coef_, dual_coef_, X_fit_, basis_, kernel_, classes_, solver_, n_iter_, n_features_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, classes_, solver_, n_iter_, n_features_in_
         As in `RLS`.
 
     Notes
@@ -65,13 +67,13 @@ class RLSCV(AlphaSearch, RLS):
 
     def __init__(
         self,
-        alphas: Any = ALPHAS,
+        alphas: Any = AUTO,
         *,
         cv: Any = "auto",
         scoring: Any = None,
         task: str = "regression",
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,

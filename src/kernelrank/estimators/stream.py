@@ -249,6 +249,8 @@ class StreamLearner(KernelLearner):
             )
             self._clear()
         X = self._check_items(X, reset=stream is None, least=1)
+        if stream is None and hasattr(self, "X_fit_"):
+            self._fix_kernel(self.X_fit_)  # a basis that was read from all of a file says more than its first batch
         graphs, one_output = self._compare(X, y, qid, sample_weight, allow_idle=True)
         self._check_batch(graphs, stream, one_output, mode)
         graph = graphs[0][1]

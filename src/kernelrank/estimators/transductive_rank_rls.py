@@ -23,7 +23,7 @@ from kernelrank.estimators.ranker import Ranker
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import ExplicitFeatures, Features, ReducedSet
-from kernelrank.kernels import KernelLike
+from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight
 
@@ -75,7 +75,8 @@ class TransductiveRankRLS(Ranker):
     inductive_ : ndarray, shape (v,) or (v, n_outputs)
         The prediction of the model trained on the scored queries.
     n_splits_ : int
-    coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, n_features_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, \
+n_features_in_
         As in `RankRLS`, of the model that predicts new items.
 
     Notes
@@ -136,7 +137,7 @@ class TransductiveRankRLS(Ranker):
         *,
         cv: int | Sequence[Any] | None = None,
         kernel: KernelLike = "linear",
-        gamma: float | None = None,
+        gamma: GammaLike = None,
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,

@@ -29,6 +29,8 @@ taken out of them, and the model goes astray just where it is tested.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
@@ -47,7 +49,13 @@ thousand times the rounding of training, ε (1 + μ_max / λ), is smaller still;
 
 
 def leave_basis_out(
-    features: ReducedSet, graph: Comparisons, sets: ItemSets, alphas: Float, *, keep_basis: bool = False
+    features: ReducedSet,
+    graph: Comparisons,
+    sets: ItemSets,
+    alphas: Float,
+    *,
+    keep_basis: bool = False,
+    spectra: dict[Any, Any] | None = None,
 ) -> tuple[Float, NDArray[np.bool_]]:
     """Return the scores of each set by the model trained without its items and without its basis items.
 
@@ -61,6 +69,8 @@ def leave_basis_out(
     alphas : ndarray, shape (n,)
     keep_basis : bool, default=False
         Whether held-out basis items stay in the basis.
+    spectra : dict, optional
+        Where the decomposition is kept for a call with other alphas.
 
     Returns
     -------
@@ -74,8 +84,14 @@ def leave_basis_out(
     O(m r² + r³) time once, as training for all alphas, and m r² for ``Φ V``; then O((u + h)² r) for a set of u items
     with h basis items and each alpha.
     """
-    gram, right = features.normal_equations(graph)
-    values, vectors = spectrum(gram, np.inf)
+    if spectra is None or "basis" not in spectra:
+        gram, right = features.normal_equations(graph)
+        found = (right, *spectrum(gram, np.inf))
+        if spectra is not None:
+            spectra["basis"] = found
+    else:
+        found = spectra["basis"]
+    right, values, vectors = found
     rotated, target = vectors.T @ right, graph.target()
     constraints = solve_triangular(features.map.U, vectors, check_finite=False)  # (r, r): rows of U⁻¹ V
     column_of, left_of = _places(features, graph.n_items)

@@ -33,7 +33,6 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores, ScoredQueries
-from kernelrank.exact_cv.factors import factorise
 from kernelrank.exact_cv.gamma import Gamma
 from kernelrank.exact_cv.held_pairs import held_pairs, pairs_of_gamma
 from kernelrank.exact_cv.item_sets import ItemSets
@@ -178,7 +177,7 @@ def _attempt(
     order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
     agreement = np.zeros(difference.shape[:2])
     left: list[tuple[int, Index]] = []
-    for factors, numbers in factorise(problem.features, problem.base, lams, scores=False, dual=dual):
+    for factors, numbers in problem.factors(lams, scores=False, dual=dual):
         in_order = factors.left[order]
         for number in numbers:
             held = held_pairs(factors, in_order, order, problem.truth, problem.twins, float(lams[number]), threshold)

@@ -45,7 +45,7 @@ from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
-from kernelrank.exact_cv.factors import Factors, factorise
+from kernelrank.exact_cv.factors import Factors
 from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.leave_basis_out import leave_basis_out
 from kernelrank.exact_cv.problem import Problem
@@ -171,7 +171,9 @@ def _by_basis(problem: Problem, features: ReducedSet, sets: ItemSets, alphas: Fl
     if not refitted.all():
         # Sets that the constraint loses digits on are refitted as well.
         places, part = sets.part(np.flatnonzero(~refitted))
-        found, lost = leave_basis_out(features, problem.graph, part, alphas, keep_basis=problem.keep_basis)
+        found, lost = leave_basis_out(
+            features, problem.graph, part, alphas, keep_basis=problem.keep_basis, spectra=problem.spectra
+        )
         scores[places] = found
         refitted[~refitted] = lost
     if not problem.keep_basis:
@@ -191,7 +193,7 @@ def _by_factors(
     lost = np.zeros(len(sets), dtype=bool)
     kappas, kappa_of = np.unique(scale[chosen], return_inverse=True)
     lams = alphas / kappas[:, None]
-    for factors, numbers in factorise(problem.features, problem.base, lams.ravel(), scores=True, dual=dual):
+    for factors, numbers in problem.factors(lams.ravel(), scores=True, dual=dual):
         if factors.values is not None and len(numbers) == lams.size and len(chosen) < SHARING * len(kappas):
             each = _EachItsOwn(problem, factors, lams)
             _hold_out(problem, sets, chosen, kappa_of, each, np.arange(len(alphas)), scores, lost)

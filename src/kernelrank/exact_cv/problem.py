@@ -22,9 +22,10 @@ with ``c = 1 / W``, serves every set, each set at its own λ.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.query_weights import item_squares, pair_weight
+from kernelrank.exact_cv.factors import Factors, factorise
 from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
 from kernelrank.features.twins import twins
@@ -57,12 +59,26 @@ class Problem:
         Gives ``features, rows`` for kept and held-out items, where a refit is needed.
     keep_basis : bool, default=False
         Whether basis items that are held out stay in the basis.
+    spectra : dict, optional
+        Where decompositions are kept for calls with other λ; they are let go unless it is given.
     """
 
     features: Features
     graph: Comparisons
     retrain: Retrain
     keep_basis: bool = False
+    spectra: dict[Any, Any] | None = None
+
+    def factors(self, lams: Float, *, scores: bool, dual: bool = False) -> Iterator[tuple[Factors, Index]]:
+        """Decompose as `factorise` does, or return to a spectrum that was kept."""
+        kept: Factors | None = None if self.spectra is None else self.spectra.get((scores, dual))
+        if kept is not None:
+            yield kept, np.arange(len(lams))
+            return
+        for factors, numbers in factorise(self.features, self.base, lams, scores=scores, dual=dual):
+            if self.spectra is not None and factors.values is not None:
+                self.spectra[scores, dual] = factors
+            yield factors, numbers
 
     @cached_property
     def base(self) -> Comparisons:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Matrix, product
+from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import Features
 from kernelrank.features.twins import twins
@@ -20,6 +20,9 @@ SCORE_BYTES = 2**26
 
 KEPT_BYTES = 2**32
 """Up to this size, m = 23,000, conjugate gradients keep the kernel matrix."""
+
+DIAGONAL_ROWS = 16
+"""How many items are compared with each other to have their k(x, x)."""
 
 
 class FullKernel(Features):
@@ -58,6 +61,21 @@ class FullKernel(Features):
         if self.kernel.precomputed:
             return None
         return self.X.copy() if sparse.issparse(self.X) else np.array(self.X)
+
+    def block(self, rows: Index, columns: Index) -> Float:
+        """Return the kernel between some items and others."""
+        if self.kernel.precomputed:
+            return self.kernel.matrix(self.X[rows][:, columns])
+        return self.kernel.matrix(self.X[rows], self.X[columns])
+
+    def diagonal(self) -> Float:
+        """Return k(x, x) of every item: a few items at a time, for kernels have no other way to ask for it."""
+        diagonal = np.empty(self.n_items)
+        for start in range(0, self.n_items, DIAGONAL_ROWS):
+            rows = slice(start, start + DIAGONAL_ROWS)
+            items = self.X[rows, rows] if self.kernel.precomputed else self.X[rows]
+            diagonal[rows] = np.diagonal(self.kernel.matrix(items))
+        return diagonal
 
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Return ``C K Cᵀ``."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.kernels import Kernel, KernelLike
+from kernelrank.kernels import GammaLike, Kernel, KernelLike
 
 __all__ = ["View"]
 
@@ -23,7 +23,9 @@ class View:
     ----------
     kernel : str, callable or kernel object, optional
         What similar means in this view.
-    gamma, degree, coef0 : float, optional
+    gamma : float, "scale" or "median", optional
+        A parameter of the kernel; a rule is that of `RankRLS`, on the basis items and the columns of this view.
+    degree, coef0 : float, optional
         Parameters of the kernel.
     kernel_params : dict, optional
         Further keyword arguments of the kernel function.
@@ -40,7 +42,7 @@ class View:
     """
 
     kernel: KernelLike | None = None
-    gamma: float | None = None
+    gamma: GammaLike = None
     degree: float | None = None
     coef0: float | None = None
     kernel_params: dict[str, Any] | None = None

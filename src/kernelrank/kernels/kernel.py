@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.errors import InvalidInputError
+from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule
 
 __all__ = ["KERNEL_NAMES", "Kernel", "KernelLike", "takes_sparse"]
 
@@ -44,7 +45,9 @@ class Kernel:
     metric : str, callable or scikit-learn Gaussian-process kernel
         A name that scikit-learn's `pairwise_kernels` knows, "gaussian" (the same as "rbf"), "precomputed", a function
         of two rows, or a kernel object such as ``RBF(2.0) + WhiteKernel(0.1)``.
-    gamma, degree, coef0 : float, optional
+    gamma : float, "scale", "median" or None
+        A parameter of the kernels that have it. A rule becomes a number by `fixed`, before the kernel is computed.
+    degree, coef0 : float
         Parameters of the kernels that have them.
     parameters : mapping, optional
         Further keyword arguments of the kernel function.
@@ -58,7 +61,7 @@ class Kernel:
     """
 
     metric: KernelLike
-    gamma: float | None = None
+    gamma: GammaLike = None
     degree: float = 3
     coef0: float = 1.0
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -105,6 +108,28 @@ class Kernel:
         except Exception:  # whatever the copying of a foreign object raises
             return self
 
+    @property
+    def has_gamma(self) -> bool:
+        """Whether gamma is a parameter of this kernel."""
+        return isinstance(self.metric, str) and "gamma" in _PARAMETERS.get(ALIASES.get(self.metric, self.metric), ())
+
+    def fixed(self, X: Matrix, random_state: Any = None) -> Kernel:
+        """Return this kernel with the number that gamma stands for on some items; None where it has no gamma.
+
+        O(m n) time, see `gamma_by_rule`. None stands for scikit-learn's default, ``1 / n_features``; it is one for
+        the χ² kernel.
+        """
+        if not self.has_gamma:
+            return replace(self, gamma=None)
+        if "gamma" in self.parameters:
+            return replace(self, gamma=float(self.parameters["gamma"]))
+        if self.gamma is None:
+            return replace(self, gamma=1.0 if self.metric == "chi2" else 1.0 / X.shape[1])
+        if isinstance(self.gamma, str):
+            rule = gamma_by_rule(self.gamma, X, random_state, manhattan=self.metric == "laplacian")
+            return replace(self, gamma=rule)
+        return replace(self, gamma=float(self.gamma))
+
     def matrix(self, X: Matrix, Y: Matrix | None = None) -> Float:
         """Return k(X, Y), or k(X, X); a fresh float64 array that the caller may overwrite.
 
@@ -129,6 +154,7 @@ class Kernel:
         assert isinstance(self.metric, str)
         names = _PARAMETERS.get(ALIASES.get(self.metric, self.metric), ())
         arguments = {name: getattr(self, name) for name in names}
+        assert not isinstance(arguments.get("gamma"), str), "gamma is a number where a kernel is computed"
         # The χ² kernel alone takes its default from its signature and no None.
         if arguments.get("gamma", 0) is None and self.metric == "chi2":
             del arguments["gamma"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import joblib
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
-from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
@@ -18,10 +16,9 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv import ItemSets
-from kernelrank.features import choose_basis
 from kernelrank.progress import track
 
-__all__ = ["check_classes", "refit_scores"]
+__all__ = ["check_classes", "refit_scores", "settled"]
 
 
 def refit_scores(
@@ -66,7 +63,7 @@ def refit_scores(
         raise InvalidInputError(
             f"alphas needs an estimator with a parameter alpha; {type(estimator).__name__} has none"
         )
-    estimator = _with_drawn_basis(estimator, len(y))
+    estimator = settled(estimator, X, qid, sample_weight)
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     jobs = (
         joblib.delayed(_refit_one)(estimator, X, y, held, values, extra, number) for number, held in enumerate(sets)
@@ -106,18 +103,20 @@ def _refit_one(
     return scores
 
 
-def _with_drawn_basis(estimator: Any, n_items: int) -> Any:
-    """Draw the basis of a kernel learner once, so that each set takes its own basis items away and no others."""
-    if not isinstance(estimator, KernelLearner) or estimator.basis is None:
+def settled(estimator: Any, X: Any, qid: Any = None, sample_weight: Any = None) -> Any:
+    """Fix what a kernel learner chooses from the items without their labels, so that all hold-outs share it.
+
+    That is a rule for gamma, a basis, of which each set takes its own items away and no others, and the alphas of a
+    search, ``alphas="auto"``. Any other estimator, a pipeline too, chooses anew in each training set.
+    """
+    if not isinstance(estimator, KernelLearner):
         return estimator
-    given = int(estimator.basis) if isinstance(estimator.basis, Integral) else np.asarray(estimator.basis)
-    basis = choose_basis(given, n_items, check_random_state(estimator.random_state))
-    return clone(estimator).set_params(basis=basis)
+    return estimator._settled(X, qid=qid, sample_weight=sample_weight)
 
 
 def _without_basis(estimator: Any, kept: Index) -> Any | None:
     """Give the basis items that are kept their new numbers; None if there are none."""
-    if not isinstance(estimator, KernelLearner) or estimator.basis is None:
+    if not isinstance(estimator, KernelLearner) or np.ndim(estimator.basis) != 1:
         return estimator
     left = np.intersect1d(np.asarray(estimator.basis), kept)
     if len(left) == 0:
