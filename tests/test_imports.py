@@ -23,7 +23,18 @@ FLOORS = [
     {"relations", "report", "dask"},
     {"cli"},
 ]
-BASE = {"errors", "arrays", "compiled", "progress", "queries", "sorting", "terminal", "validation"}
+BASE = {
+    "errors",
+    "arrays",
+    "compiled",
+    "fitted_state",
+    "model_states",
+    "progress",
+    "queries",
+    "sorting",
+    "terminal",
+    "validation",
+}
 BESIDE = {"metrics", "data"}
 
 # What a module of each room may import besides its own room.

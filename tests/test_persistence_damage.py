@@ -208,11 +208,11 @@ class TestForgery:
             load_bytes(body + b"sha256:" + hashlib.sha256(body).hexdigest().encode(), folder)
 
     def test_indices_that_point_outside(self, folder):
-        data = model_bytes(folder, X_fit_=csr_array(np.eye(3)), a_=np.array([0, 1, 9], dtype=np.int32))
+        data = model_bytes(folder, extra_=csr_array(np.eye(3)), a_=np.array([0, 1, 9], dtype=np.int32))
 
         def change(manifest, members):
             nodes = manifest["content"]["fitted"]
-            nodes["X_fit_"]["parts"][1] = nodes["a_"]
+            nodes["extra_"]["parts"][1] = nodes["a_"]
 
         with pytest.raises(ModelFileError, match="cannot be read"):
             load_bytes(forge(data, change), folder)

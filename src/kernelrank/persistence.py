@@ -4,7 +4,7 @@ A model file is a sealed container (see `kernelrank.data.container`) whose conte
 
     class     a name from the registry
     params    the constructor's parameters
-    fitted    the fitted attributes: those that end with an underscore
+    fitted    the fitted attributes: those that end with an underscore; `kernelrank.model_states` says which
 
 Values are plain data, arrays, sparse matrices, scikit-learn's Gaussian-process kernels and registered
 estimators. Anything else is refused when the model is saved, and nothing is written.
@@ -25,6 +25,8 @@ from scipy import sparse
 from kernelrank.data.atomic import atomic_write
 from kernelrank.data.container import read_container, storable, write_container
 from kernelrank.errors import InvalidInputError, ModelFileError
+from kernelrank.fitted_state import FittedState
+from kernelrank.model_states import STATES
 
 __all__ = ["load", "register", "save"]
 
@@ -70,7 +72,7 @@ DEEPEST = 40
 LARGEST_BITS = 10_000
 
 
-def register(name: str, place: str) -> None:
+def register(name: str, place: str, state: FittedState | None = None) -> None:
     """Let `save` and `load` know an estimator class.
 
     Only registered classes are ever imported by `load`: a file names a class, the program says where it is.
@@ -81,6 +83,9 @@ def register(name: str, place: str) -> None:
         The name of the class, which stands in the file.
     place : str
         Where it is imported from: ``"package.module:Class"``.
+    state : FittedState, optional
+        Which fitted attributes it has, of which kinds and shapes (see `kernelrank.fitted_state`). What a file holds is
+        compared with it; without one it is for the class itself to doubt its attributes.
 
     Examples
     --------
@@ -92,6 +97,8 @@ def register(name: str, place: str) -> None:
     if REGISTRY.get(name, place) != place:
         raise InvalidInputError(f"{name!r} is already registered as {REGISTRY[name]}")
     REGISTRY[name] = place
+    if state is not None:
+        STATES[name] = state
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -140,7 +147,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        When the file is damaged, truncated, tampered with, of an unknown class, or from a later version.
+        When the file is damaged, truncated, tampered with, of an unknown class, or from a later version, or when its
+        parameters and arrays are not those of a fitted estimator of its class.
 
     Examples
     --------
@@ -191,11 +199,16 @@ class _Encoder:
         params = estimator.get_params(deep=False)
         if params.get("memory") is not None:
             raise InvalidInputError(f"cannot save {where}: it has a cache, which is code and files elsewhere")
-        return {
+        content = {
             "class": name,
             "params": {k: self.value(v, f"the parameter {k} of {where}", depth + 1) for k, v in params.items()},
             "fitted": {k: self.value(v, f"the attribute {k} of {where}", depth + 1) for k, v in fitted.items()},
         }
+        # What is written can be read: `load` refuses the same.
+        fault = _state_fault(estimator)
+        if fault is not None:
+            raise InvalidInputError(f"cannot save {where}: {fault}")
+        return content
 
     def value(self, value: Any, where: str, depth: int) -> Any:
         """Return the JSON of one value; `where` names it in errors."""
@@ -249,6 +262,12 @@ class _Encoder:
         return number
 
 
+def _state_fault(estimator: Any) -> str | None:
+    """Return what is wrong with the attributes of a fitted estimator; None if nothing is, or nobody knows."""
+    state = STATES.get(type(estimator).__name__)
+    return None if state is None else state.fault(estimator)
+
+
 def _is_fitted_name(name: str) -> bool:
     return name.isidentifier() and name.endswith("_") and not name.startswith("__")
 
@@ -291,7 +310,19 @@ class _Decoder:
             if not _is_fitted_name(attribute):
                 raise ModelFileError(f"{attribute!r} is not the name of a fitted attribute")
             vars(estimator)[attribute] = value  # past __setattr__ and properties: data is put, no code is asked
+        self._check(estimator, name)
         return estimator
+
+    def _check(self, estimator: Any, name: str) -> None:
+        """Refuse parameters and fitted attributes that no estimator of this class has."""
+        if hasattr(estimator, "_parameter_constraints"):
+            try:
+                estimator._validate_params()
+            except (TypeError, ValueError) as error:
+                raise ModelFileError(f"{name}: {error}") from None
+        fault = _state_fault(estimator)
+        if fault is not None:
+            raise ModelFileError(f"{name}: {fault}")
 
     def value(self, node: Any) -> Any:
         if not isinstance(node, dict):

@@ -1,0 +1,265 @@
+"""The states of the models that can be saved: one row for each class of `kernelrank.persistence.REGISTRY`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelrank.fitted_state import (
+    Array,
+    Each,
+    FittedState,
+    Flag,
+    Items,
+    KernelValue,
+    Kind,
+    Maybe,
+    Nested,
+    Number,
+    Record,
+    Text,
+    Whole,
+)
+
+__all__ = ["STATES"]
+
+LARGEST_KERNEL = 8
+"""How many items a kernel is tried on."""
+
+
+def _kernel_takes(kernel: Any, items: Any) -> bool:
+    """Whether a kernel gives finite numbers for some of the items that it will be asked for."""
+    some = items[:LARGEST_KERNEL]
+    return bool(np.isfinite(kernel.matrix(some, some)).all())
+
+
+def _tried(model: Any) -> bool:
+    return getattr(model, "X_fit_", None) is None or _kernel_takes(model.kernel_, model.X_fit_)
+
+
+def _precomputed_alone(model: Any) -> bool:
+    return not hasattr(model, "dual_coef_") or (model.X_fit_ is None) == model.kernel_.precomputed
+
+
+def _precomputed_columns(model: Any) -> bool:
+    """Whether the columns of a precomputed kernel are those that the coefficients are for."""
+    if not model.kernel_.precomputed or not hasattr(model, "dual_coef_"):
+        return True
+    if hasattr(model, "basis_"):
+        return bool(np.all(model.basis_ < model.n_features_in_))
+    return bool(len(model.dual_coef_) == model.n_features_in_)
+
+
+def _outputs(model: Any) -> int:
+    if hasattr(model, "coef_"):
+        return 1 if model.coef_.ndim == 1 else len(model.coef_)
+    return 1 if model.dual_coef_.ndim == 1 else model.dual_coef_.shape[1]
+
+
+def _outputs_for_classes(model: Any) -> bool:
+    from sklearn.base import is_classifier
+
+    if not is_classifier(model):
+        return True
+    n_classes = len(model.classes_)
+    return n_classes >= 2 and _outputs(model) == (1 if n_classes == 2 else n_classes)
+
+
+def _views_tried(model: Any) -> bool:
+    views = zip(model.kernels_, model.X_fit_, strict=True)
+    return all(
+        (items is None) == kernel.precomputed and (items is None or _kernel_takes(kernel, items))
+        for kernel, items in views
+    )
+
+
+def _rising_bounds(model: Any) -> bool:
+    bounds = model.first_bounds_
+    return bounds[0] == 0 and bounds[-1] == model.n_pairs_ and bool(np.all(np.diff(bounds) >= 0))
+
+
+def _graphs_and_parts(model: Any) -> bool:
+    """Whether the features of an extractor are known, its scheme is one, and its vectoriser is made for them."""
+    names = getattr(model.vectorizer_, "names", ())
+    wanted = () if model.features_ == "article" else model.features_.split("+")
+    return model._graphs([]) == [] and (model.features_ == "parts" or sorted(names) == sorted(wanted))
+
+
+def _steps_follow(model: Any) -> bool:
+    """Whether each step of a pipeline takes as many columns as the one before returns."""
+    given: Any = None
+    for name, step in model.steps:
+        if not isinstance(name, str) or not hasattr(step, "get_params"):
+            return False
+        if given is not None and getattr(step, "n_features_in_", given) != given:
+            return False
+        state = STATES.get(type(step).__name__)
+        given = getattr(step, state.outputs) if state is not None and state.outputs else None
+    return len(model.steps) > 0
+
+
+NAMES: dict[str, Kind] = {"n_features_in_": Whole(1, "features")}
+PROVENANCE = Record(
+    {
+        "file": Text(),
+        "items": Whole(),
+        "queries": Maybe(Whole()),
+        "feature_names": Maybe(Each(Text(), "named features")),
+        "first_index": Whole(),
+        "training_ids": Maybe(Array(("training items",), of="labels")),
+        "named": Record(),
+        "command": Text(),
+        "version": Text(),
+    }
+)
+ANY: dict[str, Kind] = {"provenance_": PROVENANCE, "feature_names_in_": Array(("features",), of="labels")}
+COUNTS: dict[str, Kind] = {
+    "solver_": Text(),
+    "n_iter_": Whole(),
+    "n_queries_": Whole(),
+    "n_idle_queries_": Whole(),
+    "n_pairs_": Whole(),
+}
+SEARCH: dict[str, Kind] = {
+    "best_params_": Record(),
+    "cv_results_": Record(),
+    "best_score_": Number(finite=False),
+}
+
+LEARNER = FittedState(
+    needed={**NAMES, "kernel_": KernelValue(), **COUNTS},
+    one_of=(
+        {"coef_": Array(("features",), ("outputs", "features"))},
+        {
+            "dual_coef_": Array(("support",), ("support", "outputs")),
+            "X_fit_": Maybe(Items("support", "features")),
+        },
+    ),
+    optional={
+        "basis_": Array(("support",), of="indices"),
+        "classes_": Array(("classes",), of="labels"),
+        **ANY,
+    },
+    laws=(
+        ("X_fit_ where the kernel is not precomputed, and there alone", _precomputed_alone),
+        ("coefficients for the columns of the precomputed kernel", _precomputed_columns),
+        ("a kernel that gives finite numbers for X_fit_", _tried),
+        ("one output for two classes, or one for each of more", _outputs_for_classes),
+    ),
+)
+
+VIEWS = FittedState(
+    needed={
+        **NAMES,
+        "n_views_": Whole(1, "views"),
+        "kernels_": Each(KernelValue(), "views"),
+        "columns_": Each(
+            Maybe(Array(("columns*",), of="indices", below="features"), equal=("columns*", "features")), "views"
+        ),
+        "dual_coef_": Each(Array(("support*",), ("support*", "outputs")), "views"),
+        "X_fit_": Each(Maybe(Items("support*", "columns*")), "views"),
+        **COUNTS,
+    },
+    optional={"n_unscored_": Whole(), "n_unscored_queries_": Whole(), **ANY},
+    laws=(
+        ("kernels that give finite numbers for the items of their views", _views_tried),
+        (
+            "coefficients of as many outputs in each view",
+            lambda model: len({dual.ndim for dual in model.dual_coef_}) == 1,
+        ),
+    ),
+)
+
+PATHS = FittedState(
+    needed={
+        "n_pairs_": Whole(0, "pairs"),
+        "labels_": Array(("labels",), of="labels"),
+        "first_bounds_": Array(("labels+1",), of="indices"),
+        "seconds_": Array(("pairs",), of="indices", below="labels"),
+        "combine_": Text(("max", "sum")),
+        "normalize_": Flag(),
+    },
+    laws=(("bounds that rise from 0 to the number of pairs", _rising_bounds),),
+    outputs="n_pairs_",
+)
+
+STATES: dict[str, FittedState] = {
+    "AllPathsVectorizer": PATHS,
+    "CoRankRLS": VIEWS,
+    "CoRankRLSCV": VIEWS.with_optional(alpha_=Number(), nu_=Number(), **SEARCH),
+    "NystromMap": FittedState(
+        needed={
+            **NAMES,
+            "kernel_": KernelValue(),
+            "basis_items_": Items("basis", "features"),
+            "rank_": Whole(1, "rank"),
+            "taken_": Array(("rank",), of="indices", below="basis"),
+            "factor_": Array(("rank", "rank")),
+        },
+        optional={"basis_": Maybe(Array(("basis",), of="indices")), **ANY},
+        laws=(
+            ("a kernel that gives finite numbers for basis_items_", lambda m: _kernel_takes(m.kernel_, m.basis_items_)),
+            ("a factor without zeros on its diagonal", lambda model: bool(np.all(np.diagonal(model.factor_) != 0))),
+        ),
+        outputs="rank_",
+    ),
+    "PartsVectorizer": FittedState(
+        needed={"vectorizers_": Each(Nested(("AllPathsVectorizer",)), "parts"), "n_pairs_": Whole()},
+        laws=(
+            ("one vectorizer for each of its names", lambda model: len(model.vectorizers_) == len(model.names)),
+            ("as many pairs as its parts have", lambda m: m.n_pairs_ == sum(part.n_pairs_ for part in m.vectorizers_)),
+        ),
+        outputs="n_pairs_",
+    ),
+    "Pipeline": FittedState(
+        needed={}, optional=ANY, laws=(("steps of which each takes what the one before returns", _steps_follow),)
+    ),
+    "RLS": LEARNER,
+    "RLSCV": LEARNER.with_optional(**SEARCH),
+    "RLSClassifier": LEARNER,
+    "RLSClassifierCV": LEARNER.with_optional(**SEARCH),
+    "RankRLS": LEARNER,
+    "RankRLSCV": LEARNER.with_optional(**SEARCH),
+    "RankSVM": LEARNER.with_optional(gap_=Number(finite=False)),
+    "RelationExtractor": FittedState(
+        needed={
+            "vectorizer_": Nested(("AllPathsVectorizer", "PartsVectorizer"), {"n_pairs_": "pairs"}),
+            "features_": Text(),
+            "scheme_": Maybe(Record()),
+            "coef_": Array(("pairs",)),
+            "intercept_": Number(),
+            "threshold_": Number(),
+            "resampled_threshold_": Number(),
+            "training_threshold_": Number(),
+            "share_": Number(),
+        },
+        optional={
+            "alpha_": Number(),
+            "cv_results_": Record(),
+            "n_candidates_": Whole(),
+            "n_documents_": Whole(),
+            **ANY,
+        },
+        laws=(("features and a scheme of graphs that the vectorizer is made for", _graphs_and_parts),),
+    ),
+    "StandardScaler": FittedState(
+        needed={
+            **NAMES,
+            "mean_": Maybe(Array(("features",))),
+            "var_": Maybe(Array(("features",))),
+            "scale_": Maybe(Array(("features",))),
+        },
+        optional=ANY,
+        laws=(
+            ("a scale where it scales", lambda model: not model.with_std or model.scale_ is not None),
+            ("means where it centres", lambda model: not model.with_mean or model.mean_ is not None),
+        ),
+        outputs="n_features_in_",
+    ),
+    "TransductiveRankRLS": LEARNER.with_optional(
+        transduction_=Array(("unscored",), ("unscored", "outputs"), finite=False),
+        inductive_=Array(("unscored",), ("unscored", "outputs"), finite=False),
+    ),
+}
+"""What `load` compares a model with; `save` does so, too, so that whatever is written can be read."""
