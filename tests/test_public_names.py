@@ -13,6 +13,8 @@ from kernelrank import errors, metrics
 NAMES = [
     "RLS",
     "RLSCV",
+    "RLSClassifier",
+    "RLSClassifierCV",
     "AllPathsVectorizer",
     "CoRankRLS",
     "CoRankRLSCV",
@@ -91,7 +93,7 @@ SIGNATURES = {
     "RankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "cost='magnitude', ties='include', query_weight='pairs', basis=None, solver='auto', tol=1e-10, max_iter=None, "
     "warm_start=False, missing='error', random_state=None)",
-    "RLS": "(alpha=1.0, *, task='regression', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "RLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "basis=None, solver='auto', tol=1e-10, max_iter=None, warm_start=False, missing='error', random_state=None)",
     "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, queries='whole')",
     "RankRLS.fit_pairs": "(self, X, pairs, *, magnitude=None, weight=None)",
@@ -101,6 +103,11 @@ SIGNATURES = {
     "RankRLS.score_pairs": "(self, X, pairs, *, weight=None)",
     "RLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
+    "RLSClassifier": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, basis=None, "
+    "solver='auto', tol=1e-10, max_iter=None, warm_start=False, random_state=None)",
+    "RLSClassifier.fit": "(self, X, y, *, qid=None, sample_weight=None)",
+    "RLSClassifier.decision_function": "(self, X)",
+    "RLSClassifierCV.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "RLS.score": "(self, X, y, *, qid=None, sample_weight=None)",
     "AllPathsVectorizer": "(*, combine='max', normalize=False, n_jobs=None)",
     "AllPathsVectorizer.fit": "(self, graphs, y=None)",
@@ -205,12 +212,14 @@ def test_queries_and_weights_are_passed_by_name():
 
 def test_weights_in_the_place_of_queries_are_refused():
     X, y, weight = [[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0], [1.0, 2.0, 3.0]
-    for kind in (kernelrank.RLS, kernelrank.RLSCV, kernelrank.RankRLS, kernelrank.RankSVM):
+    for kind in (kernelrank.RLS, kernelrank.RLSCV, kernelrank.RLSClassifier, kernelrank.RankRLS, kernelrank.RankSVM):
         with pytest.raises(TypeError, match="positional arguments"):
             kind().fit(X, y, weight)
 
 
-@pytest.mark.parametrize("kind", [kernelrank.RLS, kernelrank.RankRLS, kernelrank.RankSVM, kernelrank.QueryKFold])
+@pytest.mark.parametrize(
+    "kind", [kernelrank.RLS, kernelrank.RLSClassifier, kernelrank.RankRLS, kernelrank.RankSVM, kernelrank.QueryKFold]
+)
 def test_public_methods_explain_themselves(kind):
     for name, method in vars(kind).items():
         if callable(method) and not name.startswith("_"):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         RankRLS,
         RankRLSCV,
         RankSVM,
+        RLSClassifier,
+        RLSClassifierCV,
         TransductiveRankRLS,
     )
     from kernelrank.features import View
@@ -46,6 +48,8 @@ __all__ = [
     "CoRankRLSCV",
     "NystromMap",
     "QueryKFold",
+    "RLSClassifier",
+    "RLSClassifierCV",
     "RankRLS",
     "RankRLSCV",
     "RankSVM",
@@ -74,6 +78,8 @@ __all__ = [
 _HOMES = {
     "RLS": "estimators",
     "RLSCV": "estimators",
+    "RLSClassifier": "estimators",
+    "RLSClassifierCV": "estimators",
     "AllPathsVectorizer": "estimators",
     "CoRankRLS": "estimators",
     "CoRankRLSCV": "estimators",

@@ -39,6 +39,8 @@ REGISTRY: dict[str, str] = {
     "Pipeline": "sklearn.pipeline:Pipeline",
     "RLS": "kernelrank.estimators:RLS",
     "RLSCV": "kernelrank.estimators:RLSCV",
+    "RLSClassifier": "kernelrank.estimators:RLSClassifier",
+    "RLSClassifierCV": "kernelrank.estimators:RLSClassifierCV",
     "RankRLS": "kernelrank.estimators:RankRLS",
     "RankRLSCV": "kernelrank.estimators:RankRLSCV",
     "RankSVM": "kernelrank.estimators:RankSVM",

@@ -203,6 +203,20 @@ def test_tune_keeps_groups_together(run, cohort):
     assert "takes no account of groups" in run(*words, "--cv", "leave_pair_out").json["notes"][-1]
 
 
+def test_least_squares_learn_named_classes_as_classes(run, cohort):
+    words = [cohort, "--target", "outcome", "--features", "age,a,b,c", "--method", "rls", "--json", "-o", "model.kr"]
+    items = read_items(cohort, target="outcome", features=["age", "a", "b", "c"])
+    assert run("fit", *words).json["class"] == "RLSClassifier"
+    expected = kr.RLSClassifier().fit(items.X, items.y).decision_function(items.X)
+    np.testing.assert_array_equal(kr.load("model.kr").decision_function(items.X), expected)
+    scores = run("predict", "model.kr", cohort, "--json").json["scores"]
+    np.testing.assert_allclose(scores, expected)
+    found = run("tune", *words, "--alphas", "0.1,10,1000", "--cv", "leave_one_out").json
+    search = kr.RLSClassifierCV([0.1, 10.0, 1000.0], cv="leave_one_out", random_state=0).fit(items.X, items.y)
+    assert found["measure"] == "wrong classes, negative"
+    assert [one["score"] for one in found["candidates"]] == search.cv_results_["mean_test_score"].tolist()
+
+
 def test_ranksvm_keeps_groups_together(run, cohort):
     words = ["tune", cohort, "--target", "outcome", "--method", "ranksvm", "--alphas", "10", "--cv", 3, "--json"]
     items = read_items(cohort, target="outcome")

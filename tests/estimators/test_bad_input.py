@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 
-from kernelrank import RLS, QueryKFold, RankRLS, make_ranking
+from kernelrank import RLS, QueryKFold, RankRLS, RLSClassifier, make_ranking
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
 X, y, qid = make_ranking(n_queries=5, n_items=4, n_features=3, random_state=0)
@@ -145,8 +145,7 @@ RANKING = {
 }
 
 CLASSIFICATION = {
-    "one class": ((X, np.ones(M)), "takes two classes, and y has one class only"),
-    "three classes": ((X, np.arange(M) % 3), "y has 3 classes; wrap it into scikit-learn's OneVsRestClassifier"),
+    "one class": ((X, np.ones(M)), "needs at least two classes, and y has one class only"),
     "scores for classes": ((X, y), "Unknown label type: continuous"),
     "y has NaN": ((X, spoilt(y > 0, np.nan)), "Input y contains NaN"),
     "y has infinity": ((X, spoilt(y > 0, np.inf)), "Input y contains infinity"),
@@ -247,16 +246,9 @@ def test_rank_rls_names_what_is_wrong(case):
 @pytest.mark.parametrize("case", CLASSIFICATION)
 def test_classification_names_what_is_wrong(case):
     data, message = CLASSIFICATION[case]
-    model = RLS(task="classification")
+    model = RLSClassifier()
     with pytest.raises(ValueError, match=message):
         model.fit(*data)
-    assert_untouched(model)
-
-
-def test_task_is_unknown():
-    model = RLS(task="ranking")
-    with pytest.raises(ValueError, match="'task' parameter"):
-        model.fit(X, y)
     assert_untouched(model)
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RLSCV, QueryKFold, RankRLS, RankRLSCV, leave_query_out, load, metrics, save
+from kernelrank import RLS, RLSCV, QueryKFold, RankRLS, RankRLSCV, RLSClassifierCV, leave_query_out, load, metrics, save
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NothingToCompareError
 from tests.oracles.holdout import retrained_difference, retrained_scores
 
@@ -30,7 +30,9 @@ def data(seed=0, n_queries=12, size=6, n=4, outputs=0):
     return X, y, np.repeat(np.arange(n_queries), size)[rng.permutation(m)]
 
 
-@parametrize_with_checks([RankRLSCV(), RLSCV(), RLSCV(task="classification"), RankRLSCV(kernel="rbf", cv=3)])
+@parametrize_with_checks(
+    [RankRLSCV(), RLSCV(), RLSClassifierCV(), RLSClassifierCV(cv=2), RankRLSCV(kernel="rbf", cv=3)]
+)
 def test_sklearn(estimator, check):
     check(estimator)
 
@@ -163,11 +165,11 @@ def test_warns_at_the_edge_only_if_it_is_better():
 def test_classes():
     X, y, _ = data()
     labels = np.where(y > 0, "well", "ill")
-    model = RLSCV(ALPHAS, task="classification").fit(X, labels)
+    model = RLSClassifierCV(ALPHAS).fit(X, labels)
     assert set(model.predict(X)) <= {"ill", "well"}
     wrong = np.mean((model.holdout_scores_ > 0) != (labels == "well"))
     assert model.best_score_ == pytest.approx(-wrong)
-    pairs = RLSCV(ALPHAS, task="classification", cv="leave_pair_out", scoring="auc").fit(X, labels)
+    pairs = RLSClassifierCV(ALPHAS, cv="leave_pair_out", scoring="auc").fit(X, labels)
     assert 0.5 < pairs.best_score_ <= 1
 
 

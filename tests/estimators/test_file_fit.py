@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, make_ranking
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
 from kernelrank.data import write_ranking
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -180,14 +180,12 @@ def test_what_is_wrong_is_named(parquet, svmlight, tmp_path):
         RankRLS().fit(tmp_path / "broken.txt")
 
 
-def test_what_cannot_be_learnt_in_batches_is_named(svmlight, parquet):
+def test_what_cannot_be_learnt_in_batches_is_named(svmlight):
     with pytest.raises(InvalidInputError, match=r"kernel='rbf' without a basis .* give basis=1000"):
         RankRLS(kernel="rbf").fit(svmlight)
     with pytest.raises(InvalidInputError, match="precomputed"):
         RankRLS(kernel="precomputed").fit(svmlight)
-    with pytest.raises(InvalidInputError, match="two classes need not both be in a batch"):
-        RLS(task="classification").fit(parquet, "grade")
-    for model in (RankRLSCV(), RLSCV(), RankSVM()):
+    for model in (RankRLSCV(), RLSCV(), RLSClassifier(), RankSVM()):
         with pytest.raises(
             InvalidInputError, match="where items were expected: only fit of RankRLS and RLS reads files"
         ):

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
 import kernelrank as kr
-from kernelrank import RLS, RankRLS, make_preferences, make_ranking
+from kernelrank import RLS, RankRLS, RLSClassifier, make_preferences, make_ranking
 from kernelrank.errors import NotConverged
 
 X, y, qid = make_ranking(n_queries=9, n_items=(1, 8), n_features=4, shuffle=True, random_state=2)
@@ -117,8 +117,8 @@ def test_path_is_a_fit_for_each_alpha(options):
 def test_path_of_regressions_and_classifiers():
     for model in RLS().fit_path(X, y, [0.1, 10.0]):
         assert_allclose(model.predict(X), RLS(model.alpha).fit(X, y).predict(X), rtol=1e-8)
-    for model in RLS(task="classification").fit_path(X, y > 0, [0.1, 10.0]):
-        assert_array_equal(model.predict(X), RLS(model.alpha, task="classification").fit(X, y > 0).predict(X))
+    for model in RLSClassifier().fit_path(X, y > 0, [0.1, 10.0]):
+        assert_array_equal(model.predict(X), RLSClassifier(model.alpha).fit(X, y > 0).predict(X))
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -381,7 +381,7 @@ def test_saved_model_predicts_the_same(model, form, tmp_path):
 
 
 def test_saved_classifier_keeps_its_classes(tmp_path):
-    model = RLS(task="classification").fit(X, np.where(y > 0, "good", "bad"))
+    model = RLSClassifier().fit(X, np.where(y > 0, "good", "bad"))
     kr.save(model, tmp_path / "model.kr")
     assert_array_equal(kr.load(tmp_path / "model.kr").predict(X), model.predict(X))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from kernelrank import RLS, RankRLS, make_ranking
+from kernelrank import RLS, RankRLS, RLSClassifier, make_ranking
 
 X, y, qid = make_ranking(n_queries=6, n_items=6, n_features=4, random_state=0)
 
@@ -36,9 +36,10 @@ def test_refit_with_a_precomputed_kernel_forgets_the_basis():
     np.testing.assert_array_equal(model.predict(K), fresh.predict(K))
 
 
-def test_refit_as_regression_forgets_the_classes():
-    model = RLS(task="classification").fit(X, y > 0).set_params(task="regression").fit(X, y)
-    assert not hasattr(model, "classes_")
+def test_refit_with_other_classes_forgets_the_classes():
+    model = RLSClassifier().fit(X, np.digitize(y, [-1, 1])).fit(X, y > 0)
+    assert model.classes_.tolist() == [False, True]
+    assert model.decision_function(X).shape == (len(X),)
 
 
 def test_refit_of_fewer_items_with_pairs():
@@ -81,9 +82,9 @@ def test_interrupted_fit_leaves_nothing(monkeypatch):
         model.predict(X)
 
 
-@pytest.mark.parametrize("model", [RankRLS(), RLS(), RLS(task="classification")])
+@pytest.mark.parametrize("model", [RankRLS(), RLS(), RLSClassifier()])
 def test_fit_path_leaves_the_estimator_as_it_was(model):
-    target = y > 0 if getattr(model, "task", "") == "classification" else y
+    target = y > 0 if isinstance(model, RLSClassifier) else y
     model.fit_path(X, target, [1.0, 2.0], qid=qid)
     assert not [name for name in vars(model) if name.endswith("_")]
     model.fit(X, target, qid=qid)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RankRLS
+from kernelrank import RLS, RankRLS, RLSClassifier
 from kernelrank.errors import InvalidInputError
 
 DRAWN = "an integer basis is drawn from other items when items are repeated"
@@ -15,13 +15,17 @@ THREE_GAUSSIANS = {"check_regressors_train": "three Gaussian bumps cannot explai
 NOT_A_KERNEL = {
     "check_estimators_dtypes": "the check truncates the kernel to integers; it becomes indefinite and is refused",
     "check_positive_only_tag_during_fit": "the check takes the mean away; the kernel becomes indefinite and is refused",
+    "check_classifiers_one_label_sample_weights": "the check passes a random matrix, which is no kernel and is refused",
 }
 
 ESTIMATORS = [
     RLS(),
-    RLS(task="classification"),
+    RLSClassifier(),
     RLS(kernel="rbf"),
-    RLS(task="classification", kernel="gaussian", gamma=0.5),
+    RLSClassifier(kernel="gaussian", gamma=0.5),
+    RLSClassifier(solver="conjugate_gradient", warm_start=True),
+    RLSClassifier(basis=5, random_state=0),
+    RLSClassifier(kernel="precomputed"),
     RLS(solver="conjugate_gradient"),
     RLS(solver="spectral", kernel="poly", degree=2),
     RLS(kernel="rbf", basis=3, random_state=0),
@@ -42,7 +46,7 @@ ESTIMATORS = [
 ]
 
 
-def expected_failures(estimator: RLS | RankRLS) -> dict[str, str]:
+def expected_failures(estimator: RLS | RLSClassifier | RankRLS) -> dict[str, str]:
     expected = {}
     if estimator.basis is not None:
         expected |= DRAWN_BASIS

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from kernelrank import RLS, RankRLS, make_ranking
+from kernelrank import RLS, RankRLS, RLSClassifier, make_ranking
 from kernelrank.data import read_parquet_chunks, read_ranking_chunks, write_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError, NothingToCompareError
 
@@ -83,7 +83,7 @@ def test_regression_knows_no_queries():
     for part in np.array_split(np.arange(len(y)), 3):
         model.partial_fit(X[part], y[part])
     close(model.coef_, RLS(0.3).fit(X, y).coef_)
-    assert not hasattr(RLS(task="classification"), "partial_fit")
+    assert not hasattr(RLSClassifier(), "partial_fit")
 
 
 def test_what_is_forgotten_was_never_learnt():

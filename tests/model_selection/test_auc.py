@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from kernelrank import RLS, RankRLS, RankRLSCV, estimate_auc
+from kernelrank import RLS, RankRLS, RankRLSCV, RLSClassifier, estimate_auc
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_interval import Components, jackknife_variance, logit_interval
@@ -41,9 +41,7 @@ def quietly(*args, **kwargs):
         return estimate_auc(*args, **kwargs)
 
 
-@pytest.mark.parametrize(
-    "estimator", [LogisticRegression(), RLS(2.0), RLS(task="classification"), RankRLS(0.5)], ids=str
-)
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RLS(2.0), RLSClassifier(), RankRLS(0.5)], ids=str)
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["items", "groups"])
 def test_leave_pair_out_is_its_definition(estimator, groups):
     found = estimate_auc(estimator, X, y, groups=groups)
@@ -82,7 +80,7 @@ def test_balanced_takes_one_item_of_each_class_away():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("estimator", [RidgeClassifier(), RLS(), RLS(task="classification"), RankRLS()], ids=str)
+@pytest.mark.parametrize("estimator", [RidgeClassifier(), RLS(), RLSClassifier(), RankRLS()], ids=str)
 def test_labels_have_no_influence(method, estimator):
     options = {"method": method, "random_state": 3}
     words = np.array(["well", "zombie"])[y]
@@ -131,7 +129,7 @@ def test_probabilities_and_processes():
 
 
 def test_nested_choice_sees_only_training_items():
-    chosen = GridSearchCV(RLS(task="classification"), {"alpha": [0.01, 1.0, 100.0]}, scoring="roc_auc", cv=2)
+    chosen = GridSearchCV(RLSClassifier(), {"alpha": [0.01, 1.0, 100.0]}, scoring="roc_auc", cv=2)
     few = np.r_[np.flatnonzero(y)[:4], np.flatnonzero(y == 0)[:4]]
     found = estimate_auc(chosen, X[few], y[few])
     assert found.auc == pytest.approx(oracle.leave_pair_out(chosen, X[few], y[few], y[few] == 1))
@@ -146,7 +144,7 @@ def test_nested_choice_by_exact_leave_pair_out():
     assert found.auc == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("estimator", [RLS(0.3), RLS(0.3, task="classification"), RankRLS(2.0), RankRLS(kernel="rbf")])
+@pytest.mark.parametrize("estimator", [RLS(0.3), RLSClassifier(0.3), RankRLS(2.0), RankRLS(kernel="rbf")])
 @pytest.mark.parametrize("pos_label", [0, 1])
 def test_jackknife_by_downdates_is_leaving_out_triples(estimator, pos_label):
     classes = TwoClasses.read(y, len(y), pos_label=pos_label)

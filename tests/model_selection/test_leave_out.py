@@ -122,7 +122,7 @@ def test_any_regressor_and_classifier(data):
     model = Ridge(alpha=0.1).fit(X[2:], y[2:])
     assert found.difference[0, 0] == pytest.approx(np.diff(model.predict(X[[1, 0]]))[0])
     labels = np.where(y > 0, "yes", "no")
-    for classifier in (LogisticRegression(), SVC(kernel="precomputed"), kr.RLS(task="classification")):
+    for classifier in (LogisticRegression(), SVC(kernel="precomputed"), kr.RLSClassifier()):
         K = rbf_kernel(X) if isinstance(classifier, SVC) else X
         held_out = kr.leave_pair_out(classifier, K, labels)
         assert held_out.n_pairs == (labels == "yes").sum() * (labels == "no").sum()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge, RidgeClassifier
 
-from kernelrank import RLS, RankRLS, leave_pair_out, leave_query_out, permutation_test
+from kernelrank import RLS, RankRLS, RLSClassifier, leave_pair_out, leave_query_out, permutation_test
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection import permutation
@@ -47,7 +47,7 @@ def orders(monkeypatch, *args, **kwargs):
 
 CASES = {
     "RLS": (RLS(0.5), y, {}),
-    "RLS classes": (RLS(task="classification"), CLASSES, {}),
+    "RLS classes": (RLSClassifier(), CLASSES, {}),
     "RankRLS": (RankRLS(2.0), y, {}),
     "RankRLS kernel": (RankRLS(kernel="rbf"), y, {}),
     "RankRLS unit": (RankRLS(cost="unit"), y, {}),
@@ -82,10 +82,8 @@ def test_each_permutation_is_held_out(monkeypatch, estimator, labels, options):
 
 
 def test_classes_are_an_auc():
-    found = permutation_test(RLS(task="classification"), X, CLASSES, n_permutations=3, random_state=0)
-    assert found.statistic == pytest.approx(
-        oracle.leave_pair_out(RLS(task="classification"), X, CLASSES, CLASSES == "b")
-    )
+    found = permutation_test(RLSClassifier(), X, CLASSES, n_permutations=3, random_state=0)
+    assert found.statistic == pytest.approx(oracle.leave_pair_out(RLSClassifier(), X, CLASSES, CLASSES == "b"))
 
 
 def test_blocks_change_nothing(monkeypatch):

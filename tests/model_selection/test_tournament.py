@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from kernelrank import RLS, RankRLS, estimate_auc, tournament_roc
+from kernelrank import RLS, RankRLS, RLSClassifier, estimate_auc, tournament_roc
 from kernelrank.errors import InvalidInputError
 from tests.oracles import auc as oracle
 
@@ -17,7 +17,7 @@ X = rng.standard_normal((13, 3)) + 0.8 * y[:, None]
 GROUPS = np.arange(13) // 2
 
 
-@pytest.mark.parametrize("estimator", [RLS(0.1), RLS(task="classification"), RankRLS(), RidgeClassifier()], ids=str)
+@pytest.mark.parametrize("estimator", [RLS(0.1), RLSClassifier(), RankRLS(), RidgeClassifier()], ids=str)
 def test_scores_are_wins(estimator):
     roc = tournament_roc(estimator, X, y)
     np.testing.assert_allclose(roc.scores, oracle.tournament_wins(estimator, X, y))

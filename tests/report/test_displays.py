@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
-from kernelrank import RLS, RankRLS, leave_pair_out, leave_query_out, make_ranking, tournament_roc
+from kernelrank import RankRLS, RLSClassifier, leave_pair_out, leave_query_out, make_ranking, tournament_roc
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.metrics import NDCG
 from kernelrank.report import AlphaCurveDisplay, QueryScoreDisplay, ROCDisplay
@@ -68,7 +68,7 @@ def test_alpha_curves_of_outputs():
 
 def test_alphas_of_a_search():
     grid = {"alpha": ALPHAS, "kernel": ["linear", "rbf"]}
-    search = GridSearchCV(RLS(task="classification"), grid, cv=3, scoring="roc_auc").fit(X, y)
+    search = GridSearchCV(RLSClassifier(), grid, cv=3, scoring="roc_auc").fit(X, y)
     display = AlphaCurveDisplay.from_estimator(search)
     assert len(display.alphas) == len(ALPHAS)
     assert display.scores.max() == search.best_score_

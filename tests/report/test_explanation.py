@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, make_ranking
+from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.report import explain
 from kernelrank.report.terms import Terms, last_step, scores_of
@@ -36,7 +36,7 @@ MODELS = {
     "svm": (RankSVM(), X),
     "svm basis": (RankSVM(kernel="rbf", gamma=0.2, basis=9, random_state=0), X),
     "regression": (RLS(kernel="poly", degree=2), X),
-    "classification": (RLS(task="classification"), X),
+    "classification": (RLSClassifier(), X),
     "search": (RankRLSCV(ALPHAS, cv=3, kernel="rbf", kernel_grid={"gamma": [0.05, 0.2]}), X),
     "regression search": (RLSCV(ALPHAS), X),
     "precomputed": (RankRLS(kernel="precomputed"), K),

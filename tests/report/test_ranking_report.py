@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import GridSearchCV
 
-from kernelrank import RLS, RLSCV, CoRankRLS, RankRLS, RankRLSCV, RankSVM, make_ranking
+from kernelrank import RLS, RLSCV, CoRankRLS, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NotConverged
 from kernelrank.metrics import NDCG, MeanAveragePrecision, PairwiseAccuracy
 from kernelrank.report import ranking_report
@@ -173,7 +173,7 @@ def test_a_model_that_cannot_be_taken_apart():
 
 def test_two_classes_by_name():
     labels = np.where(y > 0, "relevant", "irrelevant")
-    model = RLS(task="classification").fit(X, labels)
+    model = RLSClassifier().fit(X, labels)
     read = HTMLPage(ranking_report(model, X, labels, qid=QID).html)
     assert section(read, "roc")
     assert "score levels 2, from 0 to 1" in section(read, "data")

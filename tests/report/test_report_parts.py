@@ -13,7 +13,17 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, leave_pair_out, make_ranking, tournament_roc
+from kernelrank import (
+    RLS,
+    RLSCV,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RLSClassifier,
+    leave_pair_out,
+    make_ranking,
+    tournament_roc,
+)
 from kernelrank.errors import InvalidInputError
 from kernelrank.report import measured_items
 from kernelrank.report.data_summary import DataSummary
@@ -137,10 +147,10 @@ def test_one_large_ranking_is_measured_fold_by_fold(monkeypatch):
 
 def test_classes_are_held_out_by_their_decision_function():
     labels = np.where(y > 0, "relevant", "not")
-    model = RLS(task="classification").fit(X, labels)
+    model = RLSClassifier().fit(X, labels)
     items = MeasuredItems.held_out(model, X, (y > 0).astype(float), labels, QID, None)
     rest = QID[0] != QID
-    expected = RLS(task="classification").fit(X[rest], labels[rest]).decision_function(X[~rest])
+    expected = RLSClassifier().fit(X[rest], labels[rest]).decision_function(X[~rest])
     np.testing.assert_allclose(items.scores[~rest], expected, rtol=1e-7)
 
 

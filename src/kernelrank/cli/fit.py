@@ -78,6 +78,7 @@ def fit(
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
     items = source.read(answer, needs_target=pairs is None)
+    ranker = learner.of_items(items).estimator(alpha)
     given = None if pairs is None else _preferences(ranker, items, pairs)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
 
 __all__ = ["KERNELS_WITH", "KERNEL_OPTIONS", "LearnerOptions", "check_kernel_options", "final_step", "joined", "scaled"]
 
@@ -57,6 +60,8 @@ class LearnerOptions:
     scale : bool
         Whether columns are divided by their standard deviations first.
     seed : int
+    classes : bool
+        Whether the target is two classes by name, for which "rls" is a classifier.
     """
 
     method: str = "rankrls"
@@ -71,19 +76,25 @@ class LearnerOptions:
     basis: int | None = None
     scale: bool = False
     seed: int = 0
+    classes: bool = False
+
+    def of_items(self, items: Items) -> LearnerOptions:
+        """Return the options for these items: least squares learn two classes that have names as classes."""
+        return replace(self, classes=items.classes is not None)
 
     def estimator(self, alpha: float | None) -> Any:
         """Return the estimator for one alpha."""
-        from kernelrank.estimators import RLS, RankRLS, RankSVM
+        from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 
-        kind: Any = {"rankrls": RankRLS, "ranksvm": RankSVM, "rls": RLS}[self.method]
+        squares = RLSClassifier if self.classes else RLS
+        kind: Any = {"rankrls": RankRLS, "ranksvm": RankSVM, "rls": squares}[self.method]
         return kind(1.0 if alpha is None else alpha, **self.parameters())
 
     def search(self, alphas: Any, **options: Any) -> Any:
         """Return the estimator that chooses among alphas by exact hold-out; there is none for RankSVM."""
-        from kernelrank.estimators import RLSCV, RankRLSCV
+        from kernelrank.estimators import RLSCV, RankRLSCV, RLSClassifierCV
 
-        kind: Any = {"rankrls": RankRLSCV, "rls": RLSCV}[self.method]
+        kind: Any = {"rankrls": RankRLSCV, "rls": RLSClassifierCV if self.classes else RLSCV}[self.method]
         return kind(alphas, **self.parameters(), **options)
 
     def parameters(self) -> dict[str, Any]:

@@ -83,9 +83,10 @@ def search_exactly(
     cv: str | int,
     scoring: str | None,
 ) -> Search:
-    """Choose by an exact hold-out: RankRLSCV and RLSCV."""
+    """Choose by an exact hold-out: RankRLSCV, RLSCV and RLSClassifierCV."""
     import numpy as np
 
+    learner = learner.of_items(items)
     number = cv if isinstance(cv, int) else GROUP_FOLDS
     folds = _folds_of_groups(items, number) if cv == "auto" or isinstance(cv, int) else None
     grid = [{name: [value] for name, value in setting.items()} for setting in settings]
@@ -96,7 +97,8 @@ def search_exactly(
     model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
     results = model.cv_results_
     how = _words(cv, items, learner.method) if folds is None else f"{len(folds)} folds of groups held out exactly"
-    found = Search(how, "squared error, negative" if scoring is None else _score_name(scoring), model=model)
+    loss = "wrong classes, negative" if learner.classes else "squared error, negative"
+    found = Search(how, loss if scoring is None else _score_name(scoring), model=model)
     for parameters, score in zip(results["params"], np.asarray(results["mean_test_score"]).tolist(), strict=True):
         found.candidates.append({**(settings[0] if len(grid) == 1 else {}), **parameters, "score": score})
     return found

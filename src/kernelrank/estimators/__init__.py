@@ -8,6 +8,8 @@ from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.rank_rls_cv import RankRLSCV
 from kernelrank.estimators.rank_svm import RankSVM
 from kernelrank.estimators.rls import RLS
+from kernelrank.estimators.rls_classifier import RLSClassifier
+from kernelrank.estimators.rls_classifier_cv import RLSClassifierCV
 from kernelrank.estimators.rls_cv import RLSCV
 from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
 
@@ -18,6 +20,8 @@ __all__ = [
     "CoRankRLS",
     "CoRankRLSCV",
     "NystromMap",
+    "RLSClassifier",
+    "RLSClassifierCV",
     "RankRLS",
     "RankRLSCV",
     "RankSVM",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import StrOptions
 
@@ -38,7 +38,7 @@ def _absent(name: str) -> property:
 
 
 class AlphaSearch(KernelLearner):
-    """What `RankRLSCV` and `RLSCV` share: they choose, then they fit as the learner that they are.
+    """What `RankRLSCV`, `RLSCV` and `RLSClassifierCV` share: they choose, then they fit as the learner that they are.
 
     A subclass names the plain learner and what ``cv="auto"`` means without queries.
     """
@@ -79,9 +79,9 @@ class AlphaSearch(KernelLearner):
         X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
             The items.
         y : array-like, shape (m,) or (m, n_outputs)
-            Their scores, or two classes for a classifier.
+            Their scores, or for a classifier their classes.
         qid : sequence, shape (m,), optional
-            The query of each item. `RLSCV` does not use it; it is present for API consistency by convention.
+            The query of each item. `RLSCV` and `RLSClassifierCV` use it for `cv` only.
         sample_weight : array-like, shape (m,), optional
             Item weights, for training; all held-out items count the same.
 
@@ -90,7 +90,7 @@ class AlphaSearch(KernelLearner):
         self
         """
         X = self._check_items(X, reset=True)
-        learner: Any = self  # RLS or RankRLS, which know what is compared
+        learner: Any = self  # the plain learner, which knows what is compared
         graphs, one_output = learner._compare(X, y, qid, sample_weight)
         self._search(X, y, qid, graphs, one_output=one_output)
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output, alpha=self.alpha_)
@@ -98,7 +98,7 @@ class AlphaSearch(KernelLearner):
     def _search(self, X: Matrix, y: Any, qid: Any, graphs: list[OutputGraph], *, one_output: bool) -> None:
         """Hold out for every kernel, and keep the best candidate."""
         queries = None if qid is None else Queries.from_labels(qid, X.shape[0])
-        classes = getattr(self, "task", "") == "classification"
+        classes = is_classifier(self)
         seed = 0 if self.random_state is None else self.random_state
         plan = HoldoutPlan.of(self.cv, X, y, queries, default=self._without_queries, classes=classes, random_state=seed)
         scoring = None if self.scoring is None else read_scoring(self.scoring)
@@ -117,7 +117,7 @@ class AlphaSearch(KernelLearner):
                 held_out_basis=self.held_out_basis,
                 keep_spectra=given is None,
             )
-            judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss())
+            judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss(), joint=classes)
             grid = AlphaGrid.of(AUTO, data.features, unlabelled) if given is None else AlphaGrid.given(given[number])
             candidates.search(grid, partial(measure, plan, judge, data))
             learners.append(data.learner)

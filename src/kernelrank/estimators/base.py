@@ -235,7 +235,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         fitted = []
         for alpha, solutions in zip(alphas, path, strict=True):
             model = clone(self).set_params(alpha=float(alpha))
-            for name in ("n_features_in_", "feature_names_in_", "kernel_"):
+            for name in ("n_features_in_", "feature_names_in_", "kernel_", "classes_"):
                 if hasattr(self, name):
                     setattr(model, name, getattr(self, name))
             fitted.append(model._keep(features, graphs, solutions, solver.name, one_output=one_output))

@@ -56,7 +56,7 @@ def measure(plan: HoldoutPlan, judge: HoldoutScoring, data: HoldoutData, alphas:
         accuracy = np.asarray(data.pairs(None, alphas, differences=False).accuracy)
         return Measured(accuracy, np.full(accuracy.shape, np.nan), None, None)
     scores = data.scores(plan.sets, alphas)
-    values = [judge.values(scores[:, k], k) for k in range(data.n_outputs)]  # each (alphas, folds or queries)
+    values = [judge.values(scores[:, k], k) for k in judge.outputs()]  # each (alphas, folds or queries)
     mean = np.stack([_mean(part) for part in values])
     deviation = np.stack([np.nanstd(part, axis=1) for part in values])
     splits = None if plan.tests is None else np.stack(values).transpose(2, 0, 1)

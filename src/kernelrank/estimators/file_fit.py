@@ -106,9 +106,7 @@ def _check_learner(learner: StreamLearner, path: Any) -> None:
         return
     reason = "there is no reading a precomputed kernel in batches"
     if not learner._kernel_of_parameters().precomputed:
-        reason = "two classes need not both be in a batch"
-        if not learner._kernel_of_parameters().linear and learner.basis is None:
-            reason = f"kernel={learner.kernel!r} without a basis compares every item with every other: give basis=1000"
+        reason = f"kernel={learner.kernel!r} without a basis compares every item with every other: give basis=1000"
     raise InvalidInputError(
         f"{type(learner).__name__} cannot be fitted to {os.fspath(path)}: {reason}, or read it into memory"
     )

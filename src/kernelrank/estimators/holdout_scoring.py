@@ -46,6 +46,8 @@ class HoldoutScoring:
     queries : Queries or None
     loss : callable, optional
         A loss for each item, averaged over all items.
+    joint : bool, default=False
+        Whether the loss is of all outputs together, as that of classes, and not of each.
     """
 
     def __init__(
@@ -55,6 +57,8 @@ class HoldoutScoring:
         truth: Float,
         queries: Queries | None,
         loss: ItemLoss | None = None,
+        *,
+        joint: bool = False,
     ) -> None:
         if plan.name == "leave_pair_out" and not isinstance(scoring, (PairwiseAccuracy, AUC)):
             raise InvalidInputError(
@@ -63,8 +67,17 @@ class HoldoutScoring:
             )
         self.plan, self.scoring, self.truth, self.queries, self.loss = plan, scoring, truth, queries, loss
 
-    def values(self, scores: Float, output: int) -> Float:
-        """Return the values of an output, shape (alphas, folds, queries or items), from its scores (total, alphas)."""
+        self.joint = joint and scoring is None
+
+    def outputs(self) -> list[int | slice]:
+        """Return what is judged: each output by itself, or all together."""
+        return [slice(None)] if self.joint else list(range(self.truth.shape[1]))
+
+    def values(self, scores: Float, output: int | slice) -> Float:
+        """Return the values of an output, shape (alphas, folds, queries or items), from its scores (total, alphas).
+
+        The scores of all outputs together are (total, outputs, alphas).
+        """
         assert self.plan.sets is not None
         items = self.plan.sets.items
         if self._looks_at_pairs():
@@ -75,7 +88,7 @@ class HoldoutScoring:
         tests = [slice(None)] if self.plan.tests is None else self.plan.tests
         parts = [
             [self._judge(items[test], np.ascontiguousarray(column[test]), output) for test in tests]
-            for column in scores.T
+            for column in np.moveaxis(scores, -1, 0)
         ]
         return np.array([np.concatenate(row) for row in parts])
 
@@ -87,10 +100,10 @@ class HoldoutScoring:
         sizes = self.plan.sets.sizes
         return float((sizes**2).sum()) <= SMALL_QUERY * float(sizes.sum())
 
-    def _judge(self, items: Index, scores: Float, output: int) -> Float:
+    def _judge(self, items: Index, scores: Float, output: int | slice) -> Float:
         """Return the values of queries or items, or their mean if there are folds."""
         truth = self.truth[items, output]
-        scored = ~np.isnan(truth)
+        scored = ~np.isnan(truth if truth.ndim == 1 else truth[:, 0])
         if not scored.all():
             items, truth, scores = items[scored], truth[scored], scores[scored]
         codes = None if self.queries is None else self.queries.codes[items]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from kernelrank.arrays import Float
 from kernelrank.estimators.alpha_grid import AUTO
 from kernelrank.estimators.alpha_search import AlphaSearch
@@ -30,9 +28,8 @@ class RLSCV(AlphaSearch, RLS):
         queries, or of shuffled items without qid.
     scoring : str, measure or callable, optional
         A name that `kernelrank.metrics.get_measure` reads, or a function of ``(y_true, y_score, qid)`` for which higher
-        is better; y_true is -1 and 1 for classes. Unless given, minus the mean squared error, or minus the share of
-        items in the wrong class.
-    task, kernel, gamma, degree, coef0, kernel_params, basis, solver, tol, max_iter, missing, random_state
+        is better. Unless given, minus the mean squared error.
+    kernel, gamma, degree, coef0, kernel_params, basis, solver, tol, max_iter, missing, random_state
         As in `RLS`.
     alpha_per_target, kernel_grid, held_out_basis
         As in `RankRLSCV`.
@@ -41,7 +38,7 @@ class RLSCV(AlphaSearch, RLS):
     ----------
     alpha_, alphas_, best_score_, best_params_, cv_results_, holdout_scores_
         As in `RankRLSCV`.
-    coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, classes_, solver_, n_iter_, n_features_in_
+    coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, solver_, n_iter_, n_features_in_
         As in `RLS`.
 
     Notes
@@ -71,7 +68,6 @@ class RLSCV(AlphaSearch, RLS):
         *,
         cv: Any = "auto",
         scoring: Any = None,
-        task: str = "regression",
         kernel: KernelLike = "linear",
         gamma: GammaLike = None,
         degree: float = 3,
@@ -90,7 +86,6 @@ class RLSCV(AlphaSearch, RLS):
         self.alphas = alphas
         self.cv = cv
         self.scoring = scoring
-        self.task = task
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -107,12 +102,8 @@ class RLSCV(AlphaSearch, RLS):
         self.random_state = random_state
 
     def _loss(self) -> ItemLoss:
-        return _wrong_class if self.task == "classification" else _squared_error
+        return _squared_error
 
 
 def _squared_error(truth: Float, score: Float) -> Float:
     return (truth - score) ** 2
-
-
-def _wrong_class(truth: Float, score: Float) -> Float:
-    return np.asarray((score > 0) != (truth > 0), dtype=np.float64)

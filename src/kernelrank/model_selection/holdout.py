@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators import RLS, RankRLS, RankSVM
+from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.exact_cv import ItemSets, PairHoldout
@@ -24,8 +24,8 @@ __all__ = ["holdout", "leave_one_out", "leave_pair_out", "leave_query_out", "tak
 
 
 def takes_shortcut(estimator: Any) -> bool:
-    """Tell whether held-out scores of this estimator come from one decomposition: RLS and RankRLS themselves."""
-    return type(estimator) in (RLS, RankRLS)
+    """Tell whether held-out scores of this estimator come from one decomposition: plain RLS, RLSClassifier, RankRLS."""
+    return type(estimator) in (RLS, RLSClassifier, RankRLS)
 
 
 def holdout(
@@ -45,9 +45,10 @@ def holdout(
     Parameters
     ----------
     estimator : estimator
-        `RLS` and `RankRLS` take the shortcut, whatever their kernel: RLS for all sets; RankRLS, with ties included, for
-        all sets of one ranking or of queries with ``query_weight="items"``; with any cost for whole queries. Other
-        sets and every other scikit-learn estimator are refitted. A basis loses the items that are held out.
+        `RLS`, `RLSClassifier` and `RankRLS` take the shortcut, whatever their kernel: the first two for all sets;
+        RankRLS, with ties included, for all sets of one ranking or of queries with ``query_weight="items"``; with any
+        cost for whole queries. Other sets and every other scikit-learn estimator are refitted. A basis loses the items
+        that are held out.
     X : array-like, data frame or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
     y : array-like, shape (m,) or (m, outputs)
     held_out : list of lists of int, or of masks of m booleans
@@ -68,8 +69,8 @@ def holdout(
     Returns
     -------
     list of ndarray, each of shape (items of the set[, outputs][, alphas])
-        What ``clone(estimator).fit(rest).predict(held out)`` returns; for a classifier its decision function. Scores
-        are zero where nothing can be compared in the rest.
+        What ``clone(estimator).fit(rest).predict(held out)`` returns; for a classifier its decision function, whose
+        outputs are the classes if there are more than two. Scores are zero where nothing can be compared in the rest.
 
     Notes
     -----
@@ -272,8 +273,8 @@ def _scores(
     else:
         if held_out_basis != "remove":
             raise InvalidInputError(
-                f"held_out_basis={held_out_basis!r} is for RLS and RankRLS; {type(estimator).__name__} is refitted to "
-                "what is left"
+                f"held_out_basis={held_out_basis!r} is for RLS, RLSClassifier and RankRLS; "
+                f"{type(estimator).__name__} is refitted to what is left"
             )
         labels = np.asarray(y)
         if labels.ndim == 0 or len(labels) != _num_samples(X):

@@ -30,6 +30,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.estimators.rls import RLS
+from kernelrank.estimators.rls_classifier import RLSClassifier
 from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
@@ -205,7 +206,7 @@ def _shares_one_graph(estimator: Any) -> bool:
     """Tell whether permuted scores are further outputs of one problem."""
     if not takes_shortcut(estimator) or estimator.basis is not None:
         return False
-    return isinstance(estimator, RLS) or (
+    return isinstance(estimator, (RLS, RLSClassifier)) or (
         getattr(estimator, "cost", None) == "magnitude" and getattr(estimator, "ties", None) == "include"
     )
 
@@ -261,7 +262,7 @@ class _Sample:
 
     def _learner(self) -> Any:
         learner = clone(self.estimator)
-        return learner.set_params(task="regression") if isinstance(learner, RLS) else learner
+        return learner._regressor() if isinstance(learner, RLSClassifier) else learner
 
     def _data(self, orders: Index) -> HoldoutData:
         # A classifier regresses ±1, which has any number of outputs.

@@ -121,11 +121,11 @@ def tournament_roc(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelrank import RLS, tournament_roc
+    >>> from kernelrank import RLSClassifier, tournament_roc
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 15)
     >>> X = rng.standard_normal((30, 5)) + y[:, None]
-    >>> roc = tournament_roc(RLS(task="classification"), X, y)
+    >>> roc = tournament_roc(RLSClassifier(), X, y)
     >>> round(roc.auc, 2), float(roc.tpr[0]), float(roc.tpr[-1])
     (0.87, 0.0, 1.0)
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernelrank.estimators import RLSCV, RLSClassifierCV
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 from kernelrank.metrics import Measure, get_measure
@@ -84,7 +85,7 @@ def scoring_words(model: Any) -> str:
             return get_measure(scoring).name
         except ValueError:
             return str(scoring)  # a scorer of scikit-learn
-    if scoring is None and hasattr(model, "task"):
-        loss = "share of items in the wrong class" if model.task == "classification" else "mean squared error"
+    if scoring is None and isinstance(model, (RLSCV, RLSClassifierCV)):
+        loss = "mean squared error" if isinstance(model, RLSCV) else "share of items in the wrong class"
         return f"score (minus the {loss})"
     return "score"

@@ -156,7 +156,9 @@ def ranking_report(
 def _truth(model: Any, y: Any, n_items: int) -> Float:
     """Return true scores as numbers, the two classes of a classifier as 0 and 1."""
     classes = getattr(last_step(model)[1], "classes_", None)
-    if classes is not None and len(classes) == 2:
+    if classes is not None and len(classes) > 2:
+        raise InvalidInputError(f"a report is of one ranking, and the model has {len(classes)} classes: expected two")
+    if classes is not None:
         y = (np.asarray(y) == classes[1]).astype(np.float64)
     scores = check_scores(y, n_items, allow_missing=True)
     if scores.ndim == 2 and scores.shape[1] > 1:
