@@ -1,6 +1,56 @@
-"""The same examples every time: a run that fails can be repeated, and one that passes means the same tomorrow."""
+"""The same examples every time, and which tests are quick.
 
+A run that fails can be repeated, and one that passes means the same tomorrow.
+"""
+
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
+
+FOLDER = Path(__file__).parent
+
+QUICK = (
+    "comparisons/",
+    "dask/test_statistics.py",
+    "data/test_items.py",
+    "data/test_parquet.py",
+    "data/test_preferences.py",
+    "data/test_ranking.py",
+    "estimators/test_bad_input.py",
+    "estimators/test_co_rank_rls.py",
+    "estimators/test_cv.py",
+    "estimators/test_data_forms.py",
+    "estimators/test_file_fit.py",
+    "estimators/test_in_scikit_learn.py",
+    "estimators/test_models.py",
+    "estimators/test_nystrom_map.py",
+    "estimators/test_scikit_learn_checks.py",
+    "estimators/test_stream.py",
+    "exact_cv/test_keep_basis.py",
+    "exact_cv/test_leave_basis_out.py",
+    "features/",
+    "kernels/test_kernel.py",
+    "metrics/test_measures.py",
+    "metrics/test_paired.py",
+    "model_selection/test_leave_out.py",
+    "model_selection/test_query_k_fold.py",
+    "relations/test_document_holdout.py",
+    "report/test_displays.py",
+    "report/test_explanation.py",
+    "solvers/test_automatic.py",
+    "solvers/test_digits.py",
+    "test_persistence.py",
+    "test_queries.py",
+)
+"""Modules that look into every room within a minute or two, compiling included. `.ci/run` runs them on the lowest and
+on the newest versions of what kernelrank stands on."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(FOLDER) and item.path.relative_to(FOLDER).as_posix().startswith(QUICK):
+            item.add_marker(pytest.mark.quick)

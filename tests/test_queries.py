@@ -130,7 +130,7 @@ def missing_labels():
         [1, float("nan")],
         [1, np.float32("nan")],
         [1, Decimal("nan")],
-        [np.datetime64("2020"), np.datetime64("NaT")],
+        [np.datetime64("2020"), np.datetime64("NaT", "D")],
         [1, pandas.NA],
         [1, pandas.NaT],
         np.array([1, np.nan]),
