@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -112,6 +113,9 @@ class TestInterruption:
     @pytest.fixture
     def stopped(self, monkeypatch):
         monkeypatch.setattr(interruption, "_seen", [signal.SIGINT])
+        before = signal.getsignal(signal.SIGINT)
+        yield
+        signal.signal(signal.SIGINT, before)
 
     @pytest.mark.parametrize(
         "error", [SystemError("result with an exception set"), ValueError("x"), OSError(4, "EINTR")]
@@ -136,6 +140,40 @@ class TestInterruption:
             signal.signal(signal.SIGINT, before)
         assert ended.value.code == 130
         assert capsys.readouterr().err == "kernelrank: stopped; nothing was left half written\n"
+
+
+LOST = """
+import os, signal, sys, time
+from kernelrank.cli import interruption
+interruption.AGAIN_SECONDS = 0.05
+interruption.watch_interruption()
+times = 0
+try:
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        times += 1
+        time.sleep(0.2)  # handled, and not disturbed
+    time.sleep(10)  # as if it had been lost
+except KeyboardInterrupt:
+    times += 1
+    interruption.ignore_interruption()
+    time.sleep(0.2)
+print(times)
+"""
+
+
+def test_an_interruption_that_is_lost_comes_again():
+    ended = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "2\n", "")
+
+
+@pytest.mark.parametrize("body", ["raise KeyboardInterrupt", "exec('raise KeyboardInterrupt')"])
+def test_the_exit_code_of_an_interruption(body):
+    # Python itself would end by the signal after an interrupted exec.
+    program = f"import kernelrank.cli as cli\ndef run():\n    {body}\ncli._run = run\ncli.main()"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "kernelrank: stopped; nothing was left half written\n")
 
 
 def test_closed_standard_input(monkeypatch, capsys):

@@ -13,7 +13,7 @@ import typer
 
 from kernelrank.cli import STOPPED
 from kernelrank.cli.console import remark, tell
-from kernelrank.cli.interruption import interrupted
+from kernelrank.cli.interruption import ignore_interruption, interrupted
 from kernelrank.terminal import printable
 
 __all__ = ["DEBUG", "failures_told"]
@@ -55,6 +55,8 @@ def _debugging(ctx: Any) -> bool:
 
 
 def _stop(error: BaseException, ctx: Any) -> None:
+    if interrupted():
+        ignore_interruption()
     if _debugging(ctx):
         sys.excepthook(type(error), error, error.__traceback__)
     tell(STOPPED)

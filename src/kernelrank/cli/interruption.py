@@ -1,24 +1,39 @@
-"""Ctrl-C, noted when it comes: what it interrupts may report an error of its own instead."""
+"""Ctrl-C, noted when it comes, since what it interrupts may lose the exception or report one of its own."""
 
 from __future__ import annotations
 
 import signal
+import sys
 from typing import Any
 
 __all__ = ["ignore_interruption", "interrupted", "watch_interruption"]
+
+AGAIN_SECONDS = 1.0
+"""After how long an interruption that was lost is raised again."""
 
 _seen: list[int] = []
 
 
 def watch_interruption() -> None:
-    """Take note of SIGINT from now on, unless it is ignored, as it is for what `nohup` runs."""
+    """Take note of SIGINT from now on, unless it is ignored, as it is for what `nohup` runs.
+
+    Compiled code that calls back into Python may drop an exception: numba does, while it looks at the types of
+    arguments. So `KeyboardInterrupt` is raised again each second, unless it is being handled.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _note)
+        signal.signal(signal.SIGINT, _interrupt)
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, _interrupt)
 
 
 def ignore_interruption() -> None:
     """Let nothing interrupt what is left to do, which is to end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    # Python keeps in mind that Ctrl-C came inside an `exec`, as of a dataclass that is being defined, and would end by
+    # the signal whatever the exit code; the next `exec` makes it forget.
+    exec("")
 
 
 def interrupted() -> bool:
@@ -26,6 +41,17 @@ def interrupted() -> bool:
     return bool(_seen)
 
 
-def _note(number: int, frame: Any) -> None:
+def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001
     _seen.append(number)
-    signal.default_int_handler(number, frame)
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+    if not _is_handled():
+        raise KeyboardInterrupt
+
+
+def _is_handled() -> bool:
+    """Whether the code that runs is already on its way out, such as to remove a temporary file."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None

@@ -37,6 +37,9 @@ BLOCK_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STANDARD_INPUT = "<standard input>"
 
+LONGEST_LINE = 1 << 30
+"""How long a line may be: positions in a block of lines are numbers of 32 bits."""
+
 
 def open_zstandard(file: Any, mode: str) -> Any:
     """Open a path or a binary file, ``"rb"`` or ``"wb"``, through pyarrow: Python itself has Zstandard from 3.14 on.
@@ -216,6 +219,8 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
                 yield _checked(text, first_line, name)
                 first_line += text.count(b"\n")
             pending.append(piece[cut:])
+            if sum(map(len, pending)) > LONGEST_LINE:
+                raise FileFormatError(f"the line has more than {LONGEST_LINE:,} bytes", name, first_line)
     rest = b"".join(pending)
     if rest:
         yield _checked(rest + b"\n", first_line, name)
