@@ -22,7 +22,9 @@ __all__ = [
     "blocks",
     "canonical",
     "in_gigabytes",
+    "largest_value",
     "product",
+    "squared_length",
     "transpose_product",
     "weighted_squares",
 ]
@@ -133,6 +135,25 @@ def weighted_squares(weight: Float, Phi: Matrix) -> Float:
         return np.asarray(Phi.power(2).T @ weight, dtype=np.float64)
     squares: Float = np.einsum("i,ij,ij->j", weight, Phi, Phi, dtype=np.float64)
     return squares
+
+
+def largest_value(X: Matrix) -> float:
+    """Return the largest absolute value of an array or sparse matrix; zero if it is empty."""
+    return float(np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0))
+
+
+def squared_length(X: Matrix) -> float:
+    """Return the sum of the squares of all entries, or for single precision, which cannot overflow, a bound of it.
+
+    O(nnz) time in one pass, without a copy of a contiguous X.
+    """
+    values = X.data if sparse.issparse(X) else X
+    if values.dtype == np.float32:
+        return float(values.size) * float(np.finfo(np.float32).max) ** 2
+    if values.flags.c_contiguous or values.flags.f_contiguous:
+        flat = values.ravel(order="K")
+        return float(np.dot(flat, flat))
+    return sum(float(np.vdot(values[rows], values[rows])) for rows in row_slices(values))
 
 
 def product(X: Matrix, W: Float) -> Float:

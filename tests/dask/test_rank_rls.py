@@ -68,6 +68,14 @@ def test_a_fitted_model_is_a_value(client):
     np.testing.assert_array_equal(model.predict(blocks(X, 40)).compute(), before)
 
 
+def test_sums_that_overflow_are_refused(client):
+    model = DaskRankRLS(client=client).fit(blocks(X, 40), y, qid=blocks(qid, 40))
+    before = model.coef_.copy()
+    with pytest.raises(InvalidInputError, match="too large: the sums of a fit are beyond what a float holds"):
+        model.fit(blocks(1e160 * X, 40), y, qid=blocks(qid, 40))
+    np.testing.assert_array_equal(model.coef_, before)
+
+
 def test_sizes_that_are_not_known_and_frames_beside_arrays(client):
     positive = X[:, 0] > 0
     expected = RankRLS(0.3).fit(X[positive], y[positive], qid=qid[positive])

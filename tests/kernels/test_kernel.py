@@ -38,6 +38,27 @@ def test_sums_and_products_of_gaussian_process_kernels():
         Kernel(kernel).matrix(sparse.csr_array(X))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", [*(set(KERNEL_NAMES) - {"precomputed"}), "function", "object"])
+def test_diagonal(name, form):
+    if form is sparse.csr_array and name in ("object", "chi2", "additive_chi2"):
+        pytest.skip("for dense items only")
+    metric = {"function": lambda a, b: float((a @ b.T).sum()) + 1.0, "object": RBF(2.0) + WhiteKernel(0.5)}.get(
+        name, name
+    )
+    items = np.vstack([X, np.zeros(3)])
+    kernel = Kernel(metric, gamma=0.3 if name != "chi2" else None, degree=2, coef0=0.5)
+    np.testing.assert_allclose(kernel.diagonal(form(items)), np.diagonal(kernel.matrix(form(items))), atol=1e-12)
+    bare = Kernel(metric)
+    np.testing.assert_allclose(bare.diagonal(form(items)), np.diagonal(bare.matrix(form(items))), atol=1e-12)
+
+
+def test_diagonal_of_a_precomputed_kernel():
+    K = X @ X.T
+    np.testing.assert_array_equal(Kernel("precomputed").diagonal(K), np.diagonal(K))
+    np.testing.assert_array_equal(Kernel("precomputed").diagonal(sparse.csr_array(K)), np.diagonal(K))
+
+
 def test_what_is_returned_belongs_to_the_caller():
     K = X @ X.T
     copy = Kernel("precomputed").matrix(K)

@@ -86,7 +86,8 @@ def compare_scores(
             return RelativeScores(values, queries, weight=item_weight, query_weight=query_weight)
         return ScoredQueries(values, queries, weight=item_weight, cost=cost, ties=ties, query_weight=query_weight)
 
-    graphs = by_missing_pattern(scores, weight, build)
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever solves the problem checks its range
+        graphs = by_missing_pattern(scores, weight, build)
     for columns, graph in [] if allow_idle else graphs:
         tied = _all_tied(graph) if isinstance(graph, ScoredQueries) else np.zeros(len(columns), dtype=bool)
         if graph.n_pairs == 0 or tied.any():
@@ -175,5 +176,12 @@ def compare_pairs(
             raise InvalidInputError(
                 f"cost='relative' divides by the magnitude, which is zero for pair {int(np.argmin(magnitude))}"
             )
-        counts = counts / magnitude**2
+        with np.errstate(over="ignore", divide="ignore"):
+            squares = magnitude**2
+            counts = counts / squares
+        if not np.all(np.isfinite(squares) & np.isfinite(counts)):
+            raise InvalidInputError(
+                "cost='relative' divides by the squares of the magnitudes, and these are too large or too small for a "
+                f"float: they go from {magnitude.min():.3g} to {magnitude.max():.3g}"
+            )
     return Preferences(n_items, pairs, magnitude=zero, weight=counts)

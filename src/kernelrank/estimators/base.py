@@ -19,6 +19,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.estimator_lock import estimator_lock
+from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.kernels import (
@@ -205,6 +206,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     ) -> Self:
         """Solve graph by graph for the alpha of this estimator, or those of the outputs, and keep the coefficients."""
         features = self._features(X)
+        check_range(features, (graph for _, graph in graphs))
         n_outputs = sum(len(columns) for columns, _ in graphs)
         alphas = np.broadcast_to(np.asarray(self.alpha if alpha is None else alpha, dtype=np.float64), (n_outputs,))
         start = self._start(features, one_output) if self.warm_start else None
@@ -223,6 +225,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     ) -> list[Self]:
         """Solve for every alpha from one preparation of each graph."""
         features = self._features(X)
+        check_range(features, (graph for _, graph in graphs))
         solver = self._solver(features, graphs[0][1], len(alphas))
         path: list[list[Solution]] = [[] for _ in alphas]
         for _, graph in graphs:
@@ -257,6 +260,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         coefficients = np.empty((len(solutions[0].coefficients), n_outputs))
         for (columns, _), solution in zip(graphs, solutions, strict=True):
             coefficients[:, columns] = solution.coefficients
+        check_finite(coefficients)
         if isinstance(features, ReducedSet):
             self.basis_ = features.basis
             self.X_fit_ = features.basis_items if not features.kernel.precomputed else None

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from kernelrank.arrays import Float, Index
-from kernelrank.errors import NothingToCompareError
+from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.alpha_grid import AlphaGrid
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.estimators.holdout_plan import HoldoutPlan
 from kernelrank.estimators.holdout_scoring import HoldoutScoring
+from kernelrank.estimators.number_range import overflow_is_checked
 
 __all__ = ["Candidates", "Measured", "measure"]
 
@@ -56,7 +57,8 @@ def measure(plan: HoldoutPlan, judge: HoldoutScoring, data: HoldoutData, alphas:
         accuracy = np.asarray(data.pairs(None, alphas, differences=False).accuracy)
         return Measured(accuracy, np.full(accuracy.shape, np.nan), None, None)
     scores = data.scores(plan.sets, alphas)
-    values = [judge.values(scores[:, k], k) for k in judge.outputs()]  # each (alphas, folds or queries)
+    with overflow_is_checked():
+        values = [judge.values(scores[:, k], k) for k in judge.outputs()]  # each (alphas, folds or queries)
     mean = np.stack([_mean(part) for part in values])
     deviation = np.stack([np.nanstd(part, axis=1) for part in values])
     splits = None if plan.tests is None else np.stack(values).transpose(2, 0, 1)
@@ -67,7 +69,10 @@ def _mean(values: Float) -> Float:
     """Average the values that there are: a fold without anything to compare has none."""
     if np.isnan(values).all(axis=1).any():
         raise NothingToCompareError("no fold of cv has two items to compare")
-    return np.asarray(np.nanmean(values, axis=1))
+    means = np.asarray(np.nanmean(values, axis=1))
+    if not np.all(np.isfinite(means)):
+        raise InvalidInputError("the measure that alpha is chosen by overflows: divide y by a constant")
+    return means
 
 
 class Candidates:

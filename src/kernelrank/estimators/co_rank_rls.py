@@ -19,6 +19,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.co_data import CoData
+from kernelrank.estimators.number_range import check_energy, check_finite
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import kernel_scores
@@ -223,7 +224,7 @@ class CoRankRLS(Ranker):
         graphs = self._graphs(data)
         self._require_unscored(data, self.nu)
         progress = FitProgress(self, X, y)
-        views, bases = self._draw(data)
+        views, bases = self._draw(data, graphs)
         agreement = self._agreement(data, views)
         w = self._weights(data, graphs, views, agreement, [float(self.alpha)], float(self.nu))[0]
         progress.done()
@@ -264,7 +265,7 @@ class CoRankRLS(Ranker):
         data = CoData.read(learner, X, y, qid, X_unscored, qid_unscored, sample_weight)
         graphs = learner._graphs(data)
         learner._require_unscored(data, learner.nu)
-        views, bases = learner._draw(data)
+        views, bases = learner._draw(data, graphs)
         agreement = learner._agreement(data, views)
         path = learner._weights(data, graphs, views, agreement, values, float(learner.nu))
         solver = "cholesky" if len(values) == 1 else "spectral"
@@ -379,7 +380,7 @@ class CoRankRLS(Ranker):
                 "or set nu=0"
             )
 
-    def _draw(self, data: CoData) -> tuple[list[ViewMap], list[Index | None]]:
+    def _draw(self, data: CoData, graphs: list[OutputGraph]) -> tuple[list[ViewMap], list[Index | None]]:
         """Draw the bases and make the feature maps."""
         views = self._views()
         bases = data.draw_bases(views, self.basis, self._random())
@@ -395,6 +396,10 @@ class CoRankRLS(Ranker):
                 maps.append(ViewMap.of(self.kernels_[number], columns, items))
             except ValueError as error:
                 raise InvalidInputError(f"view {number}: {error}") from error
+        for view_map in maps:
+            energy = view_map.energy(data.X)
+            for _, graph in graphs:
+                check_energy(energy, graph, data.X)
         return maps, bases
 
     def _check_basis(self, items: Any) -> Matrix:
@@ -440,6 +445,7 @@ class CoRankRLS(Ranker):
         solver: str,
     ) -> Self:
         """Store what was fitted."""
+        check_finite(w)
         dual = [view.map.coefficients(w[part]) for view, part in zip(views, agreement.parts, strict=True)]
         self.dual_coef_ = [b[:, 0] if data.one_output else b for b in dual]
         self.X_fit_ = [view.items for view in views]

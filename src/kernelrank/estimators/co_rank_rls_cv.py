@@ -182,7 +182,7 @@ class CoRankRLSCV(CoRankRLS):
         seed = 0 if self.random_state is None else self.random_state
         plan = HoldoutPlan.of(self.cv, data.X, data.scores, data.queries, default="leave_query_out", random_state=seed)
         assert plan.sets is not None
-        views, bases = self._draw(data)
+        views, bases = self._draw(data, graphs)
         agreement = self._agreement(data, views)
         grid = self._grid(data, views)
         held_out = self._held_out(data, plan.sets, views, bases, agreement, grid.alphas, nus)

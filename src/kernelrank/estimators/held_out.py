@@ -13,6 +13,7 @@ from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.estimators.number_range import check_finite, check_range, overflow_is_checked
 from kernelrank.exact_cv import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
 from kernelrank.exact_cv.problem import Retrain
 from kernelrank.features import ReducedSet
@@ -86,6 +87,7 @@ class HoldoutData:
         # A basis is drawn once: what is held out loses its basis items, and the others stay.
         self.learner = self.learner._settled(X)
         features = self.features = self.learner._features(X)
+        check_range(features, (graph for _, graph in graphs))
         keep = isinstance(features, ReducedSet) and held_out_basis == "keep"
         retrain: Retrain = partial(self.learner._features_without, X)
         if keep:
@@ -105,7 +107,9 @@ class HoldoutData:
         """Return the scores of each set by the model trained without it, shape (total, outputs, alphas)."""
         scores = np.empty((len(sets.items), self.n_outputs, len(alphas)))
         for columns, problem in self.problems:
-            scores[:, columns] = leave_sets_out(problem, sets, alphas)
+            with overflow_is_checked():
+                scores[:, columns] = leave_sets_out(problem, sets, alphas)
+        check_finite(scores, "scores of items held out")
         return scores
 
     def pairs(self, pairs: Index | None, alphas: Float, *, differences: bool = True) -> PairHoldout:
@@ -128,7 +132,9 @@ class HoldoutData:
         difference = np.empty((self.n_outputs, len(alphas), n_pairs if differences else 0))
         accuracy = np.empty((self.n_outputs, len(alphas)))
         for columns, problem in self.problems:
-            found, accuracy[columns] = leave_pair_out(problem, chosen, alphas, differences=differences)
+            with overflow_is_checked():
+                found, accuracy[columns] = leave_pair_out(problem, chosen, alphas, differences=differences)
+            check_finite(found, "scores of pairs held out")
             difference = found if len(self.problems) == 1 else difference
             difference[columns] = found
         first = second = np.zeros(0, dtype=np.int64)

@@ -29,6 +29,7 @@ from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
+from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.estimators.query_fingerprint import query_fingerprints
 from kernelrank.estimators.stream_rounding import StreamRounding
 from kernelrank.estimators.stream_statistics import BatchStatistics, QueryMode, StreamStatistics
@@ -257,6 +258,7 @@ class StreamLearner(KernelLearner):
         if mode == "mergeable":
             assert isinstance(graph, ScoredQueries)
             features = self._stream_features(X)
+            check_range(features, [graph])
             if stream is None:
                 n_outputs = graph.scores.shape[1]
                 stream = StreamStatistics.empty(features.n_columns, n_outputs, one_output, mode, parameters)
@@ -301,6 +303,7 @@ class StreamLearner(KernelLearner):
             )
         graph = graphs[0][1]
         assert isinstance(graph, (ItemScores, RelativeScores, ScoredQueries))
+        check_range(features, [graph])
         fingerprints: list[int] = []
         if not isinstance(graph, ItemScores):
             fingerprints = query_fingerprints(X, graph.scores, graph.weight, graph.queries)
@@ -343,6 +346,7 @@ class StreamLearner(KernelLearner):
         equations = NormalEquations(stream.gram, right, lambda w: w)
         solved = Cholesky().solve(equations, float(self.alpha)).coefficients
         coefficients = solved[:, :n_outputs]
+        check_finite(coefficients)
         error = stream.rounding.relative_error(coefficients, solved[:, n_outputs:]) if doubtful else 0.0
         if not linear:
             coefficients = KernelMap.of(self._kernel(), self._kernel().matrix(self.X_fit_)).coefficients(coefficients)

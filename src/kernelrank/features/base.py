@@ -25,11 +25,18 @@ class Features(ABC):
     n_columns: int | None
     """The number of columns r of Φ, or None if only the kernel is known."""
 
+    items: Matrix
+    """The training items that the features are made of."""
+
     sparse: bool = False
     """Whether products with Φ cost O(nnz) and Φ must not be made dense."""
 
     kernel_scale: float = np.inf
     """The largest k(x, x), once the kernel has been computed; infinite where no kernel can be indefinite."""
+
+    @abstractmethod
+    def energy(self) -> float:
+        """Return ``Σ k(x_i, x_i)`` over the items, or a bound of it; infinite if it overflows."""
 
     @abstractmethod
     def centred_kernel(self, comparisons: Comparisons) -> Float:

@@ -85,17 +85,11 @@ def by_leverage(
         rows = slice(start, min(start + 4096, m))
         cross = kernel.matrix(X[rows], items)
         explained = np.einsum("ij,ij->i", cross, cho_solve(factor, cross.T, check_finite=False).T)
-        leverage[rows] = (_diagonal(kernel, X[rows]) - explained) / level
+        leverage[rows] = (kernel.diagonal(X[rows]) - explained) / level
     leverage = np.maximum(leverage, np.finfo(np.float64).tiny)
     # Drawing without repetition in proportion to weights: the largest of log(u) / weight.
     keys = np.log(random_state.random_sample(m)) / leverage
     return np.sort(np.argpartition(-keys, size - 1)[:size]).astype(np.int64)
-
-
-def _diagonal(kernel: Kernel, X: Matrix) -> Float:
-    """Return k(x, x) of each row, a few rows at a time."""
-    parts = [np.diagonal(kernel.matrix(X[start : start + 64])) for start in range(0, X.shape[0], 64)]
-    return np.concatenate(parts)
 
 
 def by_means(size: int, X: Matrix, random_state: np.random.RandomState) -> Float:

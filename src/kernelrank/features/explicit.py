@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, product, transpose_product
+from kernelrank.arrays import Float, Index, Matrix, product, squared_length, transpose_product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import ColumnFeatures
 
@@ -30,13 +30,17 @@ class ExplicitFeatures(ColumnFeatures):
     """
 
     def __init__(self, X: Matrix) -> None:
-        self.X = X
+        self.X = self.items = X
         self.n_items, self.n_columns = X.shape
         self.sparse = sparse.issparse(X)
 
     def steady(self, comparisons: Comparisons) -> ColumnFeatures:
         """Return sparse columns that lose fewer digits, of which the graph sees the same; dense ones as they are."""
         return ExplicitFeatures(comparisons.steady(self.X)) if self.sparse else self
+
+    def energy(self) -> float:
+        """Return the sum of the squares of X."""
+        return squared_length(self.X)
 
     def gram(self, comparisons: Comparisons) -> Float:
         """Return ``Xᵀ L X``."""

@@ -21,9 +21,6 @@ SCORE_BYTES = 2**26
 KEPT_BYTES = 2**32
 """Up to this size, m = 23,000, conjugate gradients keep the kernel matrix."""
 
-DIAGONAL_ROWS = 16
-"""How many items are compared with each other to have their k(x, x)."""
-
 
 class FullKernel(Features):
     """The m × m kernel matrix over all training items.
@@ -43,7 +40,7 @@ class FullKernel(Features):
 
     def __init__(self, kernel: Kernel, X: Matrix) -> None:
         self.kernel = kernel
-        self.X = X
+        self.X = self.items = X
         self.n_items = X.shape[0]
 
     @cached_property
@@ -69,13 +66,12 @@ class FullKernel(Features):
         return self.kernel.matrix(self.X[rows], self.X[columns])
 
     def diagonal(self) -> Float:
-        """Return k(x, x) of every item: a few items at a time, for kernels have no other way to ask for it."""
-        diagonal = np.empty(self.n_items)
-        for start in range(0, self.n_items, DIAGONAL_ROWS):
-            rows = slice(start, start + DIAGONAL_ROWS)
-            items = self.X[rows, rows] if self.kernel.precomputed else self.X[rows]
-            diagonal[rows] = np.diagonal(self.kernel.matrix(items))
-        return diagonal
+        """Return k(x, x) of every item."""
+        return self.kernel.diagonal(self.X)
+
+    def energy(self) -> float:
+        """Return the sum of k(x, x)."""
+        return float(np.abs(self.diagonal()).sum())
 
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Return ``C K Cᵀ``."""

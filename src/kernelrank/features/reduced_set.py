@@ -65,7 +65,6 @@ class ReducedSet(ExplicitFeatures):
 
     def _make(self, kernel_map: KernelMap, X: Matrix, basis_items: Matrix, basis: Index) -> None:
         self.kernel = kernel_map.kernel
-        self.items = X
         self.basis = basis
         self.basis_items = basis_items
         self.map = kernel_map
@@ -75,6 +74,7 @@ class ReducedSet(ExplicitFeatures):
         kept = 8 * rows.shape[0] * rows.shape[1] <= KEPT_BYTES
         self._kernels: KernelRows | Float | None = None if kept else KernelRows(kernel_map, *items, plain=True)
         ExplicitFeatures.__init__(self, rows[:] if kept else rows)
+        self.items = X
 
     @property
     def at_hand(self) -> bool:
@@ -102,6 +102,10 @@ class ReducedSet(ExplicitFeatures):
         basis_items = self.basis_items[taken]
         features._make(KernelMap.of(self.kernel, U.T @ U), self.items, basis_items, basis)
         return features
+
+    def energy(self) -> float:
+        """Return the sum of the squared features; where they are not kept, of k(x, x), which is no smaller."""
+        return super().energy() if self._kernels is None else float(self.kernel.diagonal(self.items).sum())
 
     def multiply(self, W: Float) -> Float:
         """Return ``Φ W``; where Φ is not kept as ``K_MR (U⁻¹ W)``, for a map of every row would cost O(m r²)."""

@@ -58,6 +58,10 @@ class ViewMap:
         """Return the features of some items (t × rank), in a fresh array."""
         return self.map.features(self.kernel.matrix(self._seen(X), self.items[self.map.taken]))
 
+    def energy(self, X: Matrix) -> float:
+        """Return the sum of k(x, x) over some items; infinite if it overflows."""
+        return float(np.abs(self.kernel.diagonal(self._seen(X))).sum())
+
     def _seen(self, X: Matrix) -> Matrix:
         return X if self.columns is None else X[:, self.columns]
 

@@ -11,8 +11,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.utils.extmath import row_norms
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Float, Matrix, largest_value
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule
 
@@ -139,16 +140,76 @@ class Kernel:
         if self.precomputed:
             return np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
         if isinstance(self.metric, GaussianProcessKernel):
-            return np.array(self.metric(_dense(X), None if Y is None else _dense(Y)), dtype=np.float64)
-        X = X.astype(np.float64, copy=False)
-        Y = None if Y is None else Y.astype(np.float64, copy=False)
-        if isinstance(self.metric, str):
-            if ALIASES.get(self.metric, self.metric) == "rbf":
-                X, Y = _around_the_mean(X, Y)
-            K = pairwise_kernels(X, Y, metric=ALIASES.get(self.metric, self.metric), **self._arguments())
+            K = np.array(self.metric(_dense(X), None if Y is None else _dense(Y)), dtype=np.float64)
+        elif isinstance(self.metric, str):
+            K = self._named(X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False))
         else:
-            K = pairwise_kernels(X, Y, metric=self.metric, **self.parameters)
+            rows, others = X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False)
+            K = np.asarray(pairwise_kernels(rows, others, metric=self.metric, **self.parameters), dtype=np.float64)
+        return self._finite(K, X, Y)
+
+    def _named(self, X: Matrix, Y: Matrix | None) -> Float:
+        """Return k(X, Y) for a kernel with a name; what overflows is found afterwards."""
+        metric = ALIASES.get(str(self.metric), str(self.metric))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if metric == "rbf":
+                X, Y = _around_the_mean(X, Y)
+            K = pairwise_kernels(X, Y, metric=metric, **self._arguments())
         return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+
+    def diagonal(self, X: Matrix) -> Float:
+        """Return k(x, x) of each row, in O(m n) time for a named kernel and m calls of a function.
+
+        Examples
+        --------
+        >>> Kernel("poly", degree=2, gamma=1.0, coef0=0.0).diagonal(np.array([[1.0], [2.0]]))
+        array([ 1., 16.])
+        """
+        if self.precomputed:
+            return np.asarray(X.diagonal(), dtype=np.float64)
+        if isinstance(self.metric, GaussianProcessKernel):
+            values = np.asarray(self.metric.diag(_dense(X)), dtype=np.float64)
+        elif isinstance(self.metric, str):
+            values = self._named_diagonal(X)
+        else:
+            rows = (X[[i]] if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
+            values = np.array([self.metric(row, row, **self.parameters) for row in rows], dtype=np.float64)
+        return self._finite(values, X, None)
+
+    def _named_diagonal(self, X: Matrix) -> Float:
+        metric = ALIASES.get(str(self.metric), str(self.metric))
+        if metric in ("rbf", "laplacian", "chi2"):
+            return np.ones(X.shape[0])
+        if metric == "additive_chi2":
+            return np.zeros(X.shape[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.asarray(row_norms(X.astype(np.float64, copy=False), squared=True), dtype=np.float64)
+            if metric == "linear":
+                return squares
+            if metric == "cosine":
+                return np.asarray(squares > 0, dtype=np.float64)
+            arguments = {"degree": 3, **self._arguments()}
+            gamma = 1.0 / X.shape[1] if arguments["gamma"] is None else arguments["gamma"]
+            inner = gamma * squares + arguments["coef0"]
+            values: Float = np.tanh(inner) if metric == "sigmoid" else inner ** arguments["degree"]
+        return values
+
+    def _finite(self, values: Float, X: Matrix, Y: Matrix | None) -> Float:
+        """Return kernel values, or say why one of them is no number."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = values.sum()
+        if np.isfinite(total) or np.all(np.isfinite(values)):
+            return values
+        if not isinstance(self.metric, str):
+            raise InvalidInputError(
+                f"the kernel {self.name} returned {values[~np.isfinite(values)][0]} for two of the items: a kernel "
+                "must return a finite number for any two"
+            )
+        largest = max(largest_value(part) for part in (X, X if Y is None else Y))
+        raise InvalidInputError(
+            f"X has values as large as {largest:.3g}: the kernel {self.name} of two items is beyond what a float "
+            "holds (1.8e+308). Divide X by a constant, or scale its columns"
+        )
 
     def _arguments(self) -> dict[str, Any]:
         assert isinstance(self.metric, str)

@@ -20,7 +20,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
-from kernelrank.errors import NotConverged
+from kernelrank.errors import InvalidInputError, NotConverged
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.normal_equations import primal_is_smaller
@@ -112,7 +112,13 @@ def _iterate(
     """Run preconditioned conjugate gradients on all outputs at once."""
     b = operator.b
     divide = None if operator.precondition is None else operator.precondition(alpha)
-    scale = _norm(b, operator.metric(b))
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = _norm(b, operator.metric(b))
+    if not np.all(np.isfinite(scale)):
+        raise InvalidInputError(
+            "conjugate gradients square the target, which is beyond what a float holds (1.8e+308): y or X has values "
+            "that are too large. Divide them by a constant, or use solver='cholesky'"
+        )
     scale[scale == 0] = 1.0
     x = np.zeros_like(b) if start is None else np.array(start, dtype=np.float64)
     r = b if start is None else b - operator.multiply(operator.metric(x)) - alpha * x

@@ -1,0 +1,111 @@
+"""The range of numbers: a problem whose sums leave double precision is refused, and what is too large is named.
+
+The solvers meet ``Φᵀ L Φ`` or ``C K Cᵀ`` and ``Φᵀ M N``. With the energy ``E = Σ k(x_i, x_i)``, the largest degree d of
+the graph and the largest magnitude t, none of their entries is above ``2 d E`` and ``2 d t √(m E)``. These bounds cost
+one pass over the features and are asked for before anything is solved: past an overflow some solvers return NaN,
+others zeros, and LAPACK stops anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from kernelrank.arrays import Float, Matrix, largest_value
+from kernelrank.comparisons import Comparisons, Preferences, RelativeScores
+from kernelrank.errors import InvalidInputError
+from kernelrank.features import Features
+
+__all__ = ["check_energy", "check_finite", "check_range", "overflow_is_checked"]
+
+
+def overflow_is_checked() -> np.errstate:
+    """Return a context without warnings of overflow, for work whose results are checked."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def check_range(features: Features, graphs: Iterable[Comparisons]) -> None:
+    """Refuse a problem whose numbers overflow.
+
+    Parameters
+    ----------
+    features : Features
+    graphs : iterable of Comparisons
+
+    Notes
+    -----
+    O(nnz) time, or one kernel for each item.
+
+    Examples
+    --------
+    >>> from kernelrank.comparisons import ItemScores
+    >>> from kernelrank.features import ExplicitFeatures
+    >>> check_range(ExplicitFeatures(np.array([[1e200], [1.0]])), [ItemScores(np.ones((2, 1)))])
+    Traceback (most recent call last):
+    kernelrank.errors.InvalidInputError: X has values as large as 1e+200: ...
+    """
+    with overflow_is_checked():
+        energy = features.energy()
+    for graph in graphs:
+        check_energy(energy, graph, features.items)
+
+
+def check_energy(energy: float, graph: Comparisons, X: Matrix) -> None:
+    """Refuse a graph on items X with a certain energy, ``Σ k(x, x)``, if their products overflow."""
+    with overflow_is_checked():
+        weight = float(np.max(graph.diagonal(), initial=0.0))
+        magnitude = largest_value(_magnitudes(graph))
+        length = math.sqrt(energy) if energy >= 0 else math.nan
+        matrix, target = 2.0 * weight * energy, 2.0 * weight * magnitude * math.sqrt(graph.n_items) * length
+    if isinstance(graph, RelativeScores):
+        _check_differences(graph, weight, 2.0 * magnitude)
+    if math.isfinite(matrix) and math.isfinite(target):
+        return
+    scores, weights = ("magnitude", "weight") if isinstance(graph, Preferences) else ("y", "sample_weight")
+    # An overflow is the fault of what has overflowed already, or else of what is largest.
+    largest = {weights: weight, scores: magnitude, "X": length / math.sqrt(max(1, graph.n_items))}
+    culprit = max(largest, key=lambda name: largest[name] if math.isfinite(largest[name]) else math.inf)
+    values = {weights: getattr(graph, "weight", None), scores: getattr(graph, "scores", None), "X": X}[culprit]
+    raise _error(culprit, largest[culprit] if values is None else largest_value(values))
+
+
+def _check_differences(graph: RelativeScores, degree: float, largest: float) -> None:
+    """Refuse scores whose differences have no squares: those of the relative cost are divided by them."""
+    own = largest_value(graph.weight)
+    if math.isfinite(largest * largest) and (math.isfinite(degree) or not math.isfinite(own * own * graph.n_items)):
+        return
+    raise InvalidInputError(
+        "cost='relative' divides by the squared differences of scores, and some in y are too large or too small for a "
+        "float. Scale y, or round scores that are meant to be tied"
+    )
+
+
+def check_finite(values: Float, name: str = "coefficients") -> None:
+    """Refuse results that are not finite although the problem is."""
+    with overflow_is_checked():
+        total = values.sum()
+    if not np.isfinite(total) and not np.all(np.isfinite(values)):
+        raise InvalidInputError(
+            f"the {name} are beyond what a float holds (1.8e+308): y is too large, or alpha too small. Divide y by a "
+            "constant, or raise alpha"
+        )
+
+
+def _magnitudes(graph: Comparisons) -> Float:
+    """Return the magnitudes that a graph compares, or its target, which any graph has."""
+    for name in ("magnitudes", "magnitude"):
+        if hasattr(graph, name):
+            values: Float = getattr(graph, name)
+            return values
+    return graph.target()
+
+
+def _error(name: str, largest: float) -> InvalidInputError:
+    """Say what is too large, and what to do."""
+    size = f"values as large as {largest:.3g}" if math.isfinite(largest) else "values that are too large"
+    return InvalidInputError(
+        f"{name} has {size}: the sums of a fit are beyond what a float holds (1.8e+308), so that no finite "
+        f"model can be computed. Divide {name} by a constant"
+    )
