@@ -123,6 +123,25 @@ def test_holding_out():
         kr.estimate_auc(kr.RLS(), 1e160 * X, y > 0)
 
 
+@pytest.mark.parametrize("search", [kr.RankRLSCV, kr.RLSCV])
+def test_grids_that_are_made_from_the_items(search):
+    for data, message in (((1e160 * X, y), "X has values"), ((X, 5e307 * y), "y has values")):
+        with pytest.raises(InvalidInputError, match=message):
+            search().fit(*data, qid=qid)
+        with pytest.raises(InvalidInputError, match=message):
+            kr.leave_query_out(search(), *data, qid)
+    with pytest.raises(InvalidInputError, match="sample_weight has values"):
+        kr.RankRLSCV().fit(X, y, qid=qid, sample_weight=HEAVY)
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rules_for_gamma(rule, form):
+    for model in (kr.RankRLS(kernel="rbf", gamma=rule), kr.NystromMap(5, gamma=rule)):
+        with pytest.raises(InvalidInputError, match=rf"X has values as large as \d.*e\+160: gamma='{rule}' adds up"):
+            model.fit(form(1e160 * X), y)
+
+
 def test_squares_that_a_search_or_an_iteration_needs():
     with pytest.raises(InvalidInputError, match="measure that alpha is chosen by overflows: divide y"):
         kr.RLSCV(ALPHAS).fit(X, 1e200 * y)

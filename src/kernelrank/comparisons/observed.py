@@ -86,8 +86,7 @@ def compare_scores(
             return RelativeScores(values, queries, weight=item_weight, query_weight=query_weight)
         return ScoredQueries(values, queries, weight=item_weight, cost=cost, ties=ties, query_weight=query_weight)
 
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever solves the problem checks its range
-        graphs = by_missing_pattern(scores, weight, build)
+    graphs = by_missing_pattern(scores, weight, build)
     for columns, graph in [] if allow_idle else graphs:
         tied = _all_tied(graph) if isinstance(graph, ScoredQueries) else np.zeros(len(columns), dtype=bool)
         if graph.n_pairs == 0 or tied.any():

@@ -67,9 +67,10 @@ class RelativeScores(FactorisedComparisons):
         self.n_items = len(scores)
         self.n_queries = len(queries)
         total: Float = np.bincount(queries.codes, weights=self.weight, minlength=len(queries)).astype(np.float64)
-        counted = [self._count_pairs(items) for items in queries]
-        pairs, tied = np.array(counted, dtype=np.float64).reshape(-1, 2).T
-        self._c = pair_weight(query_weight, total, tied)
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever solves the problem checks its range
+            counted = [self._count_pairs(items) for items in queries]
+            pairs, tied = np.array(counted, dtype=np.float64).reshape(-1, 2).T
+            self._c = pair_weight(query_weight, total, tied)
         self.n_pairs = int(pairs.sum())
         self.n_idle_queries = int((pairs == 0).sum())
 

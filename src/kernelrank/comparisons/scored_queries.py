@@ -90,7 +90,8 @@ class ScoredQueries(Comparisons):
         self.n_queries = len(queries)
         self._by_query = Grouping(queries.codes, len(queries), self.weight)
         self._by_level = self._group_levels() if self.ties == "exclude" else None
-        self._c = pair_weight(query_weight, self._by_query.total, self._uncompared())
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever solves the problem checks its range
+            self._c = pair_weight(query_weight, self._by_query.total, self._uncompared())
         self._count_pairs()
 
     def _group_levels(self) -> Grouping:

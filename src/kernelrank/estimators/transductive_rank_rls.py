@@ -17,7 +17,7 @@ from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
-from kernelrank.estimators.number_range import check_range, overflow_is_checked
+from kernelrank.estimators.number_range import check_range
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.query_folds import read_folds
 from kernelrank.estimators.ranker import Ranker
@@ -224,8 +224,7 @@ n_features_in_
         if isinstance(features, ReducedSet):
             features.kept()
         known = np.where(np.isnan(known), 0.0, known)
-        with overflow_is_checked():
-            graph = ScoredQueries(known, queries, weight=weight, query_weight=self.query_weight)
+        graph = ScoredQueries(known, queries, weight=weight, query_weight=self.query_weight)
         check_range(features, [graph])
         problem = Problem(features, graph, partial(self._split, X, features))
         found, inductive = transduce(problem, unscored, folds, float(self.alpha), anchors)

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils import check_random_state
 
-from kernelrank.arrays import Float, Matrix, row_slices
+from kernelrank.arrays import Float, Matrix, largest_value, row_slices
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["GAMMA_RULES", "GammaLike", "gamma_by_rule"]
@@ -49,16 +49,17 @@ def gamma_by_rule(rule: str, X: Matrix, random_state: Any = None, *, manhattan: 
     >>> gamma_by_rule("median", X), round(gamma_by_rule("scale", X), 3)
     (0.25, 0.364)
     """
-    if rule == "scale":
-        return _reciprocal(X.shape[1] * _variance(X))
-    if rule == "median":
-        return _reciprocal(_median_distance(X, random_state, manhattan=manhattan))
-    raise InvalidInputError(f"gamma must be a number, None, {', '.join(map(repr, GAMMA_RULES))}; got {rule!r}")
-
-
-def _reciprocal(width: float) -> float:
-    """Return one over a width, or one where there is none."""
-    return 1.0 / width if np.isfinite(width) and width > 0 else 1.0
+    if rule not in GAMMA_RULES:
+        raise InvalidInputError(f"gamma must be a number, None, {', '.join(map(repr, GAMMA_RULES))}; got {rule!r}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = rule == "scale"
+        width = X.shape[1] * _variance(X) if scale else _median_distance(X, random_state, manhattan=manhattan)
+    if not np.isfinite(width):
+        raise InvalidInputError(
+            f"X has values as large as {largest_value(X):.3g}: gamma={rule!r} adds up their squares, which are beyond "
+            "what a float holds (1.8e+308). Divide X by a constant, or scale its columns"
+        )
+    return 1.0 / width if width > 0 else 1.0
 
 
 def _variance(X: Matrix) -> float:
@@ -83,6 +84,9 @@ def _median_distance(X: Matrix, random_state: Any, *, manhattan: bool) -> float:
     distances: Float = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
     first, second = np.triu_indices(X.shape[0], 1)
     between = distances[first, second]
+    largest = float(between.max(initial=0.0))
+    if not np.isfinite(largest):
+        return largest
     # Rounding is all that duplicates differ by.
-    between = between[between > 1e-12 * between.max(initial=0.0)]
+    between = between[between > 1e-12 * largest]
     return float(np.median(between)) if len(between) else 0.0
