@@ -14,7 +14,7 @@ from kernelrank.cli.console import working
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
-from kernelrank.cli.number_grid import read_grid
+from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.source_files import SourceFile, speaking_of
 
@@ -44,7 +44,7 @@ def auc(
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
     ] = None,
-    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from.")] = "2^-15:2^25",
+    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from, as in tune.")] = "auto",
     kernel: options.KernelName = "linear",
     gamma: options.Gamma = None,
     degree: options.Degree = None,
@@ -76,11 +76,13 @@ def auc(
 
     kernelrank auc patients.csv --target outcome --alpha 10 --report auc.html
     """
+    from kernelrank.model_selection.refit import settled
+
     answer = Answer("auc", as_json=as_json)
     check_page(report, [data])
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
-    learner = LearnerOptions("rankrls", kernel, gamma, degree, coef0, scale=scale, seed=seed)
-    grid = read_grid(alphas, "--alphas")
+    learner = LearnerOptions("rankrls", kernel, read_gamma(gamma), degree, coef0, scale=scale, seed=seed)
+    grid = read_alphas(alphas)
     source = SourceFile(data, input_format, target, None, id, groups=groups, features=features, positive=positive)
     items = source.read_groups(answer)
     for what, values in (("queries", items.qid), ("weights of items", items.weight)):
@@ -90,13 +92,12 @@ def auc(
     if scale:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
     method = _method(answer, cv, cohort, nested=alpha is None)
-    estimator = learner.search(grid) if alpha is None else learner.estimator(alpha)
+    # One grid, and one gamma, for whatever is held out and permuted.
+    estimator = settled(learner.search(grid) if alpha is None else learner.estimator(alpha), cohort.X)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
-        estimate, curve, test = _found(
-            answer, estimator, cohort, method, common, grid, permutations, seed, with_roc=roc
-        )
-    model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
+        estimate, curve, test = _found(answer, estimator, cohort, method, common, permutations, seed, with_roc=roc)
+        model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
     if report is not None:
         _page(answer, estimate, curve, test, model, cohort, items).save(report)
     _answer(answer, estimate, curve, test, items, nested=alpha is None, report=report)
@@ -185,7 +186,6 @@ def _found(
     cohort: Cohort,
     method: str,
     common: dict[str, Any],
-    grid: list[float],
     permutations: int,
     seed: int,
     *,
@@ -215,7 +215,7 @@ def _found(
                 groups=cohort.groups,
                 n_permutations=permutations,
                 random_state=seed,
-                alphas=grid if nested else None,
+                alphas=estimator.alphas if nested else None,
             )
     return estimate, curve, test
 

@@ -47,7 +47,7 @@ def demo(
     for name in (MODEL, TRAIN, TEST):
         check_file(folder / name)
     train, test = documents(seed)
-    with working("holding out 80 queries for 31 alphas"), answer.noting_warnings():
+    with working("holding out 80 queries for all alphas"), answer.noting_warnings():
         model = RankRLSCV().fit(train.X, train.y, qid=train.qid)
     measures = [_measure(name) for name in MEASURES]
     found = [
@@ -90,7 +90,7 @@ def demo(
     answer.fact("files", {what: str(folder / name) for what, name in files.items()})
     answer.line(
         f"{len(train.y):,} documents of 80 queries for training, {len(test.y):,} of 40 for the test. "
-        f"Of 31 alphas, {model.alpha_:g} ranks queries best that were held out."
+        f"Of {len(model.alphas_)} alphas, {model.alpha_:g} ranks queries best that were held out."
     )
     answer.table(
         "",

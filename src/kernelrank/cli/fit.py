@@ -12,6 +12,7 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
+from kernelrank.cli.number_grid import read_gamma
 from kernelrank.cli.output_file import check_file
 from kernelrank.cli.preference_file import read_preferences
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
@@ -71,7 +72,7 @@ def fit(
     check_file(output, [train, *([] if pairs is None else [pairs])])
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     learner = LearnerOptions(
-        method, kernel, gamma, degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
+        method, kernel, read_gamma(gamma), degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
     )
     ranker = learner.estimator(alpha)
     source = SourceFile(train, input_format, target, query, id, weight, features=features, positive=positive)

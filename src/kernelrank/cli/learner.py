@@ -66,7 +66,7 @@ class LearnerOptions:
 
     method: str = "rankrls"
     kernel: str = "linear"
-    gamma: float | None = None
+    gamma: float | str | None = None
     degree: float | None = None
     coef0: float | None = None
     cost: str | None = None

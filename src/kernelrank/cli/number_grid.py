@@ -1,10 +1,11 @@
-"""A grid of numbers as people type it: 0.1,1,10 or 2^-15:2^15."""
+"""A grid of numbers as people type it: 0.1,1,10 or 2^-15:2^15; and the words that stand for numbers."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-__all__ = ["read_grid"]
+__all__ = ["read_alphas", "read_gamma", "read_gammas", "read_grid"]
 
 LONGEST = 1000
 
@@ -37,6 +38,52 @@ def read_grid(text: str, flag: str) -> list[float]:
             f"{flag}: {text!r} is no grid ({error}); write 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6"
         ) from None
     return values
+
+
+def read_alphas(text: str) -> str | list[float]:
+    """Read ``--alphas``: a grid, or "auto" for one that the items make.
+
+    Examples
+    --------
+    >>> read_alphas("auto"), read_alphas("1,10")
+    ('auto', [1.0, 10.0])
+    """
+    return text if text == "auto" else read_grid(text, "--alphas")
+
+
+def read_gammas(text: str | None) -> list[Any]:
+    """Read ``--gammas``: a grid, with the rules "scale" and "median" among the numbers.
+
+    Examples
+    --------
+    >>> read_gammas("0.1:10:3,median"), read_gammas(None)
+    (['median', 0.1, 1.0, 10.0], [])
+    """
+    from kernelrank.kernels import GAMMA_RULES
+
+    parts = [] if text is None else [part.strip() for part in text.split(",")]
+    rules = [rule for rule in GAMMA_RULES if rule in parts]
+    numbers = [part for part in parts if part not in rules]
+    return [*rules, *(read_grid(",".join(numbers), "--gammas") if numbers else [])]
+
+
+def read_gamma(text: str | None) -> Any:
+    """Read ``--gamma``: a number, or a rule.
+
+    Examples
+    --------
+    >>> read_gamma("0.5"), read_gamma("scale"), read_gamma(None)
+    (0.5, 'scale', None)
+    """
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.kernels import GAMMA_RULES
+
+    if text is None or text in GAMMA_RULES:
+        return text
+    try:
+        return _read_number(text)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise InvalidInputError(f"--gamma must be a number, scale or median, got {text!r}") from None
 
 
 def _read_part(part: str) -> list[float]:

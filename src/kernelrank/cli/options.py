@@ -139,7 +139,9 @@ Alpha = Annotated[float | None, _choice("--alpha", "The weight of the norm besid
 KernelName = Annotated[
     str, typer.Option("--kernel", help="linear, rbf, poly, laplacian, cosine, ...", rich_help_panel=LEARNER)
 ]
-Gamma = Annotated[float | None, _choice("--gamma", "The width of the kernel.", "1 / number of columns")]
+Gamma = Annotated[
+    str | None, _choice("--gamma", "One over the width of the kernel; scale, median.", "1 / number of columns")
+]
 Degree = Annotated[float | None, _choice("--degree", "The degree of the poly kernel.", "3")]
 Coef0 = Annotated[float | None, _choice("--coef0", "The constant of poly and sigmoid kernels.", "1")]
 Cost = Annotated[

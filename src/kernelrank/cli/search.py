@@ -44,18 +44,8 @@ class Search:
         """The candidate with the highest score; the first of equals, as in RankRLSCV."""
         return max(self.candidates, key=lambda candidate: candidate["score"])
 
-    def at_the_edge(self) -> str | None:
-        """Say so if the best alpha is the smallest or the largest that was tried, and better than all others."""
-        alphas, best = {one["alpha"] for one in self.candidates}, self.best
-        if len(alphas) < 2 or sum(one["score"] == best["score"] for one in self.candidates) > 1:
-            return None
-        for extreme, word, further in ((min, "smallest", "smaller"), (max, "largest", "larger")):
-            if best["alpha"] == extreme(alphas):
-                return f"the best alpha, {best['alpha']:g}, is the {word} of the grid: try {further} ones"
-        return None
 
-
-def kernel_settings(kernels: Sequence[str], gammas: Sequence[float], degrees: Sequence[float]) -> list[dict[str, Any]]:
+def kernel_settings(kernels: Sequence[str], gammas: Sequence[Any], degrees: Sequence[float]) -> list[dict[str, Any]]:
     """List the kernels to try, each with the parameters that it has.
 
     Examples
@@ -77,7 +67,7 @@ def search_exactly(
     learner: LearnerOptions,
     X: Any,
     items: Items,
-    alphas: Sequence[float],
+    alphas: str | Sequence[float],
     settings: list[dict[str, Any]],
     *,
     cv: str | int,
@@ -137,7 +127,7 @@ def search_folds(
     learner: LearnerOptions,
     X: Any,
     items: Items,
-    alphas: Sequence[float],
+    alphas: str | Sequence[float],
     settings: list[dict[str, Any]],
     *,
     folds: int,
@@ -149,7 +139,6 @@ def search_folds(
 
     from kernelrank.model_selection import QueryKFold
     from kernelrank.model_selection.holdout import holdout
-    from kernelrank.progress import track
 
     of_groups = _folds_of_groups(items, folds)
     if items.qid is not None:
@@ -162,18 +151,20 @@ def search_folds(
     truth: Any = items.y
     found = Search(f"{len(sets)} folds of {noun}, refitted", _score_name(measure))
     sign = 1 if measure.higher_is_better else -1
-    for setting in track(settings, len(settings), "holding out"):
-        estimator = learner.estimator(1.0).set_params(**setting)
-        held = holdout(estimator, X, items.y, sets, qid=items.qid, alphas=alphas, sample_weight=items.weight)
-        for place, alpha in enumerate(alphas):
-            if items.qid is not None:
-                order = np.concatenate(sets)
-                scores = np.concatenate([part[:, place] for part in held])
-                score = measure(truth[order], scores, qid=items.qid[order]).mean
-            else:
-                parts = zip(sets, held, strict=True)
-                score = float(np.mean([measure(truth[s], part[:, place]).mean for s, part in parts]))
-            found.candidates.append({**setting, "alpha": alpha, "score": sign * score})
+
+    def score(held: list[Any], place: int) -> float:
+        if items.qid is not None:
+            order = np.concatenate(sets)
+            scores = np.concatenate([part[:, place] for part in held])
+            return sign * measure(truth[order], scores, qid=items.qid[order]).mean
+        parts = zip(sets, held, strict=True)
+        return sign * float(np.mean([measure(truth[s], part[:, place]).mean for s, part in parts]))
+
+    def scores(estimator: Any, some: Any) -> list[tuple[float, None]]:
+        held = holdout(estimator, X, items.y, sets, qid=items.qid, alphas=some, sample_weight=items.weight)
+        return [(score(held, place), None) for place in range(len(some))]
+
+    _search_settings(found, learner, X, items, alphas, settings, scores, "holding out")
     _fit_best(found, learner, X, items)
     return found
 
@@ -182,7 +173,7 @@ def search_on_file(
     learner: LearnerOptions,
     X: Any,
     items: Items,
-    alphas: Sequence[float],
+    alphas: str | Sequence[float],
     settings: list[dict[str, Any]],
     *,
     name: str,
@@ -193,17 +184,53 @@ def search_on_file(
 
     `score` takes a fitted model and returns the measured value, that of an error with its sign changed.
     """
+    found = Search(f"on {name}", _score_name(measure))
+
+    def scores(estimator: Any, some: Any) -> list[tuple[float, Any]]:
+        path = estimator.fit_path(X, items.y, some, qid=items.qid, sample_weight=items.weight)
+        return [(score(model), model) for model in path]
+
+    _search_settings(found, learner, X, items, alphas, settings, scores, "fitting")
+    return found
+
+
+def _search_settings(
+    found: Search,
+    learner: LearnerOptions,
+    X: Any,
+    items: Items,
+    alphas: str | Sequence[float],
+    settings: list[dict[str, Any]],
+    measure: Callable[[Any, Any], list[tuple[float, Any]]],
+    description: str,
+) -> None:
+    """Try the alphas of each kernel, and add the candidates; warn if the best alpha is at the edge of its grid.
+
+    `measure` takes an estimator and some alphas, and returns for each the score and the model, if there is one.
+    """
+    import numpy as np
+
+    from kernelrank.estimators.alpha_grid import grid_for
     from kernelrank.progress import track
 
-    found = Search(f"on {name}", _score_name(measure))
-    for setting in track(settings, len(settings), "fitting"):
+    grids = []
+    for setting in track(settings, len(settings), description):
         estimator = learner.estimator(1.0).set_params(**setting)
-        path = estimator.fit_path(X, items.y, alphas, qid=items.qid, sample_weight=items.weight)
-        for alpha, model in zip(alphas, path, strict=True):
-            found.candidates.append({**setting, "alpha": alpha, "score": score(model)})
+        tried: list[tuple[float, float, Any]] = []
+
+        def scores(some: Any, estimator: Any = estimator, tried: list[Any] = tried) -> Any:
+            new = measure(estimator, some)
+            tried += [(float(alpha), *one) for alpha, one in zip(some, new, strict=True)]
+            return np.array([value for value, _ in new])
+
+        grid = grid_for(estimator, X, alphas, qid=items.qid, sample_weight=items.weight).explored(scores)
+        for alpha, score, model in sorted(tried, key=lambda one: one[0]):
+            found.candidates.append({**setting, "alpha": alpha, "score": score})
             if found.candidates[-1] is found.best:
                 found.model = model
-    return found
+        grids.append((grid, np.array([score for _, score, _ in sorted(tried, key=lambda one: one[0])])))
+    best, values = max(grids, key=lambda one: float(one[1].max()))
+    best.warn_at_edge(values)
 
 
 def _score_name(measure: str | Measure) -> str:

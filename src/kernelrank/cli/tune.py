@@ -15,7 +15,7 @@ from kernelrank.cli.learner import LearnerOptions, check_kernel_options, final_s
 from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, row_of
 from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
-from kernelrank.cli.number_grid import read_grid
+from kernelrank.cli.number_grid import read_alphas, read_gammas, read_grid
 from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
@@ -43,10 +43,16 @@ def tune(
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the model.")] = None,
     alphas: Annotated[
-        str, typer.Option("--alphas", help="A grid: 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6.")
-    ] = "2^-15:2^25",
+        str,
+        typer.Option(
+            "--alphas",
+            help="A grid: 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6; auto: one that fits the scale of the items.",
+        ),
+    ] = "auto",
     kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, with commas between.")] = "linear",
-    gammas: Annotated[str | None, typer.Option("--gammas", help="Widths of the kernels to try.")] = None,
+    gammas: Annotated[
+        str | None, typer.Option("--gammas", help="Values of gamma to try: a grid, scale, median.")
+    ] = None,
     degrees: Annotated[str | None, typer.Option("--degrees", help="Degrees of the poly kernel to try.")] = None,
     measure: Annotated[
         str, typer.Option("--scoring", "--measure", "-m", help="The measure that alpha is chosen by.")
@@ -109,10 +115,10 @@ def tune(
             scale=scale,
             seed=seed,
         ),
-        read_grid(alphas, "--alphas"),
+        read_alphas(alphas),
         kernel_settings(
             names,
-            [] if gammas is None else read_grid(gammas, "--gammas"),
+            read_gammas(gammas),
             [] if degrees is None else read_grid(degrees, "--degrees"),
         ),
         get_measure(measure),
@@ -138,7 +144,7 @@ class Plan:
     Parameters
     ----------
     learner : LearnerOptions
-    alphas : list of float
+    alphas : list of float, or "auto"
     settings : list of dict
         Kernels with their parameters.
     measure : Measure
@@ -148,7 +154,7 @@ class Plan:
     """
 
     learner: LearnerOptions
-    alphas: list[float]
+    alphas: str | list[float]
     settings: list[dict[str, Any]]
     measure: Measure
     measure_name: str
@@ -195,7 +201,6 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
             answer.note(f"--cv {plan.cv} takes no account of groups; a number of folds keeps them whole")
         with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
-        _note_edge(answer, found)
         model = joined(scaler, found.model)
     best = found.best
     page = None if report is None else _page(answer, found, model, items, test, plan)
@@ -218,12 +223,6 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
     if report is not None:
         answer.line(f"The report is in {report}.")
-
-
-def _note_edge(answer: Answer, found: Search) -> None:
-    note = found.at_the_edge()
-    if note is not None:
-        answer.note(note)
 
 
 def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
@@ -258,7 +257,6 @@ def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, 
             found = _search_on_vali(answer, plan, source.at(vali), items, scaler)
         else:
             found = plan.search(X, items)
-    _note_edge(answer, found)
     model = joined(scaler, found.model)
     test, file = None, fold_file(fold, "test")
     if file is not None:

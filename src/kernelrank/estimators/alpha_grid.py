@@ -22,10 +22,12 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators.alpha_scale import alpha_scale
-from kernelrank.estimators.base import check_alphas
+from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.features import Features
+from kernelrank.queries import Queries
+from kernelrank.validation import check_weight
 
-__all__ = ["AUTO", "AlphaGrid", "edge_of", "is_auto"]
+__all__ = ["AUTO", "AlphaGrid", "edge_of", "grid_for", "is_auto"]
 
 AUTO = "auto"
 
@@ -181,3 +183,31 @@ class AlphaGrid:
                     stacklevel=stacklevel + 1,
                 )
                 return
+
+
+def grid_for(
+    learner: Any, X: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None, whole: bool = False
+) -> AlphaGrid:
+    """Return the grid that a parameter `alphas` stands for with a learner and its training items.
+
+    Parameters
+    ----------
+    learner : RLS, RankRLS or RankSVM
+        Not fitted; its kernel, basis and query weights are used.
+    X : array-like or sparse matrix, shape (m, n_features)
+    alphas : "auto" or array-like of float
+    qid : sequence, shape (m,), optional
+    sample_weight : array-like, shape (m,), optional
+    whole : bool, default=False
+        As in `AlphaGrid.around`.
+
+    Returns
+    -------
+    AlphaGrid
+    """
+    if not is_auto(alphas):
+        return AlphaGrid.given(alphas)
+    learner = learner._settled(X)
+    X = learner._check_items(X, reset=True)
+    unlabelled = learner._unlabelled(Queries.from_labels(qid, X.shape[0]), check_weight(sample_weight, X.shape[0]))
+    return AlphaGrid.around(alpha_scale(KernelLearner._features(learner, X), unlabelled), whole=whole)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, is_auto
+from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.candidates import Candidates, measure
 from kernelrank.estimators.held_out import HELD_OUT_BASIS, HoldoutData
@@ -21,7 +21,6 @@ from kernelrank.estimators.holdout_plan import CV_NAMES, HoldoutPlan
 from kernelrank.estimators.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
 from kernelrank.estimators.progress import FitProgress
 from kernelrank.queries import Queries
-from kernelrank.validation import check_weight
 
 __all__ = ["AlphaSearch"]
 
@@ -149,9 +148,8 @@ class AlphaSearch(KernelLearner):
             ]
             settled.set_params(kernel_grid=[{name: [value] for name, value in one.items()} for one in fixed])
         if is_auto(self.alphas):
-            queries = Queries.from_labels(qid, X.shape[0])
-            unlabelled = cast(Any, self)._unlabelled(queries, check_weight(sample_weight, X.shape[0]))
-            grids = [AlphaGrid.of(AUTO, learner._features(X), unlabelled, whole=True).alphas for learner in learners]
+            options = {"qid": qid, "sample_weight": sample_weight, "whole": True}
+            grids = [grid_for(learner, X, AUTO, **options).alphas for learner in learners]
             settled.set_params(alphas=np.array(grids) if self.kernel_grid is not None else grids[0])
         return settled
 

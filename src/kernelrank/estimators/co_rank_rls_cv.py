@@ -17,7 +17,6 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Float, Index, blocks
-from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -196,10 +195,8 @@ class CoRankRLSCV(CoRankRLS):
         if not is_auto(self.alphas):
             return AlphaGrid.given(self.alphas)
         queries = Queries.from_labels(None, len(data.scores)) if data.queries is None else data.queries
-        unlabelled = ScoredQueries(
-            np.zeros((queries.n_items, 1)), queries, weight=data.weight, query_weight=self.query_weight
-        )
-        scale = scale_of_columns([JointRows([view], data.X) for view in views], data.X, unlabelled)
+        parts = [JointRows([view], data.X) for view in views]
+        scale = scale_of_columns(parts, data.X, self._unlabelled(queries, data.weight))
         return AlphaGrid.around(scale, whole=True)
 
     def _held_out(

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 
-from kernelrank.arrays import Float, Matrix
-from kernelrank.comparisons import ScoredQueries, compare_pairs, compare_scores
+from kernelrank.arrays import Matrix
+from kernelrank.comparisons import compare_pairs, compare_scores
 from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
@@ -186,10 +186,6 @@ class RankRLS(Ranker, StreamLearner):
             allow_idle=allow_idle,
         )
         return graphs, scores.ndim == 1
-
-    def _unlabelled(self, queries: Queries, weight: Float | None) -> ScoredQueries:
-        """Compare all items of each query, whatever their scores: what the scale of alpha is taken from."""
-        return ScoredQueries(np.zeros((queries.n_items, 1)), queries, weight=weight, query_weight=self.query_weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -9,6 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.metrics import PairwiseAccuracy
@@ -20,6 +22,12 @@ __all__ = ["Ranker"]
 
 class Ranker(RegressorMixin, KernelLearner):
     """A learner whose predictions mean something only in comparison with each other."""
+
+    query_weight: QueryWeight
+
+    def _unlabelled(self, queries: Queries, weight: Float | None) -> ScoredQueries:
+        """Compare all items of each query, whatever their scores: what the scale of alpha is taken from."""
+        return ScoredQueries(np.zeros((queries.n_items, 1)), queries, weight=weight, query_weight=self.query_weight)
 
     def predict(self, X: Any) -> Float:
         """Predict scores, which order the items of any query; no qid is needed.

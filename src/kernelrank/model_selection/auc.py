@@ -12,6 +12,7 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_interval import check_confidence, logit_interval
 from kernelrank.model_selection.auc_methods import METHODS, Found, Task
+from kernelrank.model_selection.refit import settled
 from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 
 __all__ = ["estimate_auc", "to_estimate"]
@@ -39,7 +40,8 @@ def estimate_auc(
     What is estimated is the AUC, on new items, of the model trained on all of these (the *conditional* performance of
     [Air11]_, 5.4). Where alpha or anything else is to be chosen, pass an estimator that chooses inside its `fit`, such
     as `RankRLSCV` or scikit-learn's `GridSearchCV`: it then chooses anew in every training set, and the held-out items
-    take no part in the choice.
+    take no part in the choice. What `RankRLSCV` and the other learners of kernelrank take from the items without their
+    labels is the same in every training set: the alphas of ``alphas="auto"``, the gamma of a rule, a basis.
 
     Parameters
     ----------
@@ -123,6 +125,7 @@ def estimate_auc(
     classes = TwoClasses.read(y, _num_samples(X), pos_label=pos_label)
     codes = check_groups(groups, classes)
     folds = auc_folds(10 if cv is None else cv, X, classes, codes, random_state) if method in FOLDS else []
+    estimator = settled(estimator, X)
     task = Task(estimator, X, classes, shared_groups(codes), folds, interval, random_state, {"n_jobs": n_jobs})
     found = METHODS[method](task)
     if method == "pooled":

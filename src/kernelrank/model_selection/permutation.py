@@ -34,6 +34,7 @@ from kernelrank.estimators.rls_classifier import RLSClassifier
 from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
+from kernelrank.model_selection.refit import settled
 from kernelrank.model_selection.two_classes import TwoClasses, shared_groups
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores
@@ -107,7 +108,7 @@ def permutation_test(
     ----------
     estimator : estimator
         A ranker, regressor or classifier of two classes. One that chooses its alpha inside `fit` chooses anew for each
-        permutation.
+        permutation, from the same alphas.
     X : array-like or sparse matrix, shape (m, n_features), or (m, m) for a precomputed kernel
     y : array-like, shape (m,)
         Scores, or any two labels.
@@ -156,6 +157,7 @@ def permutation_test(
     codes = None if groups is None else shared_groups(Queries.from_labels(groups, m, name="groups").codes)
     labels, scores = _read(estimator, y, m)
     values = None if alphas is None else np.array(check_alphas(alphas))
+    estimator = settled(estimator, X, qid)
     sample = _Sample(estimator, X, labels, scores, Queries.from_labels(qid, m), codes, values, {"n_jobs": n_jobs})
     shared = _shares_one_graph(estimator)
     count = (SHARED if shared else REFITTED) if n_permutations is None else n_permutations

@@ -30,6 +30,7 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_interval import Components, check_confidence
 from kernelrank.model_selection.auc_methods import Found, Task, pair_components, pair_variance
 from kernelrank.model_selection.holdout import leave_pair_out, takes_shortcut
+from kernelrank.model_selection.refit import settled
 from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 
 __all__ = ["TournamentROC", "tournament_roc"]
@@ -135,7 +136,7 @@ def tournament_roc(
     classes = TwoClasses.read(y, _num_samples(X), pos_label=pos_label)
     codes = shared_groups(check_groups(groups, classes))
     classes.require(3, "the tournament", codes)
-    task = Task(estimator, X, classes, codes, interval=interval, options={"n_jobs": n_jobs})
+    task = Task(settled(estimator, X), X, classes, codes, interval=interval, options={"n_jobs": n_jobs})
     first, second, difference = _all_pairs(task)
     m = len(classes.labels)
     wins = 0.5 + 0.5 * classes.sign * np.sign(difference)

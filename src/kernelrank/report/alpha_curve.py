@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.alpha_grid import edge_of
 from kernelrank.report.axes import get_axes
 
 __all__ = ["AlphaCurveDisplay"]
@@ -75,7 +76,7 @@ class AlphaCurveDisplay:
     def at_the_edge(self) -> bool:
         """Whether an alpha at the edge of the grid is better than every one inside."""
         mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
-        return len(mean) > 2 and bool(max(mean[0], mean[-1]) > mean[1:-1].max())
+        return edge_of(self.alphas, mean) != 0
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, name: str | None = None, **line_options: Any) -> Self:
@@ -117,13 +118,16 @@ class AlphaCurveDisplay:
             raise InvalidInputError("the search of this estimator is not over alpha: there is no curve to draw")
         alphas = np.asarray(results[keys[0]], dtype=np.float64)
         scores = np.asarray(results["mean_test_score"], dtype=np.float64)
-        if scores.ndim == 1:
-            # Several kernels may share an alpha: the curve is that of the best.
-            levels = np.unique(alphas)
-            alphas, scores = levels, np.array([scores[alphas == alpha].max() for alpha in levels])
+        alpha_name = keys[0].removeprefix("param_")
+        best_params = getattr(estimator, "best_params_", {})
+        if scores.ndim == 1 and len(best_params) > 1:
+            # Each kernel has a curve of its own, perhaps over other alphas: it is that of the kernel that was chosen.
+            others = {key: value for key, value in best_params.items() if key != alpha_name}
+            own = [all(_same(one.get(key), value) for key, value in others.items()) for one in results["params"]]
+            alphas, scores = alphas[own], scores[own]
         chosen = getattr(estimator, "alpha_", None)
         if chosen is None:
-            chosen = estimator.best_params_[keys[0].removeprefix("param_")]
+            chosen = best_params[alpha_name]
         # One alpha for each output is no one line to mark.
         best = float(chosen) if np.ndim(chosen) == 0 else None
         return cls(alphas, scores, name=name or type(estimator).__name__, best_alpha=best)
@@ -183,3 +187,7 @@ class AlphaCurveDisplay:
         self.ax_.set(xscale="log", xlabel="alpha", ylabel=self.score_name)
         self.ax_.legend(loc="best")
         return self
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or bool(np.all(one == other))
