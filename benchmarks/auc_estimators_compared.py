@@ -25,8 +25,8 @@ from threadpoolctl import threadpool_limits
 from kernelrank import RLS
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
-from kernelrank.model_selection.auc_interval import Components, jackknife_variance, logit_interval
-from kernelrank.model_selection.auc_jackknife import aucs_without
+from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
 from kernelrank.model_selection.two_classes import TwoClasses
 
 ALPHA = 1.0

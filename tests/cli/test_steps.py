@@ -64,7 +64,39 @@ def test_numbers_are_those_of_python(run, ranking):
         results = [get_measure(name)(test.y, scores[model], qid=test.qid) for model in ("linear", "rbf")]
         expected = paired_test(*results, random_state=0)
         assert (facts["difference"], facts["pvalue"]) == (expected.difference, expected.pvalue)
+        assert facts["wilcoxon_pvalue"] == expected.wilcoxon_pvalue
         assert (facts["low"], facts["high"], facts["exact"]) == (expected.low, expected.high, True)
+
+
+def test_new_measures_have_options_of_the_command(run, ranking):
+    run("fit", "train.txt")
+    test = read_items(ranking / "test.txt")
+    scores = kr.load("model.kr").predict(test.X)
+    names = {"ndcg@3": {"discount": "letor"}, "threshold_f": {"threshold": 0.5}, "magnitude_preserving_error": {}}
+    words = [word for name in names for word in ("-m", name)]
+    ended = run("evaluate", "model.kr", "test.txt", *words, "--discount", "letor", "--threshold", 0.5, "--json").json
+    for facts, (name, options) in zip(ended["measures"], names.items(), strict=True):
+        assert facts["mean"] == get_measure(name, **options)(test.y, scores, qid=test.qid).mean
+    shown = run("compare", "model.kr", "model.kr", "test.txt", *words, "--discount", "letor", "--threshold", 0.5).out
+    assert "place 2 not discounted, as in LETOR" in shown
+    assert "Wilcoxon's signed ranks, zero differences left out" in " ".join(shown.split())
+    assert (
+        "--threshold changes none of the measures"
+        in run("evaluate", "model.kr", "test.txt", "-m", "map", "--threshold", 1, code=1).err
+    )
+
+
+def test_the_auc_of_one_ranking_has_an_interval(run, tmp_path):
+    rows = [f"{(n % 3 == 0):d},{n * 0.37 % 1:.2f}" for n in range(20)]
+    (tmp_path / "data.csv").write_text("\n".join(["y,a", *rows]) + "\n")
+    run("fit", "data.csv")
+    items = read_items(tmp_path / "data.csv")
+    result = get_measure("auc")(items.y, kr.load("model.kr").predict(items.X))
+    words = ["evaluate", "model.kr", "data.csv", "-m", "auc", "-m", "pairwise_accuracy"]
+    auc, pairs = run(*words, "--json").json["measures"]
+    assert (auc["low"], auc["high"]) == (result.interval().low, result.interval().high)
+    assert pairs["low"] is None
+    assert "Interval of AUC: DeLong's variance over 7 and 13 items; the predictions do not vary." in run(*words).out
 
 
 def test_scores_below_zero_are_measured_by_what_knows_them(run, ranking):

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
+from scipy.special import logit
+from scipy.stats import bootstrap, norm, t
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics import MeasureResult, bootstrap_interval
+from kernelrank.metrics import AUC, NDCG, MeasureResult, bootstrap_interval
+from tests.oracles import auc as auc_oracle
 
 
 def result_of(values) -> MeasureResult:
@@ -59,3 +61,44 @@ def test_the_interval_says_what_varies():
 def test_unusable_options_are_refused(values, options, message):
     with pytest.raises(InvalidInputError, match=message):
         bootstrap_interval(result_of(values), **options)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_auc_of_one_query_has_delongs_interval(seed):
+    rng = np.random.default_rng(seed)
+    y, score = rng.permutation(np.repeat([0, 1], [9, 12])), rng.integers(0, 8, 21).astype(float)
+    result = AUC()(y, score)
+    interval = result.interval(0.9)
+    variance = auc_oracle.component_variance(score[y == 1], score[y == 0])
+    low, high = logit([interval.low, interval.high])
+    centre, slope = logit(result.mean), 1 / (result.mean * (1 - result.mean))
+    assert (low + high) / 2 == pytest.approx(centre)
+    # Student's quantile at Welch's degrees of freedom, between those of 8 and of infinitely many.
+    assert norm.ppf(0.95) < (high - low) / 2 / (slope * np.sqrt(variance)) < t.ppf(0.95, 8)
+    assert "DeLong's variance over 12 and 9 items; the predictions do not vary" in str(interval)
+    assert result.interval(0.5).low > interval.low
+
+
+def test_one_measured_query_among_others_has_delongs_interval():
+    y, score = [0, 1, 0, 1, 1, 0], [1, 2, 3, 4, 9, 9]
+    alone = AUC()(y[:4], score[:4])
+    among = AUC()(y, score, qid=[1, 1, 1, 1, 2, 3])
+    assert (among.interval().low, among.interval().high) == (alone.interval().low, alone.interval().high)
+    assert AUC()([-1, 5, -1], [1, 2, 3]).interval().high == 1.0  # one positive item: nothing is known
+
+
+def test_what_has_no_interval_of_one_query():
+    for result in (NDCG()([1, 0], [1, 2]), AUC()([1, 0], [1, 2], sample_weight=[1, 2])):
+        assert not result.has_interval
+        with pytest.raises(InvalidInputError, match="at least two measured queries"):
+            result.interval()
+    assert AUC()([1, 0, 1], [1, 2, 3]).has_interval
+    with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
+        AUC()([1, 0, 1], [1, 2, 3]).interval(95)
+
+
+def test_delongs_interval_holds_the_truth():
+    rng = np.random.default_rng(0)
+    truth, y = norm.cdf(1 / np.sqrt(2)), np.repeat([0, 1], 25)
+    held = [truth in AUC()(y, rng.standard_normal(50) + y).interval() for _ in range(400)]
+    assert 0.92 < np.mean(held) < 0.98

@@ -70,7 +70,22 @@ def test_pairs_see_what_is_missing_at_the_end():
     assert judged.measure(AUC()).mean == 0.5
 
 
+def test_what_is_not_returned_does_not_reach_a_threshold():
+    judged = JudgedRun.of((["q", "q"], ["a", "b"], [1.0, 2.0]), (["q", "q", "q"], ["a", "b", "c"], [0, 1, 1]))
+    for threshold in (-5.0, 0.0, 1.0, 1.5):
+        assert judged.measure(get_measure("threshold_recall", threshold=threshold)).mean == 0.5
+    assert judged.measure(get_measure("threshold_recall", threshold=2.5)).mean == 0.0
+
+
+def test_the_auc_of_one_query_has_an_interval():
+    judged = JudgedRun.of((["q", "q"], ["a", "b"], [1.0, 2.0]), (["q", "q", "q"], ["a", "b", "c"], [0, 1, 1]))
+    assert judged.measure(AUC()).interval().how == "DeLong's variance over 2 and 1 items"
+
+
 def test_what_cannot_be_judged():
+    judged = JudgedRun.of((["q", "q"], ["a", "b"], [1.0, 2.0]), (["q", "q", "q"], ["a", "b", "c"], [0, 1, 1]))
+    with pytest.raises(InvalidInputError, match="a score for every judged item, and the run does not return 1"):
+        judged.measure(get_measure("magnitude_preserving_error"))
     with pytest.raises(InvalidInputError, match="the item 'a' of the query 'q' twice"):
         JudgedRun.of((["q", "q"], ["a", "a"], [1, 2]), (["q"], ["a"], [1]))
     with pytest.raises(InvalidInputError, match="no query in common"):

@@ -23,6 +23,9 @@ from kernelrank.metrics import get_measure
         ("disagreement", {}, metrics.Disagreement()),
         ("ROC AUC", {}, metrics.AUC()),
         ("tau_b", {}, metrics.KendallTau()),
+        ("ndcg@5", {"discount": "letor"}, metrics.NDCG(5, discount="letor")),
+        ("Magnitude-preserving error", {}, metrics.MagnitudePreservingError()),
+        ("threshold F", {"threshold": 0.5, "beta": 2}, metrics.ThresholdF(0.5, 2)),
     ],
 )
 def test_names_as_people_type_them(name, options, measure):
@@ -91,6 +94,14 @@ def test_the_public_names_are_these():
         "reciprocal_rank",
         "ReciprocalRank",
         "scorer",
+        "MagnitudePreservingError",
+        "magnitude_preserving_error",
+        "ThresholdPrecision",
+        "threshold_precision",
+        "ThresholdRecall",
+        "threshold_recall",
+        "ThresholdF",
+        "threshold_f",
     }
     assert metrics.measure_names() == [
         "pairwise_accuracy",
@@ -102,4 +113,8 @@ def test_the_public_names_are_these():
         "p@k",
         "mrr@k",
         "err@k",
+        "magnitude_preserving_error",
+        "threshold_precision",
+        "threshold_recall",
+        "threshold_f",
     ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import wilcoxon
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import MeasureResult, paired_test
-from tests.oracles.sign_flips import sign_flip_pvalue
+from tests.oracles.sign_flips import sign_flip_pvalue, signed_ranks
 
 
 def result(values, queries=None, label="nDCG") -> MeasureResult:
@@ -27,6 +28,33 @@ def test_pvalue_is_that_of_every_flip(seed):
     assert test.pvalue == float(sign_flip_pvalue(list(first - second)))
     assert test.difference == pytest.approx(np.mean(first - second), abs=1e-15)
     assert (test.n_first_better, test.n_second_better) == (np.sum(first > second), np.sum(first < second))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_wilcoxon_is_that_of_every_flip_of_the_signed_ranks(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 12))
+    first, second = rng.integers(0, 9, n) / 64, rng.integers(0, 9, n) / 64
+    test = paired_test(result(first), result(second), random_state=0)
+    assert test.wilcoxon_pvalue == float(sign_flip_pvalue(signed_ranks(list(first - second))))
+
+
+@pytest.mark.parametrize("n", [8, 18, 19, 40, 200])
+def test_wilcoxon_is_that_of_scipy_without_ties(n):
+    rng = np.random.default_rng(n)
+    first, second = rng.random(n) + 0.1, rng.random(n)
+    found = paired_test(result(first), result(second), random_state=0).wilcoxon_pvalue
+    assert found == pytest.approx(wilcoxon(first - second).pvalue, rel=1e-12)
+    # Queries without a difference are left out.
+    zeros = paired_test(result(np.append(first, [1, 1])), result(np.append(second, [1, 1])), random_state=0)
+    assert zeros.wilcoxon_pvalue == found
+    assert "zero differences left out" in str(zeros)
+
+
+def test_wilcoxon_takes_what_is_equal_but_for_rounding_for_equal():
+    test = paired_test(result([0.1 + 0.2, 0.3, 0.7]), result([0.0, 0.0, 0.7 + 1e-16]))
+    assert test.wilcoxon_pvalue == 2 / 4
+    assert (test.n_first_better, test.n_second_better) == (2, 0)
 
 
 def test_sums_that_differ_by_rounding_are_equal():
@@ -50,6 +78,7 @@ def test_drawn_flips_agree_with_all_of_them(monkeypatch):
 def test_equal_rankings_differ_by_chance_only():
     test = paired_test(result([0.5, 0.25, 1.0]), result([0.5, 0.25, 1.0]))
     assert (test.pvalue, test.difference, test.low, test.high) == (1.0, 0.0, 0.0, 0.0)
+    assert test.wilcoxon_pvalue == 1.0
 
 
 def test_order_of_queries_does_not_matter_and_exchange_changes_the_sign():

@@ -106,5 +106,25 @@ def expected_reciprocal_rank(ranked: list[float], k: int | None, max_grade: floa
     return value
 
 
+def magnitude_preserving_error(y, score) -> float:
+    """NaN for one item."""
+    pairs = list(combinations(range(len(y)), 2))
+    if not pairs:
+        return math.nan
+    return sum(((y[i] - y[j]) - (score[i] - score[j])) ** 2 for i, j in pairs) / len(pairs)
+
+
+def threshold_counts(y, score, threshold: float, relevant_from: float | None) -> tuple[float, float, float]:
+    """Precision, recall and F1 of one query; NaN where nothing is relevant."""
+    relevant = _relevant(y, relevant_from)
+    if not any(relevant):
+        return math.nan, math.nan, math.nan
+    chosen = [s >= threshold for s in score]
+    right = sum(r and c for r, c in zip(relevant, chosen, strict=True))
+    precision = right / sum(chosen) if any(chosen) else 0.0
+    recall = right / sum(relevant)
+    return precision, recall, 2 * precision * recall / (precision + recall) if right else 0.0
+
+
 def _relevant(ranked: list[float], relevant_from: float | None) -> list[bool]:
     return [y > 0 if relevant_from is None else y >= relevant_from for y in ranked]

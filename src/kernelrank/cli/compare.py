@@ -29,10 +29,12 @@ def compare(
     truth: Annotated[Path, typer.Argument(metavar="DATA|QRELS", help="Items with scores, or qrels for runs.")],
     measure: options.Measures = None,
     gain: options.Gain = None,
+    discount: options.Discount = None,
     tied: options.TiesOfList = None,
     empty: options.Empty = None,
     relevant_from: options.RelevantFrom = None,
     max_grade: options.MaxGrade = None,
+    threshold: options.Threshold = None,
     trec: options.TrecRules = False,
     confidence: options.Confidence = 0.95,
     resamples: Annotated[
@@ -48,15 +50,17 @@ def compare(
 ) -> None:
     """Test whether one of two models, or of two runs, ranks better: a paired test over queries.
 
-    The p-value is the share of sign flips of the queries' differences with a mean as far from zero; the interval of the
-    difference comes from resampling queries. Examples:
+    The p-value is the share of sign flips of the queries' differences with a mean as far from zero; that of Wilcoxon's
+    signed-rank test stands beside it. The interval of the difference comes from resampling queries. Examples:
 
     kernelrank compare linear.kr rbf.kr test.txt --measure ndcg@10
 
     kernelrank compare old.run new.run qrels.txt --trec
     """
+    from kernelrank.metrics.paired import WILCOXON
+
     answer = Answer("compare", as_json=as_json)
-    rules = MeasureRules(gain, tied, empty, relevant_from, max_grade, trec)
+    rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
     measures = rules.measures(measure)
     source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)
     pair = judge(answer, first, source), judge(answer, second, source)
@@ -73,7 +77,7 @@ def compare(
     answer.fact("measures", found)
     answer.table(
         f"{first} (first) and {second} (second) on {source.path}",
-        ("measure", "first", "second", "difference", f"{100 * confidence:.4g}% interval", "p", "wins"),
+        ("measure", "first", "second", "difference", f"{100 * confidence:.4g}% interval", "p", "Wilcoxon", "wins"),
         [_row(facts) for facts in found],
     )
     for one in measures:
@@ -83,6 +87,7 @@ def compare(
     answer.line(f"{asked}; wins: how many first and second rank better.", style="dim")
     how = "all sign flips" if all(facts["exact"] for facts in found) else f"{resamples:,} sign flips drawn"
     answer.line(f"p: {how}, two-sided; difference: first - second, with queries resampled.", style="dim")
+    answer.line(f"Wilcoxon: p-value by {WILCOXON}, two-sided.", style="dim")
     if len(found) > 1:
         answer.line("Several measures are several tests: a small p among many is less than it seems.", style="dim")
     answer.show()
@@ -113,5 +118,6 @@ def _row(facts: dict[str, Any]) -> list[str]:
         f"{facts['difference']:+.4f}",
         f"[{facts['low']:+.4f}, {facts['high']:+.4f}]",
         f"{facts['pvalue']:.3g}",
+        f"{facts['wilcoxon_pvalue']:.3g}",
         f"{facts['n_first_better']}:{facts['n_second_better']}",
     ]

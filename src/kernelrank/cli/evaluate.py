@@ -10,7 +10,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import judge, measured
-from kernelrank.cli.measuring import MeasureRules, facts_of, row_of
+from kernelrank.cli.measuring import MeasureRules, facts_of, interval_lines, row_of
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.preference_evaluation import evaluate_preferences
 from kernelrank.cli.source_files import SourceFile, fold_part
@@ -41,10 +41,12 @@ def evaluate(
     ] = None,
     by_query: Annotated[bool, typer.Option("--by-query", help="Also list the value of every query.")] = False,
     gain: options.Gain = None,
+    discount: options.Discount = None,
     tied: options.TiesOfList = None,
     empty: options.Empty = None,
     relevant_from: options.RelevantFrom = None,
     max_grade: options.MaxGrade = None,
+    threshold: options.Threshold = None,
     trec: options.TrecRules = False,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
@@ -67,7 +69,7 @@ def evaluate(
     kernelrank evaluate model.kr items.csv --pairs held_out.txt
     """
     answer = Answer("evaluate", as_json=as_json)
-    rules = MeasureRules(gain, tied, empty, relevant_from, max_grade, trec)
+    rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
     if pairs is not None:
         _refuse_measures(measure is not None or by_query or rules != MeasureRules())
         source = SourceFile(truth, input_format, target, query, id)
@@ -88,8 +90,8 @@ def evaluate(
     answer.table("", ("measure", "mean", interval, "queries", "left out"), [row_of(facts) for facts in found])
     for one in measures:
         answer.line(rules.label_of(one), style="dim")
-    if any(len(result) > 1 for result in results):
-        answer.line("Intervals: queries resampled; the predictions do not vary.", style="dim")
+    for line in interval_lines(found):
+        answer.line(line, style="dim")
     if by_query:
         answer.table("Each query", ("query", *map(str, measures)), _rows_by_query(results))
         answer.line(counted(len(results[0]) + results[0].n_left_out, "query", "queries"), style="dim")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank.metrics import Measure, MeasureResult
 
-__all__ = ["DEFAULT_MEASURES", "MeasureRules", "facts_of", "row_of"]
+__all__ = ["DEFAULT_MEASURES", "MeasureRules", "facts_of", "interval_lines", "row_of"]
 
 DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
 
@@ -23,17 +23,19 @@ class MeasureRules:
 
     Parameters
     ----------
-    gain, ties, empty, relevant_from, max_grade
+    gain, discount, ties, empty, relevant_from, max_grade, threshold
         Options of the measures.
     trec : bool
         Whether to follow trec_eval where nothing else is said.
     """
 
     gain: str | None = None
+    discount: str | None = None
     ties: str | None = None
     empty: str | None = None
     relevant_from: float | None = None
     max_grade: float | None = None
+    threshold: float | None = None
     trec: bool = False
 
     def measures(self, names: Sequence[str] | None) -> list[Measure]:
@@ -55,7 +57,7 @@ class MeasureRules:
         return found
 
     def _given(self) -> dict[str, Any]:
-        names = ("gain", "ties", "empty", "relevant_from", "max_grade")
+        names = [field.name for field in fields(self) if field.name != "trec"]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def _rules(self) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def facts_of(
     rules: MeasureRules | None = None,
 ) -> dict[str, Any]:
     """Return a result for programs."""
-    interval = result.interval(confidence, random_state=seed) if len(result) > 1 else None
+    interval = result.interval(confidence, random_state=seed) if result.has_interval else None
     facts: dict[str, Any] = {
         "measure": measure.name,
         "rules": (rules or MeasureRules()).rules_of(measure),
@@ -109,6 +111,7 @@ def facts_of(
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,
         "confidence": confidence,
+        "interval": None if interval is None else interval.how or "queries resampled",
         "queries": len(result),
         "left_out": result.n_left_out,
     }
@@ -118,6 +121,19 @@ def facts_of(
             **{str(query): None for query in result.left_out.tolist()},
         }
     return facts
+
+
+def interval_lines(found: Sequence[dict[str, Any]]) -> list[str]:
+    """Say what the intervals of some results rest on."""
+    kinds: dict[str, list[str]] = {}
+    for facts in found:
+        if facts["interval"] is not None:
+            kinds.setdefault(facts["interval"], []).append(facts["measure"])
+    lines = []
+    for how, names in kinds.items():
+        subject = "Intervals" if len(kinds) == 1 and len(found) == len(names) else f"Interval of {', '.join(names)}"
+        lines.append(f"{subject}: {how}; the predictions do not vary.")
+    return lines
 
 
 def row_of(facts: dict[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ __all__ = [
     "Cost",
     "Debug",
     "Degree",
+    "Discount",
     "Empty",
     "Features",
     "Gain",
@@ -40,6 +41,7 @@ __all__ = [
     "Scale",
     "Seed",
     "Target",
+    "Threshold",
     "Ties",
     "TiesOfList",
     "TrecRules",
@@ -175,7 +177,8 @@ Measures = Annotated[
         "--measure",
         "-m",
         metavar="MEASURE",
-        help="ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy, kendall_tau, ...; may be repeated.",
+        help="ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy, kendall_tau, magnitude_preserving_error, "
+        "threshold_f, ...; may be repeated.",
         show_default=False,
     ),
 ]
@@ -186,6 +189,10 @@ def _rule(flag: str, what: str, default: str = "") -> Any:
 
 
 Gain = Annotated[Literal["exponential", "linear"] | None, _rule("--gain", "NDCG: 2^y - 1, or y.", "exponential")]
+Discount = Annotated[
+    Literal["log2", "letor"] | None,
+    _rule("--discount", "NDCG: log2(1 + place), or LETOR's, which does not discount place 2.", "log2"),
+]
 TiesOfList = Annotated[
     Literal["average", "pessimistic", "optimistic", "order"] | None,
     _rule("--tied", "How items with the same prediction are placed.", "average"),
@@ -194,8 +201,13 @@ Empty = Annotated[
     Literal["skip", "zero", "one"] | None,
     _rule("--empty", "What a query without a relevant item counts: nothing, 0 or 1.", "skip"),
 ]
-RelevantFrom = Annotated[float | None, _rule("--relevant-from", "MAP, P, MRR: the lowest relevant score.", "above 0")]
+RelevantFrom = Annotated[
+    float | None, _rule("--relevant-from", "MAP, P, MRR, threshold: the lowest relevant score.", "above 0")
+]
 MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: the highest grade there is.", "4")]
+Threshold = Annotated[
+    float | None, _rule("--threshold", "threshold_precision, _recall, _f: the lowest predicted score that counts.", "0")
+]
 TrecRules = Annotated[
     bool,
     _rule("--trec", f"The rules of trec_eval: gain linear, {TIES_BY_NAME}, empty queries count 0."),

@@ -12,7 +12,7 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import Judgement, measured
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, final_step, joined, scaled
-from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, row_of
+from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, interval_lines, row_of
 from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
 from kernelrank.cli.number_grid import read_alphas, read_gammas, read_grid
@@ -328,8 +328,8 @@ def _answer_tests(answer: Answer, plan: Plan, title: str, tests: list[tuple[str,
     answer.table(title, ("measure", "mean", "95% interval", "queries", "left out"), [row_of(one) for one in found])
     for one, _ in pairs:
         answer.line(one.label, style="dim")
-    if any(len(result) > 1 for _, result in pairs):
-        answer.line("Intervals: queries resampled; the predictions do not vary.", style="dim")
+    for line in interval_lines(found):
+        answer.line(line, style="dim")
     labels = [label for _, items, _ in tests for label in set([] if items.qid is None else items.qid.tolist())]
     if len(set(labels)) < len(labels):
         answer.note("several test sets have queries of the same name: the intervals take them for different ones")

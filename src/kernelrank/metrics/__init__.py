@@ -9,6 +9,7 @@ from kernelrank.metrics.gain import NDCG, ndcg
 from kernelrank.metrics.interval import Interval, bootstrap_interval
 from kernelrank.metrics.judged_run import JudgedRun
 from kernelrank.metrics.kendall import KendallTau, kendall_tau
+from kernelrank.metrics.magnitude import MagnitudePreservingError, magnitude_preserving_error
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.names import get_measure, measure_names
 from kernelrank.metrics.paired import PairedTest, paired_test
@@ -35,6 +36,14 @@ from kernelrank.metrics.reciprocal import (
 )
 from kernelrank.metrics.result import MeasureResult
 from kernelrank.metrics.scorer import QueryScorer, scorer
+from kernelrank.metrics.threshold import (
+    ThresholdF,
+    ThresholdPrecision,
+    ThresholdRecall,
+    threshold_f,
+    threshold_precision,
+    threshold_recall,
+)
 
 __all__ = [
     "AUC",
@@ -44,6 +53,7 @@ __all__ = [
     "Interval",
     "JudgedRun",
     "KendallTau",
+    "MagnitudePreservingError",
     "MeanAveragePrecision",
     "Measure",
     "MeasureResult",
@@ -53,12 +63,16 @@ __all__ = [
     "PreferenceAgreement",
     "QueryScorer",
     "ReciprocalRank",
+    "ThresholdF",
+    "ThresholdPrecision",
+    "ThresholdRecall",
     "auc",
     "bootstrap_interval",
     "disagreement",
     "expected_reciprocal_rank",
     "get_measure",
     "kendall_tau",
+    "magnitude_preserving_error",
     "mean_average_precision",
     "measure_names",
     "ndcg",
@@ -68,4 +82,7 @@ __all__ = [
     "preference_agreement",
     "reciprocal_rank",
     "scorer",
+    "threshold_f",
+    "threshold_precision",
+    "threshold_recall",
 ]

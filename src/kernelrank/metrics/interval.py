@@ -21,18 +21,20 @@ _DRAWS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class Interval:
-    """A percentile bootstrap interval of a mean over queries.
+    """An interval of a mean over queries: a percentile bootstrap, or DeLong's interval of the AUC of one query.
 
     Parameters
     ----------
     low, high : float
         Its ends.
     confidence : float
-        The share of resampled means between the ends.
+        How often such an interval is to hold the mean.
     label : str
         The measure with its rules.
     n_queries, n_resamples : int
-        How many queries were drawn from, and how often.
+        How many queries were drawn from, and how often; 0 resamples where none was drawn.
+    how : str, default=""
+        What the interval rests on, where it is no bootstrap.
 
     Examples
     --------
@@ -47,11 +49,13 @@ class Interval:
     label: str
     n_queries: int
     n_resamples: int
+    how: str = ""
 
     def __str__(self) -> str:
+        how = self.how or f"{self.n_queries} queries resampled {self.n_resamples} times"
         return (
             f"{self.label}: {100 * self.confidence:.4g}% interval [{self.low:.4f}, {self.high:.4f}] "
-            f"({self.n_queries} queries resampled {self.n_resamples} times; the predictions do not vary)"
+            f"({how}; the predictions do not vary)"
         )
 
     def __repr__(self) -> str:

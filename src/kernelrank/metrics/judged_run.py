@@ -23,8 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.items import FloatArray
+from kernelrank.metrics.magnitude import MagnitudePreservingError
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.threshold import ThresholdMeasure
 
 __all__ = ["JudgedRun"]
 
@@ -130,7 +132,13 @@ class JudgedRun:
         """
         place = np.arange(len(self.y)) if order is None else np.asarray(order)
         y, score, qid = self.y[place], self.score[place], self.qid[place]
+        if isinstance(measure, MagnitudePreservingError) and len(self.missing_y):
+            raise InvalidInputError(
+                f"{measure.name} needs a score for every judged item, and the run does not return {len(self.missing_y)}"
+            )
         floor = float(score.min())
+        if isinstance(measure, ThresholdMeasure):
+            floor = min(floor, float(measure.threshold))  # what was not returned does not reach the threshold
         if hasattr(measure, "k"):
             k, filled = self._filled(measure.k)
             y = np.concatenate([y, np.zeros(len(filled)), self.missing_y])
@@ -139,12 +147,12 @@ class JudgedRun:
             )
             qid = np.concatenate([qid, filled, self.missing_qid])
             cut: Any = measure
-            found = replace(cut, k=k)(y, score, qid=qid)
+            found: MeasureResult = replace(cut, k=k)(y, score, qid=qid)
         else:
             y = np.concatenate([y, self.missing_y])
             score = np.concatenate([score, np.full(len(self.missing_y), _below(floor))])
             found = measure(y, score, qid=np.concatenate([qid, self.missing_qid]))
-        return MeasureResult(measure.label, found.values, found.queries, found.left_out)
+        return replace(found, label=measure.label)
 
     def _filled(self, k: int | None) -> tuple[int, NDArray[Any]]:
         """Return the cutoff, and the queries of the items that fill lists up to it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,23 +10,18 @@ from numpy.typing import NDArray
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.items import FloatArray, JudgedItems
-from kernelrank.metrics.measure import Measure, check_option
+from kernelrank.metrics.measure import check_option
+from kernelrank.metrics.relevance import BinaryRelevance, EmptyRule, RelevanceMeasure
 
 __all__ = ["TIE_WORDS", "BinaryListMeasure", "EmptyRule", "ListMeasure", "RankedLists", "TieRule", "check_grades"]
 
 TieRule = Literal["average", "pessimistic", "optimistic", "order"]
-EmptyRule = Literal["skip", "zero", "one"]
 
 TIE_WORDS = {
     "average": "ties averaged",
     "pessimistic": "ties pessimistic",
     "optimistic": "ties optimistic",
     "order": "ties in input order",
-}
-_EMPTY = {
-    "skip": "empty queries left out",
-    "zero": "empty queries count 0",
-    "one": "empty queries count 1",
 }
 
 
@@ -98,7 +91,7 @@ class RankedLists:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListMeasure(Measure):
+class ListMeasure(RelevanceMeasure):
     """What the measures of ranked lists share: the rules for ties and for queries with nothing relevant.
 
     Parameters
@@ -117,59 +110,27 @@ class ListMeasure(Measure):
     """
 
     ties: TieRule = "average"
-    empty: EmptyRule = "skip"
 
     def __post_init__(self) -> None:
         """Refuse unknown rules."""
+        super().__post_init__()
         check_option("ties", self.ties, tuple(TIE_WORDS))
-        check_option("empty", self.empty, tuple(_EMPTY))
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The conventions that the number depends on, in words."""
-        return (TIE_WORDS[self.ties], _EMPTY[self.empty])
-
-    def _filled(self, values: FloatArray, relevant: NDArray[np.bool_]) -> FloatArray:
-        """Apply the rule for queries with nothing relevant."""
-        return np.where(relevant, values, {"skip": np.nan, "zero": 0.0, "one": 1.0}[self.empty])
-
-    def _why_nothing(self, items: JudgedItems) -> str:
-        return f"none of the queries ({len(items.queries)}) has a relevant item (y > 0)"
+        return (TIE_WORDS[self.ties], *super().rules)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinaryListMeasure(ListMeasure):
-    """What the measures that know only relevant and irrelevant items share.
+class BinaryListMeasure(BinaryRelevance, ListMeasure):
+    """What the measures of ranked lists that know only relevant and irrelevant items share.
 
     Parameters
     ----------
     relevant_from : float or None, default=None
         An item is relevant if y is at least this; None takes every y > 0.
     """
-
-    relevant_from: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse unknown rules and a threshold that is no number."""
-        super().__post_init__()
-        threshold = self.relevant_from
-        if threshold is not None and (not isinstance(threshold, numbers.Real) or not math.isfinite(threshold)):
-            raise InvalidInputError(f"relevant_from must be a finite number or None, got {threshold!r}")
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The conventions that the number depends on, in words."""
-        return (f"relevant {self._threshold}", *super().rules)
-
-    @property
-    def _threshold(self) -> str:
-        return "y > 0" if self.relevant_from is None else f"y >= {self.relevant_from:g}"
-
-    def _relevance(self, y: FloatArray) -> FloatArray:
-        return (y > 0 if self.relevant_from is None else y >= self.relevant_from).astype(np.float64)
-
-    def _why_nothing(self, items: JudgedItems) -> str:
-        return f"none of the queries ({len(items.queries)}) has a relevant item ({self._threshold})"
 
 
 def check_grades(y: FloatArray, name: str, highest: float) -> None:

@@ -37,6 +37,8 @@ class Measure(ABC):
 
     higher_is_better: ClassVar[bool] = True
     takes_weight: ClassVar[bool] = False
+    by_order: ClassVar[bool] = True
+    """Whether the value depends on nothing but the order of the predicted scores in a query."""
 
     @property
     @abstractmethod

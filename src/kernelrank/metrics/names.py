@@ -9,10 +9,12 @@ from typing import Any
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.gain import NDCG
 from kernelrank.metrics.kendall import KendallTau
+from kernelrank.metrics.magnitude import MagnitudePreservingError
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.pairs import AUC, Disagreement, PairwiseAccuracy
 from kernelrank.metrics.precision import MeanAveragePrecision, Precision
 from kernelrank.metrics.reciprocal import ExpectedReciprocalRank, ReciprocalRank
+from kernelrank.metrics.threshold import ThresholdF, ThresholdPrecision, ThresholdRecall
 
 __all__ = ["get_measure", "measure_names"]
 
@@ -26,6 +28,10 @@ _MEASURES: dict[str, type[Measure]] = {
     "p": Precision,
     "mrr": ReciprocalRank,
     "err": ExpectedReciprocalRank,
+    "magnitude_preserving_error": MagnitudePreservingError,
+    "threshold_precision": ThresholdPrecision,
+    "threshold_recall": ThresholdRecall,
+    "threshold_f": ThresholdF,
 }
 _ALIASES = {
     "accuracy": "pairwise_accuracy",
@@ -49,8 +55,8 @@ def measure_names() -> list[str]:
 
     Examples
     --------
-    >>> ", ".join(measure_names())
-    'pairwise_accuracy, disagreement, auc, kendall_tau, ndcg@k, map@k, p@k, mrr@k, err@k'
+    >>> ", ".join(measure_names()[:8])
+    'pairwise_accuracy, disagreement, auc, kendall_tau, ndcg@k, map@k, p@k, mrr@k'
     """
     return [name + "@k" * ("k" in _options(kind)) for name, kind in _MEASURES.items()]
 
@@ -79,7 +85,7 @@ def get_measure(name: str | Measure, **options: Any) -> Measure:
     Examples
     --------
     >>> get_measure("ndcg@10", gain="linear")
-    NDCG(ties='average', empty='skip', k=10, gain='linear', discount='log2')
+    NDCG(empty='skip', ties='average', k=10, gain='linear', discount='log2')
     >>> print(get_measure("Pairwise-Accuracy"))
     pairwise accuracy
     """

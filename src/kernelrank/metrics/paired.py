@@ -1,4 +1,4 @@
-r"""A paired test: whether one ranking of the same queries is better than another by more than chance.
+r"""Paired tests: whether one ranking of the same queries is better than another by more than chance.
 
 With :math:`d_q` the difference of the two values of query q and :math:`\bar d` their mean: if neither ranking is
 better, the sign of each :math:`d_q` is as likely to be the other, whatever its size. The p-value is the share of all
@@ -8,6 +8,11 @@ better, the sign of each :math:`d_q` is as likely to be the other, whatever its 
 
 All of them are visited while there are few, doubling the list of sums with each query: zero differences change nothing
 and are not counted into n. Beyond that signs are drawn, and :math:`p = (1 + \#) / (1 + N)` for N draws.
+
+Wilcoxon's signed-rank test [Wil45] asks the same of the ranks of :math:`|d_q|`, with their signs, in the place of the
+differences, so that a few large ones do not decide. Queries without a difference are left out before the rest is ranked
+(Wilcoxon's own convention), and equal differences share the mean of their ranks. While there are few queries its
+p-value comes from all choices of signs, ties or not; beyond that it is that of `scipy.stats.wilcoxon`.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 
 from kernelrank.errors import InvalidInputError
 
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from kernelrank.metrics.items import FloatArray
     from kernelrank.metrics.result import MeasureResult
 
-__all__ = ["PairedTest", "paired_test"]
+__all__ = ["WILCOXON", "PairedTest", "paired_test"]
 
 EXHAUSTIVE_QUERIES = 18
 """Up to so many queries that differ, every choice of signs is visited: 2¹⁸ sums, two megabytes."""
@@ -36,9 +42,13 @@ ROUNDING = 1e-12
 """Sums that differ by less than this share of the sum of all |d| are the same: the order of adding must not decide."""
 
 
+WILCOXON = "Wilcoxon's signed ranks, zero differences left out"
+"""The second test with its convention, as it is printed."""
+
+
 @dataclass(frozen=True)
 class PairedTest:
-    """How two rankings of the same queries differ.
+    """How two rankings of the same queries differ, by two tests.
 
     Parameters
     ----------
@@ -51,7 +61,9 @@ class PairedTest:
     confidence : float
         What the interval is to hold.
     pvalue : float
-        The share of sign flips at least as extreme, two-sided.
+        The share of sign flips of the differences at least as extreme, two-sided.
+    wilcoxon_pvalue : float
+        That of Wilcoxon's signed-rank test, two-sided; queries without a difference are left out.
     n_queries, n_first_better, n_second_better : int
         How many queries both measured, and how often each was better.
     exact : bool
@@ -59,8 +71,9 @@ class PairedTest:
 
     Examples
     --------
-    >>> print(PairedTest("AUC", 0.05, 0.01, 0.09, 0.95, 0.03125, 6, 5, 0, True))
-    AUC: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.0312 (6 queries: 5 better, 0 worse, 1 equal)
+    >>> print(PairedTest("AUC", 0.05, 0.01, 0.09, 0.95, 0.03125, 0.0625, 6, 5, 0, True))
+    AUC: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.0312 by sign flips, 0.0625 by Wilcoxon's signed
+    ranks, zero differences left out (6 queries: 5 better, 0 worse, 1 equal)
     """
 
     label: str
@@ -69,6 +82,7 @@ class PairedTest:
     high: float
     confidence: float
     pvalue: float
+    wilcoxon_pvalue: float
     n_queries: int
     n_first_better: int
     n_second_better: int
@@ -78,7 +92,8 @@ class PairedTest:
         equal = self.n_queries - self.n_first_better - self.n_second_better
         return (
             f"{self.label}: difference {self.difference:+.4f}, {100 * self.confidence:.4g}% interval "
-            f"[{self.low:+.4f}, {self.high:+.4f}], p = {self.pvalue:.3g} ({self.n_queries} queries: "
+            f"[{self.low:+.4f}, {self.high:+.4f}], p = {self.pvalue:.3g} by sign flips, {self.wilcoxon_pvalue:.3g} by "
+            f"{WILCOXON} ({self.n_queries} queries: "
             f"{self.n_first_better} better, {self.n_second_better} worse, {equal} equal)"
         )
 
@@ -91,7 +106,7 @@ def paired_test(
     n_resamples: int = 10_000,
     random_state: int | np.random.Generator | None = None,
 ) -> PairedTest:
-    """Test whether two rankings of the same queries differ, by flipping the signs of the differences.
+    """Test whether two rankings of the same queries differ: by sign flips, and by Wilcoxon's signed ranks.
 
     Time O(n_resamples × n_queries), memory O(n_queries) and at most 64 MB.
 
@@ -122,8 +137,8 @@ def paired_test(
     >>> right = PairwiseAccuracy()(y, [2, 1] * 6, qid=qid)
     >>> wrong = PairwiseAccuracy()(y, [1, 2] * 6, qid=qid)
     >>> test = paired_test(right, wrong)
-    >>> test.difference, test.pvalue, test.exact
-    (1.0, 0.03125, True)
+    >>> test.difference, test.pvalue, test.wilcoxon_pvalue, test.exact
+    (1.0, 0.03125, 0.03125, True)
     """
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
@@ -142,6 +157,7 @@ def paired_test(
         high,
         confidence,
         pvalue,
+        _signed_ranks(moving),
         len(differences),
         int(np.sum(differences > 0)),
         int(np.sum(differences < 0)),
@@ -159,7 +175,10 @@ def _differences(first: MeasureResult, second: MeasureResult) -> FloatArray:
         raise InvalidInputError(f"the query {query!r} was measured for one of the two only")
     if len(queries) < 2:
         raise InvalidInputError("a test over queries needs at least two measured queries, got one")
-    differences: FloatArray = first.values - second.values[[place[query] for query in queries]]
+    others = second.values[[place[query] for query in queries]]
+    differences: FloatArray = first.values - others
+    # Values that are equal but for rounding do not differ.
+    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first.values), np.abs(others))] = 0.0
     return differences
 
 
@@ -168,6 +187,18 @@ def _every_flip(moving: FloatArray) -> float:
     for difference in np.abs(moving):
         sums = np.concatenate([sums + difference, sums - difference])
     return float(np.mean(_extreme(sums, moving)))
+
+
+def _signed_ranks(moving: FloatArray) -> float:
+    """Return the two-sided p-value of Wilcoxon's test for differences that are not zero."""
+    if len(moving) == 0:
+        return 1.0
+    size = np.abs(moving)
+    # Differences that are equal but for rounding share a rank.
+    levels = np.round(size / size.max(), 12)
+    if len(moving) <= EXHAUSTIVE_QUERIES:
+        return _every_flip(np.sign(moving) * stats.rankdata(levels))
+    return float(stats.wilcoxon(np.sign(moving) * levels).pvalue)
 
 
 def _drawn_flips(moving: FloatArray, n_draws: int, generator: np.random.Generator) -> float:

@@ -10,13 +10,14 @@ inversions that a merge sort by true score undoes, T and P come from the lengths
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.errors import InvalidInputError
+from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.result import MeasureResult
@@ -177,7 +178,9 @@ class AUC(PairMeasure):
     """The area under the ROC curve of each query: the pairwise accuracy where y has two levels.
 
     The two levels may be any two numbers, 0 and 1 or -1 and 1; a query with one level only is left out and
-    counted, a query with three is refused (its pairs have an accuracy, but no ROC curve).
+    counted, a query with three is refused (its pairs have an accuracy, but no ROC curve). The higher level is positive.
+
+    The interval of one query without weights is DeLong's; that of several is a bootstrap over queries.
 
     O(m log m) time, O(m) memory.
 
@@ -203,6 +206,16 @@ class AUC(PairMeasure):
                 "pairwise accuracy measures graded scores"
             )
         return 1 - self._disagreement(counts)
+
+    def _measure(self, items: JudgedItems) -> MeasureResult:
+        """Measure, and keep the win rates of the items where one query is measured and no item weighs more."""
+        result = super()._measure(items)
+        if len(result) > 1 or items.weight is not None:
+            return result
+        (members,) = (query for query in items.queries if np.ptp(items.y[query]) > 0)
+        positive = items.y[members] == items.y[members].max()
+        scores = items.score[members]
+        return replace(result, components=Components.of_scores(scores[positive], scores[~positive]))
 
     def _why_nothing(self, items: JudgedItems) -> str:
         return f"{why_no_pair(items)}; it needs two classes in some query"

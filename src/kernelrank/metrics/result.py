@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.metrics.auc_interval import Components, check_confidence, logit_interval
 from kernelrank.metrics.interval import Interval, bootstrap_interval
 from kernelrank.metrics.items import FloatArray
 
@@ -28,6 +29,8 @@ class MeasureResult:
         The labels of the measured queries.
     left_out : ndarray, shape (n_left_out,)
         The labels of the queries that cannot be measured: one item, all ties, or nothing relevant.
+    components : Components, optional
+        The win rates of the items, where this is the AUC of one query: what its interval is made of.
 
     Examples
     --------
@@ -43,11 +46,17 @@ class MeasureResult:
     values: FloatArray
     queries: NDArray[Any]
     left_out: NDArray[Any]
+    components: Components | None = None
 
     @property
     def mean(self) -> float:
         """The average over the measured queries, each counting the same."""
         return float(np.mean(self.values))
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is an interval: over two queries at least, or of the AUC of one query."""
+        return len(self) > 1 or self.components is not None
 
     @property
     def n_left_out(self) -> int:
@@ -61,7 +70,36 @@ class MeasureResult:
         n_resamples: int = 2000,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> Interval:
-        """Give a bootstrap interval of the mean; see `bootstrap_interval`."""
+        """Give an interval of the mean.
+
+        Over several queries it is that of `bootstrap_interval`: what varies is the queries. For the AUC of one query
+        without weights it is that of DeLong's variance, on the logit scale: what varies is its items, and nothing is
+        drawn. The predictions do not vary in either.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Between 0 and 1.
+        n_resamples, random_state
+            As in `bootstrap_interval`.
+
+        Returns
+        -------
+        Interval
+
+        Examples
+        --------
+        >>> from kernelrank.metrics import AUC
+        >>> print(AUC()([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]).interval())
+        AUC (...): 95% interval [0.0880, 0.9985] (DeLong's variance over 3 and 3 items; the predictions do not vary)
+        """
+        if len(self) == 1 and self.components is not None:
+            check_confidence(confidence)
+            sizes = len(self.components.positive), len(self.components.negative)
+            variance, degrees = self.components.variance()
+            low, high = logit_interval(self.mean, variance, confidence, *sizes, degrees)
+            how = f"DeLong's variance over {sizes[0]} and {sizes[1]} items"
+            return Interval(low, high, confidence, self.label, 1, 0, how)
         return bootstrap_interval(self, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
 
     def __float__(self) -> float:

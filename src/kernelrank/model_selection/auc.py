@@ -8,9 +8,9 @@ from typing import Any
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
+from kernelrank.metrics.auc_interval import check_confidence, logit_interval
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
-from kernelrank.model_selection.auc_interval import check_confidence, logit_interval
 from kernelrank.model_selection.auc_methods import METHODS, Found, Task
 from kernelrank.model_selection.refit import settled
 from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
@@ -70,7 +70,7 @@ def estimate_auc(
         How often the interval is meant to hold the AUC.
     interval : {"auto", "components", "jackknife"}, default="auto"
         What the interval of leave-pair-out rests on: the win rates of the items, or these and the jackknife; see
-        `kernelrank.model_selection.auc_interval`. "auto" takes the jackknife where it costs about what the estimate
+        `kernelrank.model_selection.auc_jackknife`. "auto" takes the jackknife where it costs about what the estimate
         does: RLS and RankRLS with a shortcut, up to about a thousand items, fewer in large groups of many sizes.
     n_jobs : int, optional
         How many refits run at a time.

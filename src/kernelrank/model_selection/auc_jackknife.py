@@ -1,4 +1,22 @@
-"""Leave-pair-out without each item or group in turn: what the jackknife variance of an AUC is made of.
+r"""The jackknife variance of a leave-pair-out AUC: leave-pair-out without each item or group in turn.
+
+Beside the items that are scored, whose variance is that of the components of `kernelrank.metrics.auc_interval`, V,
+leave-pair-out has a second source of variation: one item is in the training set of nearly all models. Repeating the
+whole leave-pair-out without each item k in turn gives ``A_(-k)``, and
+
+    ``V_J = Σ_classes (n_c - 1) / n_c Σ_{k in c} (A_(-k) - mean_c)²``
+
+sees both. Where items come in groups, group k, with a share ``u_k`` of the positive items and ``v_k`` of the negative
+ones, leaves as a whole. What the AUC loses on average is then linear in these shares, and no variation: with H the
+projection onto the span of u and v,
+
+    ``V_J = Σ_k (1 - H_kk) ρ_k²``,   ``ρ = (I - H)(A_(-·) - A)``.
+
+For groups of one item H takes the means of the classes, and this is the formula above; for groups that are all made
+alike it is the usual ``(G - 1) / G Σ_k (A_(-k) - mean)²``.
+
+But the part of A that is quadratic in the items, which is all that there is without signal, enters ``V_J`` twice in
+expectation [ES81]_, and V not at all. So the variance used is their mean, ``(V + V_J) / 2``.
 
 Training without a group k, and without the two groups of a pair, is training without the latter from what remains of
 k: by the identity of `kernelrank.exact_cv.leave_sets_out`, taking k out of Γ and e first,
@@ -11,6 +29,10 @@ same that of ``λ / (m - u)`` where u items leave. Without groups every item is 
 difference is asked for, so nothing is divided: constant time for each of the P N (m - 2) triples.
 
 For any other estimator the sets are held out literally.
+
+References
+----------
+.. [ES81] Efron and Stein (1981). The jackknife estimate of variance. Annals of Statistics 9.
 """
 
 from __future__ import annotations
@@ -31,10 +53,36 @@ from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.two_classes import TwoClasses
 from kernelrank.queries import Queries
 
-__all__ = ["MOST_TRIPLES", "aucs_without", "triples_are_cheap"]
+__all__ = ["MOST_TRIPLES", "aucs_without", "jackknife_variance", "triples_are_cheap"]
 
 MOST_TRIPLES = 500_000_000
 """Up to this many triples the jackknife is worth its time without being asked for: some seconds."""
+
+SPAN = 1e-12
+"""How small a direction of the shares counts as none, beside the largest."""
+
+
+def jackknife_variance(without: Float, auc: float, positives: Float, negatives: Float) -> float:
+    """Return ``V_J`` from the AUCs without each item or group.
+
+    Parameters
+    ----------
+    without : ndarray, shape (units,)
+    auc : float
+        The AUC with all of them.
+    positives, negatives : ndarray, shape (units,)
+        How many items of each class an item or group is.
+
+    Returns
+    -------
+    float
+    """
+    shares = np.stack([positives / positives.sum(), negatives / negatives.sum()], axis=1)
+    basis, values, _ = np.linalg.svd(shares, full_matrices=False)
+    basis = basis[:, values > SPAN * values[0]]
+    lost = without - auc
+    rest = lost - basis @ (basis.T @ lost)
+    return float(np.sum((1.0 - np.sum(basis**2, axis=1)) * rest**2))
 
 
 def triples_are_cheap(estimator: Any, X: Any, classes: TwoClasses, groups: Index | None = None) -> bool:

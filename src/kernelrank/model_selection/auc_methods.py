@@ -32,8 +32,8 @@ from sklearn.utils import check_random_state
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection.auc_interval import Components, jackknife_variance
-from kernelrank.model_selection.auc_jackknife import aucs_without, triples_are_cheap
+from kernelrank.metrics.auc_interval import Components
+from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance, triples_are_cheap
 from kernelrank.model_selection.holdout import holdout, leave_pair_out
 from kernelrank.model_selection.two_classes import TwoClasses
 

@@ -22,7 +22,7 @@ class MeasuredValue:
     measure : Measure
     result : MeasureResult or None
     interval : Interval or None
-        None with fewer than two queries.
+        None for one query, unless it is an AUC.
     problem : str
         Why it cannot be measured; empty if it can.
     """
@@ -60,6 +60,6 @@ def measure_all(items: MeasuredItems, measures: Sequence[str | Measure], random_
         except InvalidInputError as error:
             values.append(MeasuredValue(measure, None, None, str(error)))
             continue
-        interval = result.interval(random_state=random_state) if len(result) > 1 else None
+        interval = result.interval(random_state=random_state) if result.has_interval else None
         values.append(MeasuredValue(measure, result, interval))
     return values

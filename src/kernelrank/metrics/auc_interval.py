@@ -10,23 +10,6 @@ and, where items come in groups, by sums over groups [Obu97]_: deviations are ad
 squared, positive and negative ones together. This treats the scores as given: what varies is the items that are
 scored, not those that the models were trained on.
 
-**Jackknife.** Leave-pair-out has a second source of variation: one item is in the training set of nearly all models.
-Repeating the whole leave-pair-out without each item k in turn gives ``A_(-k)``, and
-
-    ``V_J = Σ_classes (n_c - 1) / n_c Σ_{k in c} (A_(-k) - mean_c)²``
-
-sees both. Where items come in groups, group k, with a share ``u_k`` of the positive items and ``v_k`` of the negative
-ones, leaves as a whole. What the AUC loses on average is then linear in these shares, and no variation: with H the
-projection onto the span of u and v,
-
-    ``V_J = Σ_k (1 - H_kk) ρ_k²``,   ``ρ = (I - H)(A_(-·) - A)``.
-
-For groups of one item H takes the means of the classes, and this is the formula above; for groups that are all made
-alike it is the usual ``(G - 1) / G Σ_k (A_(-k) - mean)²``.
-
-But the part of A that is quadratic in the items, which is all that there is without signal, enters ``V_J`` twice in
-expectation [ES81]_, and V not at all. So the variance used is their mean, ``(V + V_J) / 2``.
-
 **Interval.** Symmetric on the scale of ``log(A / (1 - A))``, so that it stays between 0 and 1. Where A is 0 or 1, or no
 component varies, the interval is that of [New06]_, whose variance depends on the AUC alone.
 
@@ -35,7 +18,6 @@ References
 .. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Comparing the areas under two or more correlated receiver operating
    characteristic curves. Biometrics 44.
 .. [Obu97] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53.
-.. [ES81] Efron and Stein (1981). The jackknife estimate of variance. Annals of Statistics 9.
 .. [New06] Newcombe (2006). Confidence intervals for an effect size measure based on the Mann-Whitney statistic, part 2.
    Statistics in Medicine 25.
 """
@@ -50,7 +32,7 @@ from scipy import optimize, stats
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["Components", "check_confidence", "jackknife_variance", "logit_interval"]
+__all__ = ["Components", "check_confidence", "logit_interval"]
 
 EDGE = 1e-12
 """How near to 0 or 1 an AUC counts as there."""
@@ -134,29 +116,6 @@ def _share_below(scores: Float, others: Float) -> Float:
     below, up_to = np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
     share: Float = (below + up_to) / (2.0 * len(others))
     return share
-
-
-def jackknife_variance(without: Float, auc: float, positives: Float, negatives: Float) -> float:
-    """Return ``V_J`` from the AUCs without each item or group.
-
-    Parameters
-    ----------
-    without : ndarray, shape (units,)
-    auc : float
-        The AUC with all of them.
-    positives, negatives : ndarray, shape (units,)
-        How many items of each class an item or group is.
-
-    Returns
-    -------
-    float
-    """
-    shares = np.stack([positives / positives.sum(), negatives / negatives.sum()], axis=1)
-    basis, values, _ = np.linalg.svd(shares, full_matrices=False)
-    basis = basis[:, values > EDGE * values[0]]
-    lost = without - auc
-    rest = lost - basis @ (basis.T @ lost)
-    return float(np.sum((1.0 - np.sum(basis**2, axis=1)) * rest**2))
 
 
 def logit_interval(
