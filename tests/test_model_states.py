@@ -47,6 +47,9 @@ MODELS = {
     "search": lambda: (kr.RankRLSCV(alphas=[0.1, 1.0, 10.0, 100.0]).fit(X, Y, qid=QID), X),
     "svm": lambda: (kr.RankSVM().fit(X, Y, qid=QID), X),
     "rls": lambda: (kr.RLS().fit(X, Y), X),
+    "two classes": lambda: (kr.RLSClassifier().fit(X, QID % 2), X),
+    "three classes": lambda: (kr.RLSClassifier(kernel="rbf").fit(X, np.array(["a", "b", "c"])[QID % 3]), X),
+    "classes search": lambda: (kr.RLSClassifierCV(alphas=[1e-4, 1.0, 1e4]).fit(X, QID % 3), X),
     "rls search": lambda: (kr.RLSCV(alphas=[1e-4, 0.1, 1.0, 100.0]).fit(X, Y), X),
     "views": lambda: (
         kr.CoRankRLS(views=[kr.View(columns=[0, 1]), kr.View(kernel="rbf", basis=6)]).fit(X, PARTLY, qid=QID),
@@ -75,7 +78,7 @@ def used(model, items):
     result = model.predict(items) if hasattr(model, "predict") else model.transform(items)
     values = result.data if sparse.issparse(result) else result
     assert result.shape[0] == (items.shape[0] if hasattr(items, "shape") else len(items))
-    assert np.isfinite(values).all()
+    assert values.dtype.kind in "US" or np.isfinite(values).all()
     return values
 
 
