@@ -35,6 +35,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from interaction_study.alphas import ALPHAS
 from interaction_study.corpora import Study, find, read_split, with_lemmas
 from interaction_study.learning_curves import figure_3
 from interaction_study.rules import rules_inside
@@ -45,7 +46,6 @@ from interaction_study.variants import VARIANTS, Kernels, features_of, kernel_of
 from interaction_study.what_helps import order_weight_inside, what_helps
 
 from kernelrank.relations import document_folds, read_interaction_xml
-from kernelrank.relations.extractor import ALPHAS
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.threshold import RULES
 

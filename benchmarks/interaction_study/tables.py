@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from interaction_study.alphas import ALPHAS
 from interaction_study.corpora import Study
 from interaction_study.layout import percent, picked, reaching
 from interaction_study.published import SKETCH, TABLE_1, TABLES_2_TO_5
 from kernelrank.relations import CrossValidation, RelationExtractor, evaluate_on
 from kernelrank.relations.cross_validation import choose_inside, cross_validate_kernel
 from kernelrank.relations.extraction_scores import ExtractionScores
-from kernelrank.relations.extractor import ALPHAS
 from kernelrank.relations.held_out_documents import Learning
 from kernelrank.relations.threshold import RULES
 
@@ -78,7 +78,7 @@ def tables_2_to_5(studies: list[Study], kind: str) -> None:
     doubled = "".join(f"{heading:>14}" for heading in ("AUC", "F training", "F best", "F proportion"))
     print(f"  {'':<18}{doubled}{'calibrated':>12}{'resampled':>11}{'zero':>7}{'all':>7}")
     for train in studies:
-        extractor = RelationExtractor(features=kind).fit(train.corpus.candidates)
+        extractor = RelationExtractor(features=kind, alphas=ALPHAS).fit(train.corpus.candidates)
         for test in studies:
             if test is train:
                 continue

@@ -122,6 +122,7 @@ COUNTS: dict[str, Kind] = {
     "n_pairs_": Whole(),
 }
 SEARCH: dict[str, Kind] = {
+    "alphas_": Array(("alphas",)),
     "best_params_": Record(),
     "cv_results_": Record(),
     "best_score_": Number(finite=False),
@@ -236,6 +237,7 @@ STATES: dict[str, FittedState] = {
         },
         optional={
             "alpha_": Number(),
+            "alphas_": Array(("alphas",)),
             "cv_results_": Record(),
             "n_candidates_": Whole(),
             "n_documents_": Whole(),

@@ -322,8 +322,30 @@ def test_parameters_may_be_set_anew_after_a_fit(corpus, tmp_path):
 
 
 def test_an_alpha_at_the_edge_causes_a_warning(corpus):
-    with pytest.warns(EdgeOfGridWarning, match="the best alpha, 1, is at the edge of the grid"):
+    with pytest.warns(EdgeOfGridWarning, match="the best alpha, 1, is the smallest of the grid: try smaller ones"):
         RelationExtractor(alphas=[1.0, 1e6, 1e7], scoring="auc").fit(corpus.candidates)
+
+
+@pytest.mark.parametrize(("learner", "basis"), [("rls", None), ("rankrls", None), ("rls", 20)])
+def test_alphas_by_the_scale_of_the_kernel(corpus, learner, basis):
+    extractor = RelationExtractor(learner=learner, basis=basis, random_state=0).fit(corpus.candidates)
+    ((_, K),) = extractor.kernels(corpus.candidates)
+    C = np.eye(len(K)) - 1 / len(K)
+    rank = len(np.unique(K, axis=0))
+    scale = np.trace(K) / rank if learner == "rls" else np.trace(C @ K) / (rank - 1)
+    tried = np.log2(extractor.alphas_ / scale)
+    np.testing.assert_allclose(np.diff(tried), 2.5)
+    assert tried[0] <= -15 + 1e-9
+    assert tried[-1] >= 5 - 1e-9
+    assert extractor.cv_results_["alpha"] == extractor.alphas_.tolist()
+    assert extractor.alpha_ in extractor.alphas_
+    given = clone(extractor).set_params(alphas=extractor.alphas_).fit(corpus.candidates)
+    np.testing.assert_allclose(extractor.coef_, given.coef_, rtol=1e-9)
+    result = cross_validate(RelationExtractor(learner=learner, basis=basis, random_state=0), corpus.candidates, cv=3)
+    fixed = scale * 2.0 ** np.arange(-25, 10.1, 2.5)
+    again = RelationExtractor(learner=learner, basis=basis, random_state=0, alphas=fixed)
+    np.testing.assert_allclose(result.scores, cross_validate(again, corpus.candidates, cv=3).scores, rtol=1e-7)
+    assert all(len(choice.results["auc"]) == 15 for choice in result.choices)
 
 
 def test_the_order_of_candidates_does_not_matter(corpus):

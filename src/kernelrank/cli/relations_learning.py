@@ -65,7 +65,7 @@ Alphas = Annotated[
     str | None,
     typer.Option(
         "--alphas",
-        help="The alphas to choose from, with commas between.  [default: 1/16 to 8, doubling]",
+        help="The alphas to choose from, with commas between, or auto.  [default: auto]",
         rich_help_panel=LEARNING,
         show_default=False,
     ),
@@ -122,7 +122,7 @@ def make_extractor(
     from kernelrank.relations import GraphScheme, RelationExtractor
     from kernelrank.relations.feature_set import feature_sets
 
-    given: dict[str, Any] = {} if alphas is None else {"alphas": _numbers(alphas)}
+    given: dict[str, Any] = {} if alphas in (None, "auto") else {"alphas": _numbers(alphas)}
     extractor = RelationExtractor(
         learner=learner,
         features=features,

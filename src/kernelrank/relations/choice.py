@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
+from kernelrank.estimators.alpha_grid import AlphaGrid
 from kernelrank.relations.extraction_scores import ExtractionScores, measure
-from kernelrank.relations.held_out_documents import Learning
+from kernelrank.relations.held_out_documents import HeldOutDocuments, Learning, hold_out_documents
 from kernelrank.relations.threshold import Rule, best_threshold, calibrated_threshold, resampled_threshold
 
-__all__ = ["Choice", "choose", "choose_alpha"]
+__all__ = ["Choice", "choose", "choose_alpha", "search_alphas"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ def choose(
     }
     inner = measure(labels, scores, scores > thresholds["calibrated"])
     value = results[learning.scoring][place]
-    return Choice(features, place, learning.alphas[place], thresholds, results, value, inner)
+    return Choice(features, place, learning.fixed_alphas[place], thresholds, results, value, inner)
 
 
 def choose_alpha(learning: Learning, labels: NDArray[np.bool_], held_out: Float) -> tuple[int, dict[str, list[float]]]:
@@ -95,3 +96,34 @@ def choose_alpha(learning: Learning, labels: NDArray[np.bool_], held_out: Float)
     measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
     results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
     return int(np.argmax(results[learning.scoring])), results
+
+
+def search_alphas(
+    learning: Learning, K: Float, labels: NDArray[np.bool_], documents: Sequence[str], features: str = ""
+) -> tuple[AlphaGrid, HeldOutDocuments]:
+    """Leave documents out for every alpha of a grid, which is extended while the best lies at its edge.
+
+    Parameters
+    ----------
+    learning, K, labels, documents, features
+        As in `hold_out_documents`; the alphas may be "auto".
+
+    Returns
+    -------
+    AlphaGrid
+        All alphas that were tried, in ascending order unless they were given.
+    HeldOutDocuments
+    """
+    parts: list[HeldOutDocuments] = []
+    tried: list[Float] = []
+
+    def values(alphas: Float) -> Float:
+        part = replace(learning, alphas=tuple(alphas.tolist()))
+        parts.append(hold_out_documents(part, K, labels, documents, features=features))
+        tried.append(alphas)
+        return np.array(choose_alpha(part, labels, parts[-1].inner[:, 0])[1][learning.scoring])
+
+    grid = learning.grid(K).explored(values)
+    together = np.concatenate(tried)
+    order = np.arange(len(together)) if len(parts) == 1 else np.argsort(together)
+    return grid, HeldOutDocuments.joined(parts, order)

@@ -125,9 +125,9 @@ def cross_validate(
 
     Notes
     -----
-    The result is that of fitting the extractor once for each fold; the time that of fitting it once, and one
-    triangular system for each fold and alpha; eight times that if features are chosen. With a basis it is fitted for
-    each fold.
+    The result is that of fitting the extractor once for each fold, with ``alphas="auto"`` from the whole range around
+    the scale of all candidates; the time that of fitting it once to so many alphas, and one triangular system for each
+    fold and alpha; eight times that if features are chosen. With a basis it is fitted for each fold.
 
     Examples
     --------
@@ -203,6 +203,8 @@ def cross_validate_kernel(
             raise InvalidInputError(f"fold {fold} has nothing to test on, or its training part has one class only")
         if len(set(np.delete(np.asarray(documents, dtype=object), test))) < 2:
             raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
+    # One grid for all folds, from all candidates without their labels.
+    learning = replace(learning, alphas=tuple(learning.grid(K, whole=True).alphas.tolist()))
     held_out = hold_out_documents(learning, K, labels, documents, tests, features)
     scores, choices = np.empty(len(labels)), []
     names = np.asarray(documents, dtype=object)

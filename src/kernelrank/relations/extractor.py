@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,20 +14,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
-from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandidateWarning
+from kernelrank.errors import InvalidInputError, SkippedCandidateWarning
+from kernelrank.estimators.alpha_grid import AUTO
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate import Candidate
-from kernelrank.relations.choice import choose, choose_alpha
+from kernelrank.relations.choice import choose, choose_alpha, search_alphas
 from kernelrank.relations.corpus import labels_of
 from kernelrank.relations.feature_set import FeatureSet, feature_kernels, feature_sets
 from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.held_out_documents import Learning, hold_out_documents
+from kernelrank.relations.held_out_documents import Learning
 from kernelrank.relations.ranked_candidate import RankedCandidate
 from kernelrank.relations.threshold import RULES, Rule, threshold_of_share
 
-__all__ = ["ALPHAS", "RelationExtractor"]
-
-ALPHAS = tuple(2.0**k for k in range(-4, 4))
+__all__ = ["RelationExtractor"]
 
 
 class RelationExtractor(BaseEstimator):
@@ -52,8 +52,10 @@ class RelationExtractor(BaseEstimator):
         How the walks between two labels are combined, as in `AllPathsVectorizer`.
     scheme : dict, optional
         Settings of `GraphScheme` by name; those of the article unless given.
-    alphas : tuple of float, default=(2⁻⁴, …, 2³)
-        The values of alpha to choose from.
+    alphas : "auto" or sequence of float, default="auto"
+        The values of alpha to choose from. "auto" takes powers of 2^2.5 times the mean eigenvalue of the kernel matrix,
+        from 2⁻¹⁵ to 2⁵, and more while the best lies at an edge, from 2⁻²⁵ to 2¹⁰; `cross_validate` takes all of these
+        in every fold. No label takes part.
     scoring : {"auc", "f"}, default="auc"
         What alpha, and the features, are chosen by: the AUC, or the largest F-score, of the candidates held out.
     basis : int, optional
@@ -74,6 +76,8 @@ class RelationExtractor(BaseEstimator):
         The weight of each feature.
     intercept_ : float
         Zero for RLS.
+    alphas_ : ndarray
+        The alphas that were tried, in ascending order.
     alpha_, threshold_ : float
         What was chosen; the threshold is that with the largest expected F-score.
     resampled_threshold_ : float
@@ -121,7 +125,7 @@ class RelationExtractor(BaseEstimator):
         features: str = "parts",
         combine: Combine = "max",
         scheme: dict[str, Any] | None = None,
-        alphas: Sequence[float] = ALPHAS,
+        alphas: str | Sequence[float] = AUTO,
         scoring: str = "auc",
         basis: int | None = None,
         n_jobs: int | None = None,
@@ -158,10 +162,11 @@ class RelationExtractor(BaseEstimator):
         chosen, tried = self._choose_features(learning, candidates, labels, groups)
         vectorizer = chosen.vectorizer(self.combine, self.n_jobs)
         X = vectorizer.fit_transform(chosen.graphs(candidates, self.scheme))
-        found = hold_out_documents(learning, linear_kernel(X), labels, groups)
+        grid, found = search_alphas(learning, linear_kernel(X), labels, groups)
+        learning = replace(learning, alphas=tuple(grid.alphas.tolist()))
         held_out = found.inner[:, 0]
         choice = choose(learning, labels, groups, held_out)
-        warn_at_edge(learning.alphas, choice.place, choice.results[self.scoring])
+        grid.warn_at_edge(np.array(choice.results[self.scoring]))
         self.features_ = chosen.name
         self.scheme_ = deepcopy(self.scheme)
         self.feature_results_ = tried
@@ -169,11 +174,12 @@ class RelationExtractor(BaseEstimator):
         self.coef_: Float = np.asarray(X.T @ found.dual_coef[choice.place])
         self.intercept_ = float(found.intercept[choice.place])
         self.alpha_ = choice.alpha
+        self.alphas_ = np.unique(grid.alphas)
         self.holdout_scores_ = held_out[choice.place]
         self.threshold_ = choice.thresholds["calibrated"]
         self.resampled_threshold_ = choice.thresholds["resampled"]
         self.training_threshold_ = choice.thresholds["training"]
-        self.cv_results_ = {"alpha": list(learning.alphas), **choice.results}
+        self.cv_results_ = {"alpha": list(learning.fixed_alphas), **choice.results}
         self.share_ = float(np.mean(labels))
         self.n_candidates_ = len(labels)
         self.n_documents_ = len(set(groups))
@@ -304,7 +310,8 @@ class RelationExtractor(BaseEstimator):
 
     def learning(self) -> Learning:
         """Return what is learnt, checked."""
-        return Learning(self.learner, tuple(self.alphas), self.scoring, self.basis, self.random_state)
+        alphas = self.alphas if isinstance(self.alphas, str) else tuple(self.alphas)
+        return Learning(self.learner, alphas, self.scoring, self.basis, self.random_state)
 
     def kernels(self, candidates: Sequence[Candidate]) -> Iterator[tuple[FeatureSet, Float]]:
         """Yield the features to choose from, with the kernel matrix of candidates for each."""
@@ -321,8 +328,9 @@ class RelationExtractor(BaseEstimator):
             return sets[0], {}
         tried = {}
         for one, K in self.kernels(candidates):
-            held_out = hold_out_documents(learning, K, labels, groups, features=one.name).inner[:, 0]
-            place, results = choose_alpha(learning, labels, held_out)
+            grid, found = search_alphas(learning, K, labels, groups, features=one.name)
+            fixed = replace(learning, alphas=tuple(grid.alphas.tolist()))
+            place, results = choose_alpha(fixed, labels, found.inner[:, 0])
             tried[one.name] = results[self.scoring][place]
         return FeatureSet.named(max(tried, key=lambda name: tried[name])), tried
 
@@ -352,15 +360,3 @@ def check_documents(candidates: Sequence[Candidate], documents: Sequence[str] | 
     if len(set(groups)) < 2:
         raise InvalidInputError("all candidates are of one document: leaving it out leaves nothing to learn from")
     return groups
-
-
-def warn_at_edge(alphas: Sequence[float], place: int, values: Sequence[float]) -> None:
-    """Warn if the best alpha is the smallest or the largest of three or more."""
-    if len(alphas) > 2 and alphas[place] in (min(alphas), max(alphas)):
-        inside = [v for a, v in zip(alphas, values, strict=True) if min(alphas) < a < max(alphas)]
-        if values[place] > max(inside):
-            warnings.warn(
-                f"the best alpha, {alphas[place]:g}, is at the edge of the grid: try others beyond it",
-                EdgeOfGridWarning,
-                stacklevel=3,
-            )

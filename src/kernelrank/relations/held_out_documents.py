@@ -9,16 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
+from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
+from kernelrank.estimators.alpha_grid import AlphaGrid, is_auto
+from kernelrank.estimators.alpha_scale import UnlabelledGraph, alpha_scale
 from kernelrank.estimators.base import check_alphas
+from kernelrank.features import FullKernel
+from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out
 from kernelrank.progress import track
+from kernelrank.queries import Queries
 from kernelrank.relations.document_holdout import DocumentHoldout
 
 __all__ = ["HeldOutDocuments", "Learning", "hold_out_documents"]
 
 LEARNERS = ("rls", "rankrls")
+OCTAVES = 2.5
+"""How far two alphas of "auto" are apart, in powers of two."""
 SCORINGS = ("auc", "f")
 
 
@@ -27,7 +35,7 @@ class Learning:
     """What is learnt, and how alpha is chosen; see `RelationExtractor`."""
 
     learner: str
-    alphas: tuple[float, ...]
+    alphas: tuple[float, ...] | str
     scoring: str
     basis: int | None
     random_state: int | None
@@ -39,7 +47,28 @@ class Learning:
             raise InvalidInputError(f"scoring must be one of {', '.join(SCORINGS)}, got {self.scoring!r}")
         if self.basis is not None and (not isinstance(self.basis, int) or self.basis < 1):
             raise InvalidInputError(f"basis must be a whole number of at least 1, or None, got {self.basis!r}")
-        object.__setattr__(self, "alphas", tuple(float(alpha) for alpha in check_alphas(self.alphas)))
+        if not is_auto(self.alphas):
+            object.__setattr__(self, "alphas", tuple(float(alpha) for alpha in check_alphas(self.alphas)))
+
+    @property
+    def fixed_alphas(self) -> tuple[float, ...]:
+        """The alphas, where they are numbers already."""
+        assert not isinstance(self.alphas, str)
+        return self.alphas
+
+    def grid(self, K: Float, *, whole: bool = False) -> AlphaGrid:
+        """Return the alphas to try with a kernel matrix; no label takes part.
+
+        Every alpha costs an inverse of the matrix, so that those of "auto" are further apart than elsewhere.
+        """
+        if not is_auto(self.alphas):
+            return AlphaGrid.given(self.alphas)
+        zeros = np.zeros((len(K), 1))
+        graph: UnlabelledGraph = ItemScores(zeros)
+        if self.ranks:
+            graph = ScoredQueries(zeros, Queries.from_labels(None, len(K)), query_weight="items")
+        scale = alpha_scale(FullKernel(Kernel("precomputed"), K), graph)
+        return AlphaGrid.around(scale, whole=whole, step=OCTAVES)
 
     @property
     def ranks(self) -> bool:
@@ -67,6 +96,12 @@ class HeldOutDocuments:
     dual_coef: Float
     intercept: Float
 
+    @classmethod
+    def joined(cls, parts: Sequence[HeldOutDocuments], order: Index) -> HeldOutDocuments:
+        """Put the alphas of several parts together, and into an order."""
+        names = ("inner", "outer", "dual_coef", "intercept")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts])[order] for name in names))
+
 
 def hold_out_documents(
     learning: Learning,
@@ -81,6 +116,7 @@ def hold_out_documents(
     Parameters
     ----------
     learning : Learning
+        With alphas that are numbers.
     K : ndarray, shape (m, m)
     labels : ndarray of bool, shape (m,)
     documents : sequence, shape (m,)
@@ -107,12 +143,12 @@ def hold_out_documents(
 def _from_inverses(
     learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index], description: str
 ) -> HeldOutDocuments:
-    n_alphas, m = len(learning.alphas), len(y)
+    n_alphas, m = len(learning.fixed_alphas), len(y)
     inner, outer = np.full((n_alphas, len(folds), m), np.nan), np.full((n_alphas, m), np.nan)
     dual, intercept = np.zeros((n_alphas, m)), np.zeros(n_alphas)
 
     def steps() -> object:
-        for place, alpha in enumerate(learning.alphas):
+        for place, alpha in enumerate(learning.fixed_alphas):
             held_out = DocumentHoldout(K, y, documents, alpha, intercept=learning.ranks)
             dual[place], intercept[place] = held_out.dual_coef, held_out.intercept
             for number, fold in enumerate(folds):
@@ -129,7 +165,7 @@ def _from_inverses(
 def _from_reduced_sets(
     learning: Learning, K: Float, y: Float, documents: Sequence[str], folds: Sequence[Index], description: str
 ) -> HeldOutDocuments:
-    alphas, m = learning.alphas, len(y)
+    alphas, m = learning.fixed_alphas, len(y)
     inner, outer = np.full((len(alphas), len(folds), m), np.nan), np.full((len(alphas), m), np.nan)
     dual, intercept = np.zeros((len(alphas), m)), np.zeros(len(alphas))
     names = np.asarray(documents, dtype=object)
