@@ -154,7 +154,12 @@ try:
     except KeyboardInterrupt:
         times += 1
         time.sleep(0.2)  # handled, and not disturbed
-    time.sleep(10)  # as if it had been lost
+    class Item:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+    Item()  # what is raised while it is deleted is lost
+    time.sleep(10)
 except KeyboardInterrupt:
     times += 1
     interruption.ignore_interruption()

@@ -17,11 +17,12 @@ _seen: list[int] = []
 def watch_interruption() -> None:
     """Take note of SIGINT from now on, unless it is ignored, as it is for what `nohup` runs.
 
-    Compiled code that calls back into Python may drop an exception: numba does, while it looks at the types of
-    arguments. So `KeyboardInterrupt` is raised again each second, unless it is being handled.
+    Compiled code that calls back into Python may drop an exception, and so do weak references. That is why
+    `KeyboardInterrupt` is raised again each second, unless it is being handled.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _show_unraisable
         if hasattr(signal, "setitimer"):
             signal.signal(signal.SIGALRM, _interrupt)
 
@@ -47,6 +48,12 @@ def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001
         signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
     if not _is_handled():
         raise KeyboardInterrupt
+
+
+def _show_unraisable(lost: Any) -> None:
+    """Pass over an interruption that was lost: it comes again."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
 
 
 def _is_handled() -> bool:
