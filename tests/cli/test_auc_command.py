@@ -1,8 +1,18 @@
-"""``kernelrank auc``: groups that group nothing, and which class is positive."""
+"""``kernelrank auc``: groups that group nothing, and which class is positive: what is said of it, and what is done."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
+
+import kernelrank as kr
+from kernelrank.data import read_items
+from kernelrank.data.classes import NEGATIVE, OPPOSITES, POSITIVE
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def facts(ended):
@@ -37,3 +47,93 @@ def test_tune_holds_out_pairs_where_every_row_is_a_group(run, cohort):
     grouped, plain = run(*words, "--json"), run(*words, "--groups", "", "--json")
     assert facts(grouped) == facts(plain)
     assert grouped.json["held_out"] == "every pair held out exactly"
+
+
+AUC = ["--target", "outcome", "--features", "a,b", "--groups", "", "--alpha", 1, "--permutations", 0, "--no-roc"]
+
+
+def with_words(cohort, case, control):
+    """The file with other names of the classes."""
+    path = cohort.with_name("words.csv")
+    text = re.sub(r",ill$", f",{case}", cohort.read_text(), flags=re.MULTILINE)
+    path.write_text(re.sub(r",well$", f",{control}", text, flags=re.MULTILINE))
+    return path
+
+
+RULE = {
+    "by its meaning": ("case", "control", "case"),
+    "it sorts last": ("ALL", "AML", "AML"),
+    "the larger number": ("7", "-3", 7),
+}
+
+
+@pytest.mark.parametrize("reason", RULE)
+def test_the_positive_class_and_why_stand_in_the_answer_the_json_and_the_page(run, cohort, tmp_path, reason):
+    case, control, positive = RULE[reason]
+    path = with_words(cohort, case, control)
+    ended = run("auc", path, *AUC, "--report", "auc.html")
+    assert f"{positive}: 10 of 20 items ({reason})" in ended.out
+    page = (tmp_path / "auc.html").read_text(encoding="utf-8")
+    assert f"the positive class is {positive}: {reason}" in page
+    facts = run("auc", path, *AUC, "--json").json
+    assert (facts["positive_class"], facts["positive_class_reason"]) == (positive, reason)
+
+
+def test_the_other_class_is_positive_where_it_is_asked_for(run, cohort):
+    path = with_words(cohort, "case", "control")
+    facts = run("auc", path, *AUC, "--positive", "control", "--json").json
+    assert (facts["positive_class"], facts["positive_class_reason"]) == ("control", "as asked")
+    assert any("the target 'control' is 1 and 'case' is 0, as asked" in note for note in facts["notes"])
+
+
+def positive_of(run, cohort, first, second):
+    """Which of two words the command takes for positive, and why."""
+    facts = run("auc", with_words(cohort, first, second), *AUC, "--json").json
+    return facts["positive_class"], facts["positive_class_reason"]
+
+
+def test_the_help_says_what_the_command_does(run, cohort):
+    told = " ".join(run("auc", "--help").out.replace("│", " ").split())
+    assert "it is guessed from the words" in told
+    assert "else it is the one that sorts last" in told
+    pairs = re.findall(r"(\w+)/(\w+)", told.partition("guessed from the words (")[2].partition(")")[0])
+    assert len(pairs) >= 5
+    for case, control in pairs:
+        assert positive_of(run, cohort, case, control) == (case, "by its meaning")
+    assert positive_of(run, cohort, "early", "late") == ("late", "it sorts last")
+
+
+def test_the_how_to_says_what_the_command_does(run, cohort):
+    text = " ".join((ROOT / "docs" / "how_to" / "auc_of_a_cohort.md").read_text(encoding="utf-8").split())
+    section = text.partition("### Which class is positive")[2].partition("## In Python")[0]
+    cases = section.partition("means a case is positive: ")[2].partition(";")[0].split(", ")
+    controls = section.partition("means a control: ")[2].partition(";")[0].split(", ")
+    letters = re.findall(r"\b(\w)/(\w)\b", section)
+    assert set(cases) == {word for word in POSITIVE if len(word) > 1}
+    assert set(controls) == {word for word in NEGATIVE if len(word) > 1}
+    assert dict(letters) == OPPOSITES
+    assert positive_of(run, cohort, cases[0], "zebra") == (cases[0], "by its meaning")
+    assert positive_of(run, cohort, "aardvark", controls[0]) == ("aardvark", "by its meaning")
+    for case, control in letters:
+        assert positive_of(run, cohort, case.upper(), control.upper()) == (case.upper(), "by its meaning")
+    assert positive_of(run, cohort, "m", "f") == ("m", "it sorts last")
+    assert "where the words say nothing, the one that sorts last is positive; of two numbers, the larger one" in section
+    assert "As in scikit-learn, the class that sorts last is positive, and `pos_label=` says otherwise" in section
+
+
+@pytest.mark.parametrize("words", [("case", "control"), ("ill", "well"), ("a", "B"), ("yes", "no")])
+def test_every_door_of_python_takes_the_class_that_sorts_last(cohort, words):
+    path = with_words(cohort, *words)
+    items = read_items(path, target="outcome", features=["a", "b"])
+    labels = np.array(items.classes)[items.y.astype(int)]
+    last = np.unique(labels)[-1]
+    assert items.classes[1] == last
+    assert kr.RLSClassifier().fit(items.X, labels).classes_[1] == last
+    estimate = kr.estimate_auc(kr.RankRLS(), items.X, labels)
+    assert estimate.classes[1] == last
+    assert estimate.auc == kr.estimate_auc(kr.RankRLS(), items.X, items.y).auc
+    assert kr.tournament_roc(kr.RankRLS(), items.X, labels).estimate.classes[1] == last
+    assert kr.report.ROCDisplay.of_scores(labels, items.X[:, 0], random_state=0).estimate.classes[1] == last
+    first = np.unique(labels)[0]
+    assert read_items(path, target="outcome", features=["a", "b"], pos_label=first).classes[1] == first
+    assert kr.estimate_auc(kr.RankRLS(), items.X, labels, pos_label=first).classes[1] == first

@@ -139,7 +139,7 @@ def test_what_was_said_of_columns_is_remembered(run, tmp_path):
     assert kr.load("model.kr").coef_ < 0
     run("convert", "things.csv", "things.letor", *words[:-2])
     turned = run("evaluate", "model.kr", "things.letor", "-m", "auc", "--json").json
-    assert turned["measures"][0]["mean"] == 0.0  # numbers without names: good, the last by the alphabet, is 1
+    assert turned["measures"][0]["mean"] == 0.0  # numbers without names: good, which sorts last, is 1
 
 
 def test_the_class_that_ranks_high_is_remembered(run, tmp_path):
@@ -498,7 +498,7 @@ def test_convert_says_what_it_leaves_out(run, cohort):
     told = run(*words)
     assert "note: all.txt: the groups were left out: SVMlight has no place for them" in told.err
     assert "the names of the features were left out" in told.err
-    expected = read_items(cohort, target="outcome", groups="patient", positive="ill")
+    expected = read_items(cohort, target="outcome", groups="patient", pos_label="ill")
     assert read_items(cohort.parent / "all.txt").y.tolist() == expected.y.tolist()
 
 

@@ -138,37 +138,47 @@ class TestTarget:
             ("no yes", ("no", "yes"), "by their meaning"),
             ("TRUE FALSE", ("FALSE", "TRUE"), "by their meaning"),
             ("M B", ("B", "M"), "by their meaning"),
-            ("F M", ("F", "M"), "by the alphabet"),
+            ("F M", ("F", "M"), "as 'M' sorts last"),
             ("healthy sick", ("healthy", "sick"), "by their meaning"),
-            ("ALL AML", ("ALL", "AML"), "by the alphabet"),
-            ("t n", ("n", "t"), "by the alphabet"),
+            ("ALL AML", ("ALL", "AML"), "as 'AML' sorts last"),
+            ("t n", ("n", "t"), "as 't' sorts last"),
+            ("a B", ("B", "a"), "as 'a' sorts last"),
         ],
     )
     def test_two_words(self, read, words, classes, reason):
         first, second = words.split()
-        items = read(f"y,x\n{first},1\n{second},2\n{first},3\n")
+        text = f"y,x\n{first},1\n{second},2\n{first},3\n"
+        items = read(text, guess_positive=True)
         assert items.classes == classes
         assert items.y.tolist() == [float(word == classes[1]) for word in (first, second, first)]
         assert items.notes[-1] == f"the target {classes[1]!r} is 1 and {classes[0]!r} is 0, {reason}"
+        # Without a guess it is the word that sorts last, as everywhere in Python.
+        items = read(text)
+        assert items.classes == tuple(sorted((first, second)))
+        assert items.notes[-1].endswith(f"as {items.classes[1]!r} sorts last")
+        assert items.positive_reason == "it sorts last"
 
     def test_positive(self, read):
         text = "y,x\na,1\nb,2\nc,3\n"
-        items = read(text, positive="b")
+        items = read(text, pos_label="b")
         assert items.y.tolist() == [0, 1, 0]
         assert items.classes == ("not b", "b")
-        assert read("y,x\n1,1\n2,2\n", positive="1").y.tolist() == [1, 0]
+        assert items.notes[-1] == "the target 'b' is 1 and 'everything else' is 0, as asked"
+        assert read("y,x\n1,1\n2,2\n", pos_label="1").y.tolist() == [1, 0]
         with pytest.raises(
             FileFormatError, match="column 'y': no row has the positive class 'd'; the classes are 'a', 'b'"
         ):
-            read(text, positive="d")
+            read(text, pos_label="d")
 
     def test_three_words(self, read):
         with pytest.raises(FileFormatError, match=r"line 5, column 'y': a third class in the target \('a', 'b', 'c'\)"):
             read("y,x\nb,1\na,2\nb,3\nc,4\n")
 
     def test_one_word(self, read):
-        assert read("y,x\ncase,1\ncase,2\n").y.tolist() == [1, 1]
-        assert read("y,x\ncontrol,1\ncontrol,2\n").y.tolist() == [0, 0]
+        assert read("y,x\ncase,1\ncase,2\n", guess_positive=True).y.tolist() == [1, 1]
+        assert read("y,x\ncontrol,1\ncontrol,2\n", guess_positive=True).y.tolist() == [0, 0]
+        with pytest.raises(FileFormatError, match="all targets are 'case': expected numbers or two classes"):
+            read("y,x\ncase,1\ncase,2\n")
         with pytest.raises(FileFormatError, match="column 'y': all targets are 'a': expected numbers or two classes"):
             read("y,x\na,1\na,2\n")
 

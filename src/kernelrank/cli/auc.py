@@ -100,7 +100,7 @@ def auc(
         model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
     if report is not None:
         _page(answer, estimate, curve, test, model, cohort, items).save(report)
-    _answer(answer, estimate, curve, test, items, nested=alpha is None, report=report)
+    _answer(answer, estimate, curve, test, cohort, items, nested=alpha is None, report=report)
     answer.show()
 
 
@@ -117,6 +117,8 @@ class Cohort:
         The same as numbers.
     groups : ndarray, shape (m,), or None
     positive : label
+    reason : str
+        Why this class is positive.
     """
 
     X: Any
@@ -124,6 +126,7 @@ class Cohort:
     y01: Any
     groups: Any
     positive: Any
+    reason: str
 
     @classmethod
     def of(cls, items: Items, learner: LearnerOptions) -> Cohort:
@@ -147,7 +150,7 @@ class Cohort:
             y = y.astype(np.int64)  # classes are called 0 and 1, as in the file
         positive = y[y01 == 1][0].item()
         X = scaled(learner.scaler(items.X), items.X)
-        return cls(X, y, y01, items.groups, positive)
+        return cls(X, y, y01, items.groups, positive, items.positive_reason or "the larger number")
 
     def can_be_permuted(self, answer: Answer) -> bool:
         """Whether groups can exchange their classes: some must have the same number of items."""
@@ -248,7 +251,11 @@ def _page(
         feature_names=items.column_names,
         title=f"AUC of {items.path}",
         command=command_line(),
-        notes=[*answer.notes, *([] if test is None or not hasattr(model, "alphas") else [BEST_OF_ALPHAS])],
+        notes=[
+            f"the positive class is {cohort.positive}: {cohort.reason}",
+            *answer.notes,
+            *([] if test is None or not hasattr(model, "alphas") else [BEST_OF_ALPHAS]),
+        ],
     )
 
 
@@ -257,6 +264,7 @@ def _answer(
     estimate: AUCEstimate,
     curve: TournamentROC | None,
     test: PermutationTest | None,
+    cohort: Cohort,
     items: Items,
     *,
     nested: bool,
@@ -272,6 +280,7 @@ def _answer(
     answer.fact("alpha_chosen_inside", nested)
     answer.fact("what_varies", estimate.what_varies)
     answer.fact("positive_class", estimate.classes[1])
+    answer.fact("positive_class_reason", cohort.reason)
     answer.fact("positive", estimate.n_positive)
     answer.fact("negative", estimate.n_negative)
     answer.fact("pairs", estimate.n_pairs)
@@ -295,7 +304,7 @@ def _answer(
     rows += [
         (
             "positive class",
-            f"{estimate.classes[1]}: {estimate.n_positive} of {len(items)} items",
+            f"{estimate.classes[1]}: {estimate.n_positive} of {len(items)} items ({cohort.reason})",
         ),
         ("held out", f"{estimate.method}, {counted(estimate.n_pairs, 'pair')}"),
         ("alpha", "chosen anew in every training set" if nested else "as given"),

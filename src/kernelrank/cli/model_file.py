@@ -58,7 +58,7 @@ def save_model(model: Any, path: Path, items: Items, source: SourceFile, **facts
     n_queries = None if items.qid is None else len(set(items.qid.tolist()))
     named = {name: getattr(source, name) for name in REMEMBERED}
     if items.classes is not None:
-        # In another file the alphabet may choose the other class.
+        # In another file another class may sort last.
         named["positive"] = items.classes[1]
     model.provenance_ = {
         "file": str(items.path),

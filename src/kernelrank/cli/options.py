@@ -95,7 +95,9 @@ Positive = Annotated[
     typer.Option(
         "--positive",
         metavar="CLASS",
-        help="The class that ranks high, where the target has two names; the last by the alphabet unless given.",
+        help="The class that ranks high, where the target has two names. Unless given, it is guessed from the words "
+        "(case/control, yes/no, true/false, positive/negative, malignant/benign, ...), else it is the one that sorts "
+        "last; the answer says which it is and why.",
         rich_help_panel=DATA,
         show_default=False,
     ),

@@ -26,7 +26,7 @@ class SourceFile:
     format, target, query, id, weight, groups, features : str or None
         As the options say; None lets the reader guess.
     positive : str or None
-        The class that counts as 1.
+        The class that counts as 1; guessed from the words unless given.
     names : tuple of str, or None
         The columns that a model knows by name.
     n_features : int or None
@@ -73,7 +73,8 @@ class SourceFile:
             groups=self.groups,
             features=None if names is None else list(names),
             n_features=self.n_features,
-            positive=self.positive,
+            pos_label=self.positive,
+            guess_positive=True,
             needs_target=needs_target,
         )
         if items.notes:

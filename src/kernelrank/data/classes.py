@@ -1,4 +1,9 @@
-"""Classes: a target in words, and which of the two words counts as 1."""
+"""Classes: a target in words, and which of the two words counts as 1.
+
+Python follows scikit-learn: the word that sorts last is 1, unless `pos_label` says otherwise. The command may guess,
+and says so: the word that usually means a case is 1, or whose opposite usually means a control; where the words say
+nothing, the one that sorts last.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +59,9 @@ NEGATIVE = frozenset(
 # One letter says something only beside its opposite: "m" and "b" are malignant and benign, "m" and "f" are not.
 OPPOSITES = {"t": "f", "y": "n", "m": "b"}
 
+GIVEN, MEANING, SORTED = "as asked", "by its meaning", "it sorts last"
+"""Why a class is positive."""
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -63,12 +71,15 @@ class Classes:
     ----------
     negative, positive : str
         The words for 0 and 1; an empty `negative` stands for all words but the other.
+    reason : str
+        Why this one is positive, in words.
     note : str
-        Which is which, and why, in words.
+        Which is which, and why.
     """
 
     negative: str
     positive: str
+    reason: str
     note: str
 
     @property
@@ -82,32 +93,57 @@ class Classes:
         return is_positive.astype(np.float64)
 
     @classmethod
-    def of(cls, words: Mapping[str, int], positive: str | None, table: Table, column: int) -> Classes:
+    def of(
+        cls,
+        words: Mapping[str, int],
+        table: Table,
+        column: int,
+        *,
+        pos_label: str | None = None,
+        guess: bool = False,
+    ) -> Classes:
         """Find the classes from the words of a target, each with its first position.
 
-        The one of two words that usually means a case is the positive class, else the one that comes second in the
-        alphabet, as in scikit-learn.
+        Parameters
+        ----------
+        words : mapping from str to int
+        table, column
+            For errors.
+        pos_label : str, optional
+            The positive class; the one that sorts last unless given.
+        guess : bool, default=False
+            Whether the one of two words that usually means a case is positive, whichever sorts last.
+
+        Returns
+        -------
+        Classes
 
         Examples
         --------
-        >>> Classes.of({"case": 2, "control": 3}, None, None, 0).names
+        >>> Classes.of({"case": 2, "control": 3}, None, 0).names
+        ('case', 'control')
+        >>> Classes.of({"case": 2, "control": 3}, None, 0, guess=True).names
         ('control', 'case')
         """
-        if positive is not None:
-            return cls._chosen(words, positive, table, column)
-        known = sorted(words, key=str.casefold)
+        if pos_label is not None:
+            return cls._chosen(words, pos_label, table, column)
+        known = sorted(words)
         if len(known) > 2:
             third = sorted(words.values())[2]
             listed = ", ".join(shown(word.encode()) for word in known[:5])
             message = f"a third class in the target ({listed}): expected numbers, two classes, or which is positive"
             raise table.error(message, third, column)
         if len(known) == 1:
-            return cls._alone(known[0], table, column)
-        for negative, other in (known, known[::-1]):
-            if _opposed(negative.casefold(), other.casefold()):
-                return cls(negative, other, f"the target {other!r} is 1 and {negative!r} is 0, by their meaning")
-        negative, other = known
-        return cls(negative, other, f"the target {other!r} is 1 and {negative!r} is 0, by the alphabet")
+            return cls._alone(known[0], table, column, guess=guess)
+        for negative, positive in (known, known[::-1]) if guess else ():
+            if _opposed(negative.casefold(), positive.casefold()):
+                return cls._two(negative, positive, MEANING, "by their meaning")
+        negative, positive = known
+        return cls._two(negative, positive, SORTED, f"as {positive!r} sorts last")
+
+    @classmethod
+    def _two(cls, negative: str, positive: str, reason: str, why: str) -> Classes:
+        return cls(negative, positive, reason, f"the target {positive!r} is 1 and {negative!r} is 0, {why}")
 
     @classmethod
     def _chosen(cls, words: Mapping[str, int], positive: str, table: Table, column: int) -> Classes:
@@ -116,15 +152,16 @@ class Classes:
             raise table.error(f"no row has the positive class {positive!r}; the classes are {listed}", None, column)
         others = [word for word in words if word != positive]
         negative = others[0] if len(others) == 1 else ""
-        return cls(negative, positive, f"the target {positive!r} is 1 and {negative or 'everything else'!r} is 0")
+        told = f"the target {positive!r} is 1 and {negative or 'everything else'!r} is 0, as asked"
+        return cls(negative, positive, GIVEN, told)
 
     @classmethod
-    def _alone(cls, word: str, table: Table, column: int) -> Classes:
+    def _alone(cls, word: str, table: Table, column: int, *, guess: bool) -> Classes:
         plain = word.casefold()
-        if len(plain) > 1 and plain in POSITIVE:
-            return cls("", word, f"the target {word!r} is 1, by its meaning; there is no other")
-        if len(plain) > 1 and plain in NEGATIVE:
-            return cls(word, "", f"the target {word!r} is 0, by its meaning; there is no other")
+        if guess and len(plain) > 1 and plain in POSITIVE:
+            return cls("", word, MEANING, f"the target {word!r} is 1, by its meaning; there is no other")
+        if guess and len(plain) > 1 and plain in NEGATIVE:
+            return cls(word, "", MEANING, f"the target {word!r} is 0, by its meaning; there is no other")
         message = f"all targets are {shown(word.encode())}: expected numbers or two classes"
         raise table.error(message, None, column)
 

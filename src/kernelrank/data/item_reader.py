@@ -37,7 +37,8 @@ def read_items(
     groups: str | None = None,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
-    positive: str | None = None,
+    pos_label: str | None = None,
+    guess_positive: bool = False,
     needs_target: bool = True,
 ) -> Items:
     r"""Read the items of a file: SVMlight or LETOR, CSV, TSV or Parquet.
@@ -61,9 +62,12 @@ def read_items(
         have no other role unless given.
     n_features : int, optional
         How many features there must be. In SVMlight files, where they go by number, those at the end may be absent.
-    positive : str, optional
-        The class that counts as 1, where the target is in words. Unless told, the one of two words that means a case
-        (``case``, ``positive``, ``yes``, ...), or that comes second in the alphabet.
+    pos_label : str, optional
+        The class that counts as 1, where the target is in words; of two words the one that sorts last, as in
+        scikit-learn, unless given.
+    guess_positive : bool, default=False
+        Whether to guess where `pos_label` is not given, as the command does: the word that usually means a case
+        (``case``, ``positive``, ``yes``, ...) counts as 1, whichever sorts last. `Items.notes` says so.
     needs_target : bool, default=True
         Whether a file without a target is an error. If not, `Items.y` may be None.
 
@@ -99,15 +103,15 @@ def read_items(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "cohort.csv"
     ...     _ = path.write_text("patient,outcome,age,bmi\np1,case,36,22.5\np2,control,41,27\n")
-    ...     items = read_items(path)
+    ...     items = read_items(path, pos_label="case")
     >>> items.X.tolist(), items.y.tolist(), items.feature_names
     ([[36.0, 22.5], [41.0, 27.0]], [1.0, 0.0], ('age', 'bmi'))
     >>> print(*items.notes, sep="\n")
     the target is column 'outcome'
     the groups are column 'patient'
-    the target 'case' is 1 and 'control' is 0, by their meaning
+    the target 'case' is 1 and 'control' is 0, as asked
     """
-    wishes = Wishes(target, query, id, weight, groups, features, n_features, positive, needs_target)
+    wishes = Wishes(target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive)
     with readable(path) as source:
         kind = file_format(source, format)
         if kind == "svmlight":
@@ -129,7 +133,8 @@ def read_item_chunks(
     groups: str | None = None,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
-    positive: str | None = None,
+    pos_label: str | None = None,
+    guess_positive: bool = False,
     needs_target: bool = True,
 ) -> Iterator[Items]:
     r"""Read the items of a file in chunks, for files larger than memory.
@@ -147,7 +152,7 @@ def read_item_chunks(
     whole_queries : bool, default=False
         Whether a chunk holds whole queries only: it ends with the last query that fits into `chunk_rows`, and a query
         that does not fit is a chunk of its own. The rows of each query must stand together.
-    format, target, query, id, weight, groups, features, n_features, positive, needs_target
+    format, target, query, id, weight, groups, features, n_features, pos_label, guess_positive, needs_target
         See `read_items`.
 
     Yields
@@ -170,7 +175,7 @@ def read_item_chunks(
     [[1.0, 0.0], [1.0]]
     """
     check_chunk_rows(chunk_rows)
-    wishes = Wishes(target, query, id, weight, groups, features, n_features, positive, needs_target)
+    wishes = Wishes(target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive)
     return _chunks(path, format, wishes, chunk_rows, whole_queries)
 
 
@@ -220,7 +225,10 @@ def _table_chunks(table: Table, wishes: Wishes, chunk_rows: int, whole_queries: 
 
 
 def _refuse_names(wishes: Wishes, path: str) -> None:
-    for name in ("target", "query", "id", "weight", "groups", "features", "positive"):
+    if wishes.pos_label is not None:
+        message = f"the positive class is given as {wishes.pos_label!r}, but the targets of SVMlight files are numbers"
+        raise InvalidInputError(f"{path}: {message}: the larger one is positive")
+    for name in ("target", "query", "id", "weight", "groups", "features"):
         if getattr(wishes, name):
             message = f"{name} is {getattr(wishes, name)!r}, but the columns of SVMlight files have no names"
             raise InvalidInputError(f"{path}: {message}")

@@ -135,7 +135,7 @@ class Survey:
         if column is None:
             return None
         if self.in_words is None:
-            self.in_words = self.wishes.positive is not None or block.holds_text(column)
+            self.in_words = self.wishes.pos_label is not None or block.holds_text(column)
         target: NDArray[Any]
         if self.in_words:
             target = block.words(column)
@@ -187,7 +187,9 @@ class Survey:
             notes.append(f"the target was left out: it is missing in {place}")
             y = None
         elif self.in_words and y is not None and self.roles.target is not None:
-            classes = Classes.of(self.words, self.wishes.positive, self.table, self.roles.target)
+            wishes, column = self.wishes, self.roles.target
+            options: dict[str, Any] = {"pos_label": wishes.pos_label, "guess": wishes.guess_positive}
+            classes = Classes.of(self.words, self.table, column, **options)
             notes.append(classes.note)
             y = classes.targets(y)
         labels = {name: getattr(rows, name) for name in LABELS}
@@ -202,6 +204,7 @@ class Survey:
             path=self.table.path,
             notes=tuple(notes),
             classes=None if classes is None else classes.names,
+            positive_reason=None if classes is None else classes.reason,
             **labels,
         )
 

@@ -39,6 +39,8 @@ class Items:
         What the targets 0 and 1 are called, where they have names.
     first_index : int, default=1
         The number of the first column in a file that numbers its columns instead of naming them.
+    positive_reason : str or None
+        Why this class is the target 1, where the classes have names: "as asked", "by its meaning" or "it sorts last".
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Items:
     notes: tuple[str, ...]
     classes: tuple[str, str] | None = None
     first_index: int = 1
+    positive_reason: str | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

@@ -102,8 +102,10 @@ class Wishes:
         Names or patterns (``gene*``) of columns; ``!name`` leaves columns out. None: all that are left.
     n_features : int or None
         How many features there must be.
-    positive : str or None
+    pos_label : str or None
         The class of the target that counts as 1.
+    guess_positive : bool
+        Whether that class is guessed from the words where it is not given.
     needs_target : bool
         Whether a file without a target is an error.
     """
@@ -115,8 +117,9 @@ class Wishes:
     groups: str | None = None
     features: Sequence[str] | None = None
     n_features: int | None = None
-    positive: str | None = None
+    pos_label: str | None = None
     needs_target: bool = True
+    guess_positive: bool = False
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def estimate_auc(
         Items that must not be split, such as those of one patient or document: all that share a group with a held-out
         item leave with it, and the interval is by group. Groups of one item each change nothing.
     pos_label : label, optional
-        The positive class; the larger in sorted order unless given.
+        The positive class; the one that sorts last, as in scikit-learn, unless given.
     confidence : float, default=0.95
         How often the interval is meant to hold the AUC.
     interval : {"auto", "components", "jackknife"}, default="auto"

@@ -31,7 +31,7 @@ class TwoClasses:
     names : tuple
         The negative and the positive class.
     sign : {1, -1}
-        Whether scores that speak for the larger class speak for the positive one.
+        Whether scores that speak for the class that sorts last speak for the positive one.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class TwoClasses:
 
     @classmethod
     def read(cls, y: Any, n_items: int, *, pos_label: Any = None) -> TwoClasses:
-        """Read any two labels; the larger in sorted order is positive unless `pos_label` says otherwise.
+        """Read any two labels; the one that sorts last is positive, as in scikit-learn, unless `pos_label` is given.
 
         Parameters
         ----------
