@@ -184,11 +184,3 @@ def test_views():
     views[0] = kr.View("linear")
     np.testing.assert_array_equal(model.predict_views(NEW), before)
     np.testing.assert_array_equal(model.set_params(views=3).predict_views(NEW), before)
-
-
-def test_files_without_a_fitted_kernel_are_read_by_their_parameters(tmp_path):
-    model = kr.RankRLS(kernel="rbf", gamma=0.3).fit(X, y)
-    before = model.predict(NEW)
-    del model.kernel_
-    kr.save(model, tmp_path / "model.kr")
-    np.testing.assert_array_equal(kr.load(tmp_path / "model.kr").predict(NEW), before)
