@@ -108,7 +108,7 @@ class CoRankRLS(Ranker):
 
     Agreement helps where few queries are scored and the views err independently of each other given the score; where
     they err alike, or where scores are plenty, it does not, and a search over nu should be allowed to choose zero
-    (`benchmarks/unscored_data_helps.py` shows all of these).
+    (`studies/unscored_data_helps.py` shows all of these).
 
     In a pipeline, mark unscored items by NaN in y, so that they go through the same steps; or name ``X_unscored`` in
     the pipeline's ``transform_input``.

@@ -91,7 +91,7 @@ def estimate_auc(
     Leave-pair-out takes one decomposition and O(m²) time for RLS and RankRLS, O(P N) memory, and the jackknife O(m³)
     time; P N refits for other estimators. The other methods take one fit for each fold or item, or one decomposition.
 
-    Measured over simulated data (``benchmarks/auc_estimators_compared.py``, linear RLS): intervals with the jackknife
+    Measured over simulated data (``studies/auc_estimators_compared.py``, linear RLS): intervals with the jackknife
     hold the true AUC in 95 to 99 of 100 cases where they promise 95; those from components alone in 79 to 96, fewer
     the less signal and the fewer items there are; those of folds in 80 to 96. With groups of one to five items
     (``benchmarks/auc_intervals_hold_with_groups.py``) those with the jackknife hold it in 92 to 98 of 100,

@@ -1,6 +1,6 @@
 """Study: protein interactions by the all-paths graph kernel, beside the tables of [APBPGS08].
 
-    python benchmarks/protein_interactions.py --data DIR [--quick] [--figure curves.png]
+    python -m studies run protein_interactions --data DIR [--quick] [--figure curves.png]
 
 DIR holds AImed-, IEPA- and LLL-learning-format.xml, or the same with .xz, and aimed_10fold_documents.txt, a split of
 AIMed by document; for IEPA and LLL no split is published, so that documents are dealt at random twenty times, and the
@@ -35,19 +35,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from interaction_study.alphas import ALPHAS
-from interaction_study.corpora import Study, find, read_split, with_lemmas
-from interaction_study.learning_curves import figure_3
-from interaction_study.rules import rules_inside
-from interaction_study.splits import show_splits
-from interaction_study.steps import show_steps
-from interaction_study.tables import table_1, tables_2_to_5
-from interaction_study.variants import VARIANTS, Kernels, features_of, kernel_of
-from interaction_study.what_helps import order_weight_inside, what_helps
-
 from kernelrank.relations import document_folds, read_interaction_xml
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.threshold import RULES
+from studies.interaction_study.alphas import ALPHAS
+from studies.interaction_study.corpora import Study, find, read_split, with_lemmas
+from studies.interaction_study.learning_curves import figure_3
+from studies.interaction_study.rules import rules_inside
+from studies.interaction_study.splits import show_splits
+from studies.interaction_study.steps import show_steps
+from studies.interaction_study.tables import table_1, tables_2_to_5
+from studies.interaction_study.variants import VARIANTS, Kernels, features_of, kernel_of
+from studies.interaction_study.what_helps import order_weight_inside, what_helps
 
 NAMES = ("AImed", "IEPA", "LLL")
 STEPS = ("tables", "rules", "splits", "order", "helps")
@@ -101,7 +100,3 @@ def main() -> None:
     if "helps" in options.only:
         for study in studies:
             what_helps(study, kernels, alphas[study.name])
-
-
-if __name__ == "__main__":
-    main()

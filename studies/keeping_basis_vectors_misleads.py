@@ -1,6 +1,6 @@
 """Claim: an error estimate that keeps held-out items in the basis is far too high where alpha is small.
 
-Run: python benchmarks/keeping_basis_vectors_misleads.py [--output misleads.svg]
+Run: python -m studies run keeping_basis_vectors_misleads [--output misleads.svg]
 
 As in Paper III's figure 1: the mean squared error of leave-one-out on a reduced set, with the held-out basis item
 removed and with it kept, over alpha, beside the error on independent items. RLS with a Gaussian kernel.
@@ -39,7 +39,7 @@ def estimates(seed: int) -> np.ndarray:
     return errors
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--output", default=None, help="where to save a picture")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from interaction_study.alphas import ALPHAS
-from interaction_study.corpora import Study
-from interaction_study.variants import Kernels
 from kernelrank.relations.document_holdout import DocumentHoldout
 from kernelrank.relations.extraction_scores import measure
+from studies.interaction_study.alphas import ALPHAS
+from studies.interaction_study.corpora import Study
+from studies.interaction_study.variants import Kernels
 
 
 def learning_curve(study: Study, K: np.ndarray) -> list[tuple[int, float]]:

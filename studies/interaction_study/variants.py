@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from interaction_study.corpora import Study
 from kernelrank import AllPathsVectorizer
 from kernelrank.relations import CrossValidation
 from kernelrank.relations.cross_validation import cross_validate_kernel
 from kernelrank.relations.feature_set import FeatureSet
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning
+from studies.interaction_study.corpora import Study
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from interaction_study.corpora import Study
-from interaction_study.layout import percent
-from interaction_study.variants import Kernels, Variant, kernel_of
 from kernelrank.relations import document_folds
 from kernelrank.relations.cross_validation import cross_validate_kernel
 from kernelrank.relations.held_out_documents import Learning
 from kernelrank.relations.threshold import RULES
+from studies.interaction_study.corpora import Study
+from studies.interaction_study.layout import percent
+from studies.interaction_study.variants import Kernels, Variant, kernel_of
 
 # Rules are judged in the training parts of so many folds.
 N_PARTS = {"AImed": 4, "IEPA": 20, "LLL": 50}

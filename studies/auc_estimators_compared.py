@@ -1,6 +1,6 @@
 """Claim: leave-pair-out estimates an AUC without bias and with the least variance; pooling is biased low.
 
-Run: python benchmarks/auc_estimators_compared.py [--draws 2000] [--sizes 30 50 100 200 400] [--output DIRECTORY]
+Run: python -m studies run auc_estimators_compared [--draws 2000] [--sizes 30 50 100 200 400] [--output DIRECTORY]
 
 The simulation of the thesis, 5.4: linear RLS (alpha = 1, a constant feature for the intercept) on 10 features drawn
 from a normal distribution, without signal or with one feature whose mean differs by 1 between the classes; half of the

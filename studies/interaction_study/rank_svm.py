@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from interaction_study.corpora import Study
 from kernelrank import RankSVM
 from kernelrank.relations import CrossValidation, document_folds
 from kernelrank.relations.choice import choose
 from kernelrank.relations.extraction_scores import measure
 from kernelrank.relations.held_out_documents import Learning
+from studies.interaction_study.corpora import Study
 
 
 def rank_svm(study: Study, X: Any, split: dict[str, int], alphas: tuple[float, ...]) -> CrossValidation:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from interaction_study.corpora import Study, splits_without_chance
-from interaction_study.layout import percent
-from interaction_study.variants import Kernels
 from kernelrank.relations.cross_validation import cross_validate_kernel
 from kernelrank.relations.extraction_scores import measure
 from kernelrank.relations.held_out_documents import Learning
+from studies.interaction_study.corpora import Study, splits_without_chance
+from studies.interaction_study.layout import percent
+from studies.interaction_study.variants import Kernels
 
 
 def show_splits(study: Study, kernels: Kernels, alphas: tuple[float, ...]) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from interaction_study.corpora import Study
-from interaction_study.layout import picked, print_variant, reaching
-from interaction_study.published import SKETCH
-from interaction_study.rank_svm import rank_svm
-from interaction_study.variants import VARIANTS, Kernels, cross_validate_variant, features_of, is_order_weight
 from kernelrank.relations import CrossValidation
 from kernelrank.relations.cross_validation import choose_inside
 from kernelrank.relations.extraction_scores import ExtractionScores
+from studies.interaction_study.corpora import Study
+from studies.interaction_study.layout import picked, print_variant, reaching
+from studies.interaction_study.published import SKETCH
+from studies.interaction_study.rank_svm import rank_svm
+from studies.interaction_study.variants import VARIANTS, Kernels, cross_validate_variant, features_of, is_order_weight
 
 # What helps is tried on so many splits, at most.
 N_TRIED = 5

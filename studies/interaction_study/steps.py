@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from interaction_study.alphas import ALPHAS
-from interaction_study.corpora import Study, find
 from kernelrank.relations import read_interaction_xml
 from kernelrank.relations.cross_validation import cross_validate_kernel
 from kernelrank.relations.feature_set import FeatureSet
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning
+from studies.interaction_study.alphas import ALPHAS
+from studies.interaction_study.corpora import Study, find
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from interaction_study.alphas import ALPHAS
-from interaction_study.corpora import Study
-from interaction_study.layout import percent, picked, reaching
-from interaction_study.published import SKETCH, TABLE_1, TABLES_2_TO_5
 from kernelrank.relations import CrossValidation, RelationExtractor, evaluate_on
 from kernelrank.relations.cross_validation import choose_inside, cross_validate_kernel
 from kernelrank.relations.extraction_scores import ExtractionScores
 from kernelrank.relations.held_out_documents import Learning
 from kernelrank.relations.threshold import RULES
+from studies.interaction_study.alphas import ALPHAS
+from studies.interaction_study.corpora import Study
+from studies.interaction_study.layout import percent, picked, reaching
+from studies.interaction_study.published import SKETCH, TABLE_1, TABLES_2_TO_5
 
 
 def table_1(studies: list[Study]) -> None:

@@ -1,6 +1,6 @@
 """Question: when do queries without scores help? Co-RankRLS and transductive RankRLS beside RankRLS, losses included.
 
-Run: python benchmarks/unscored_data_helps.py [--quick] [--data FILE ...]
+Run: python -m studies run unscored_data_helps [--quick] [--data FILE ...]
 
 The protocol is that of [TPBSH11] (section 6): half of the training queries lose their scores; two views with 20 basis
 items each, drawn from all training items; alpha and nu (or anchor) by 5-fold cross-validation over the scored queries,
@@ -248,7 +248,7 @@ def show_curve(curve: dict[str, list[list[float]]], flat: dict[str, float]) -> N
         print(f"  {name:<16}" + "".join(f"{value:>9.4f}" for value in means))
 
 
-def main(quick: bool, paths: list[str]) -> None:
+def compare_all(quick: bool, paths: list[str]) -> None:
     repeats = 2 if quick else 5
     n_test = 100 if quick else 600
     half = 134
@@ -270,10 +270,10 @@ def main(quick: bool, paths: list[str]) -> None:
         run(f"{title}, few scored", items, (10, half, n_test), by_columns=True, repeats=repeats)
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two repetitions and 100 test queries")
     parser.add_argument("--data", nargs="+", default=[], help="ranking files, in SVMlight or LETOR form")
     arguments = parser.parse_args()
     with threadpool_limits(1):
-        main(arguments.quick, arguments.data)
+        compare_all(arguments.quick, arguments.data)
