@@ -31,9 +31,10 @@ train, test = next(kr.QueryKFold(4).split(X, y, groups=qid))
 print(f"{len(train)} items to learn from, {len(test)} items of other queries to test on")
 
 # %%
-# `RankRLSCV` leaves out every query in turn, for 31 values of alpha. All of that comes from one
+# `RankRLSCV` leaves out every query in turn, for every alpha of a grid. All of that comes from one
 # decomposition, and is exactly what training again without each query would give. Alpha is the
-# weight of the norm beside a *sum* over pairs, so good values grow with the number of pairs.
+# weight of the norm beside a *sum* over pairs, so good values grow with the number of pairs: the
+# grid is made of powers of two times the scale of the data, and goes on where the best is an edge.
 
 model = kr.RankRLSCV().fit(X[train], y[train], qid=qid[train])
 AlphaCurveDisplay.from_estimator(model)

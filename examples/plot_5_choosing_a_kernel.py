@@ -27,7 +27,8 @@ train, test = next(kr.QueryKFold(2).split(X, linear, groups=qid))
 # %%
 # ``kernel_grid`` adds the width of the Gaussian to the search. The widths are given as ``gamma``:
 # small values make wide and nearly linear functions, large ones narrow bumps around each training
-# item.
+# item. Left to itself, the search takes a grid of alphas for each width; the picture below wants
+# the same for all.
 
 gammas = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 alphas = 10.0 ** np.arange(-5, 6)

@@ -6,10 +6,11 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from kernelrank import RankRLS, make_ranking
+from kernelrank import RankRLS, RankRLSCV, make_ranking
 from kernelrank.dask import DaskRankRLSCV
 from kernelrank.dask.folds import fold_of
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
+from kernelrank.kernels.gamma_rule import gamma_by_rule
 from kernelrank.metrics import PairwiseAccuracy
 from tests.oracles.pairs import scored_edges
 
@@ -67,3 +68,18 @@ def test_too_few_queries_and_too_few_alphas(client):
         DaskRankRLSCV([1e-9, 1e-8, 1.0], cv=3, client=client).fit(
             ITEMS, np.random.default_rng(0).random(len(y)), qid=qid
         )
+
+
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+@pytest.mark.parametrize("options", [{}, {"cost": "unit", "query_weight": "queries"}, {"basis": 12, "kernel": "rbf"}])
+def test_the_grid_is_that_of_a_local_search(client, options):
+    options = {**options, "gamma": "median", "random_state": 0}
+    half = int((qid < np.unique(qid)[12]).sum())  # queries are whole, and stand together
+    parts = da.from_array(X, chunks=((half, len(X) - half), 4))
+    model = DaskRankRLSCV(cv=3, client=client, **options).fit(parts, y, qid=qid)
+    np.testing.assert_array_equal(model.alphas_, model.cv_results_["param_alpha"])
+    if "basis" in options:
+        assert model.to_local().gamma_ == gamma_by_rule("median", model.X_fit_)
+        options["gamma"] = model.to_local().gamma_  # all items have another median than the basis
+    local = RankRLSCV(**options)._settled(X, qid=qid)
+    np.testing.assert_allclose(model.alphas_, local.alphas, rtol=1e-9)

@@ -8,7 +8,20 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.svm import SVC
 
-from kernelrank import RLS, NystromMap, RankRLS, RankRLSCV, RankSVM, holdout, leave_pair_out, load, save
+from kernelrank import (
+    RLS,
+    CoRankRLS,
+    NystromMap,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    TransductiveRankRLS,
+    View,
+    holdout,
+    leave_pair_out,
+    load,
+    save,
+)
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.gamma_rule import gamma_by_rule
@@ -147,6 +160,21 @@ def test_a_map_keeps_the_number():
     assert rule.gamma_ == number.gamma_
     np.testing.assert_array_equal(rule.transform(X), number.transform(X))
     assert NystromMap(10, random_state=0).fit(X).gamma_ == 0.25
+
+
+def test_views_and_transduction():
+    X, y = items(60)
+    qid = np.repeat(np.arange(6), 10)
+    unscored = np.where(qid < 4, y, np.nan)
+    views = [View("rbf", gamma="median", columns=[0, 1]), View("rbf", gamma=0.5), View("linear", gamma="scale")]
+    model = CoRankRLS(views=views, basis=15, random_state=0).fit(X, unscored, qid=qid)
+    assert model.gamma_ == [gamma_by_rule("median", model.X_fit_[0]), 0.5, None]
+    assert model.X_fit_[0].shape == (15, 2)
+    with pytest.raises(InvalidInputError, match="view 1: gamma must be a number"):
+        CoRankRLS(views=["rbf", View("rbf", gamma="wide")], basis=5).fit(X, unscored, qid=qid)
+    rule = TransductiveRankRLS(kernel="rbf", gamma="scale").fit(X, unscored, qid=qid)
+    number = TransductiveRankRLS(kernel="rbf", gamma=rule.gamma_).fit(X, unscored, qid=qid)
+    np.testing.assert_allclose(rule.transduction_, number.transduction_)
 
 
 def test_bad_input():

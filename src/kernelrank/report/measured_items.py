@@ -173,7 +173,7 @@ def _plain(model: Any) -> Any:
     if not isinstance(model, AlphaSearch):
         return model
     setting = {name: value for name, value in model.best_params_.items() if name != "alpha"}
-    return model._learner(setting).set_params(alpha=float(model.alpha_))
+    return model._learner(setting).set_params(alpha=float(model.alpha_), gamma=model.gamma_)
 
 
 def _tournament(model: Any, X: Any, target: Any) -> Float:
