@@ -173,7 +173,7 @@ class CoRankRLSCV(CoRankRLS):
         -------
         self
         """
-        nus = _check_nus(self.nus)
+        given, nus = None if is_auto(self.alphas) else AlphaGrid.given(self.alphas), _check_nus(self.nus)
         data = CoData.read(self, X, y, qid, X_unscored, qid_unscored, sample_weight)
         graphs = self._graphs(data)
         self._require_unscored(data, max(nus))
@@ -183,7 +183,7 @@ class CoRankRLSCV(CoRankRLS):
         assert plan.sets is not None
         views, bases = self._draw(data, graphs)
         agreement = self._agreement(data, views)
-        grid = self._grid(data, views)
+        grid = self._grid(data, views) if given is None else given
         held_out = self._held_out(data, plan.sets, views, bases, agreement, grid.alphas, nus)
         self._choose(data, plan, held_out, grid, nus)
         w = self._weights(data, graphs, views, agreement, [self.alpha_], self.nu_)[0]
@@ -192,8 +192,6 @@ class CoRankRLSCV(CoRankRLS):
 
     def _grid(self, data: CoData, views: list[ViewMap]) -> AlphaGrid:
         """Return the alphas to try: the whole range at once, for a further alpha costs less than a further fold."""
-        if not is_auto(self.alphas):
-            return AlphaGrid.given(self.alphas)
         queries = Queries.from_labels(None, len(data.scores)) if data.queries is None else data.queries
         parts = [JointRows([view], data.X) for view in views]
         scale = scale_of_columns(parts, data.X, self._unlabelled(queries, data.weight))
