@@ -196,6 +196,18 @@ def test_jackknife_of_groups_ties_items_with_the_same_row():
     )
 
 
+@pytest.mark.parametrize("alpha", [1e-15, 1e-18])
+def test_jackknife_of_groups_that_lost_their_digits_is_refitted(alpha):
+    rows = np.repeat(X[:7], 2, axis=0)
+    codes = np.unique(GROUPS, return_inverse=True)[1]
+    classes = TwoClasses.read(np.tile([0, 0, 1, 1], 4)[:14], 14)
+    estimator = RLS(alpha, kernel="rbf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, literal = aucs_without(estimator, rows, classes, codes), _by_sets(estimator, rows, classes, codes, {})
+    np.testing.assert_array_equal(found, literal)
+
+
 def test_jackknife_variance_is_its_two_special_cases():
     rng = np.random.default_rng(0)
     without, positive = rng.random(14), y == 1

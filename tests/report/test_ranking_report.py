@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 from kernelrank import RLS, RLSCV, CoRankRLS, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NotConverged
-from kernelrank.metrics import NDCG, MeanAveragePrecision, PairwiseAccuracy
+from kernelrank.metrics import AUC, NDCG, MeanAveragePrecision, PairwiseAccuracy
 from kernelrank.report import ranking_report
 from tests.report.html_page import HTMLPage
 from tests.report.pages import large_run, page
@@ -184,6 +184,18 @@ def test_many_queries_are_a_line():
     report = ranking_report(RankRLS().fit(items, scores, qid=qid), items, scores, qid=qid)
     assert len(report.html.encode()) < 100_000
     assert "A line through each query" in report.html
+
+
+def test_the_auc_of_one_ranking_has_an_interval():
+    classes = (y > 1).astype(float)
+    model = RankRLS().fit(X[:40], classes[:40])
+    test = (X[40:], classes[40:], None, None)
+    report = ranking_report(model, X[:40], classes[:40], test=test, measures=["auc", "pairwise_accuracy"])
+    interval = AUC()(classes[40:], model.predict(X[40:])).interval()
+    shown = section(HTMLPage(report.html), "measures")
+    assert f"{interval.low:.3f} to {interval.high:.3f}" in shown
+    assert f"The interval of AUC: {interval.how}." in shown.replace("’", "'")
+    assert "resampled" not in shown
 
 
 @pytest.mark.parametrize(

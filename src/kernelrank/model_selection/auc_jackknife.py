@@ -28,7 +28,7 @@ One Γ serves all sets of one size: RLS has one for every size, that of λ, and 
 same that of ``λ / (m - u)`` where u items leave. Without groups every item is a group of its own; only the sign of the
 difference is asked for, so nothing is divided: constant time for each of the P N (m - 2) triples.
 
-For any other estimator the sets are held out literally.
+For any other estimator, and for groups whose Γ has lost its digits, the sets are held out literally.
 
 References
 ----------
@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores
@@ -49,6 +49,7 @@ from kernelrank.compiled import compiled
 from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.exact_cv import ItemSets, Problem
 from kernelrank.exact_cv.factors import factorise
+from kernelrank.exact_cv.leave_sets_out import PIVOT
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.two_classes import TwoClasses
 from kernelrank.queries import Queries
@@ -124,7 +125,9 @@ def aucs_without(estimator: Any, X: Any, classes: TwoClasses, groups: Index | No
     if takes_shortcut(estimator):
         problem = _problem(estimator, X, classes)
         if _has_shortcut(problem):
-            return _by_downdates(problem, float(estimator.alpha), classes, _units(classes, groups))
+            found = _by_downdates(problem, float(estimator.alpha), classes, _units(classes, groups))
+            if np.isfinite(found).all():
+                return found
     return _by_sets(estimator, X, classes, groups, options)
 
 
@@ -167,10 +170,14 @@ def _by_downdates(problem: Problem, alpha: float, classes: TwoClasses, units: Qu
         Gamma, e = _gamma(problem, alpha / kappa, order)
         for k in range(len(units)):
             group = slice(bounds[k], bounds[k + 1])
-            share = cho_solve(cho_factor(Gamma[group, group], lower=True), Gamma[group])
+            factor, failed_at = lapack.dpotrf(Gamma[group, group], lower=1)
+            if failed_at > 0 or np.min(np.diag(factor) ** 2 / np.diag(Gamma)[group]) < PIVOT[False]:
+                return np.full(len(units), np.nan)
+            share, _ = lapack.dpotrs(factor, Gamma[group], lower=1)
             np.subtract(Gamma, np.matmul(Gamma[:, group], share, out=rest), out=rest)
             e_rest = e - share.T @ e[group]
-            wins[k] += _wins_without(rest, e_rest, y, twin, positive, bounds, k, total, float(classes.sign))
+            sign, pivot = float(classes.sign), PIVOT[False]
+            wins[k] += _wins_without(rest, e_rest, y, twin, positive, bounds, k, total, sign, pivot)
     positives = np.bincount(units.codes, weights=classes.positive, minlength=len(units))
     negatives = units.sizes - positives
     found: Float = wins / ((positives.sum() - positives) * (negatives.sum() - negatives))
@@ -238,10 +245,12 @@ def _wins_without(
     left_out: int,
     total: int,
     sign: float,
+    pivot: float,
 ) -> float:
     """Return how many pairs are in order, each without its groups; items stand by group, and twins are tied.
 
-    `total` chooses the sets by how many items leave with the group that is left out; 0 takes all.
+    `total` chooses the sets by how many items leave with the group that is left out; 0 takes all. NaN where a pivot is
+    smaller than `pivot` beside its diagonal entry.
     """
     sizes = bounds[1:] - bounds[:-1]
     most = 2 * sizes.max()
@@ -262,7 +271,12 @@ def _wins_without(
                     value = Gamma[items[i], items[j]]
                     for c in range(j):
                         value -= R[i, c] * R[j, c]
-                    R[i, j] = value / R[j, j] if j < i else np.sqrt(value)
+                    if j < i:
+                        R[i, j] = value / R[j, j]
+                    elif value < pivot * Gamma[items[i], items[i]]:
+                        return np.nan
+                    else:
+                        R[i, i] = np.sqrt(value)
                 r[i] = e[items[i]]
                 for c in range(i):
                     r[i] -= R[i, c] * r[c]
