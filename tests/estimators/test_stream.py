@@ -166,3 +166,12 @@ def test_bad_parquet_is_named(tmp_path):
         next(read_parquet_chunks(path, target="z"))
     with pytest.raises(FileFormatError, match="column 'a' has 1 missing values"):
         next(read_parquet_chunks(path, target="y"))
+
+
+def test_columns_far_from_zero_are_merged_without_loss():
+    far = X + 1e9
+    near = far - 1e9  # the same numbers less a constant, exactly
+    model = RankRLS(0.3)
+    for part in np.array_split(np.random.default_rng(0).permutation(len(y)), 5):
+        model.partial_fit(far[part], y[part], qid=qid[part], queries="mergeable")
+    np.testing.assert_allclose(model.coef_, RankRLS(0.3).fit(near, y, qid=qid).coef_, rtol=1e-11)

@@ -2,8 +2,7 @@
 
 The Laplacian of all pairs in query q is ``c_q (n_q I - 11ᵀ)``, so the query gives ``c_q n_q S_q``, where ``S_q`` is the
 scatter of its rows about their mean. Only the query that a block ends with can go on in the next one, and how many
-items it will have is not known yet, so its count n, mean φ̄ and scatter S are kept apart until another query begins.
-Rows that come later merge into them as ``S = S₁ + S₂ + (n₁ n₂ / n) δ δᵀ`` with ``δ = φ̄₂ - φ̄₁``.
+items it will have is not known yet, so its moments are kept apart (`query_moments`) until another query begins.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.gram_sum import GramSum
+from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 
 __all__ = ["StreamScatter"]
@@ -49,7 +49,7 @@ class StreamScatter:
         self._whole = GramSum(n)
         self._large = np.zeros((n, n))
         self._code: int | None = None
-        self._open = _Part(n)
+        self._open = QueryMoments(n, 0)
 
     def add(self, block: Float, codes: Index) -> None:
         """Add some rows.
@@ -66,17 +66,17 @@ class StreamScatter:
         bounds = np.append(np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)), len(codes))
         first, last = 0, len(bounds) - 2
         if self._code is not None and codes[0] == self._code:
-            self._open.add(block[: bounds[1]])
+            self._add_open(block[: bounds[1]])
             first = 1
         if first > last:
             return
         self._close()
         self._add_whole(block[bounds[first] : bounds[last]], np.diff(bounds[first : last + 1]))
         self._code = int(codes[-1])
-        self._open.add(block[bounds[last] :])
+        self._add_open(block[bounds[last] :])
 
     def gram(self) -> Float:
-        """Return ``Φᵀ L Φ``; the sum is spent."""
+        """Return ``Φᵀ L Φ``."""
         self._close()
         return np.asarray(self._whole.matrix() + self._large)
 
@@ -90,12 +90,16 @@ class StreamScatter:
         block *= np.repeat(np.sqrt(self._count(sizes)), sizes)[:, None]
         self._whole.add(block)
 
+    def _add_open(self, rows: Float) -> None:
+        """Add items of a query that may go on in the next block."""
+        self._open.add(rows, np.zeros((len(rows), 0)), np.ones(len(rows)))
+
     def _close(self) -> None:
         """Add the query that was left open, now that its size is known."""
         if self._code is not None:
-            scale = float(self._count(np.array([self._open.count]))[0])
-            self._large += scale * self._open.scatter.matrix()
-            self._code, self._open = None, _Part(self.n)
+            self._count(np.array([self._open.n_items]))
+            self._large += self._open.scaled(self.query_weight)[0]
+            self._code, self._open = None, QueryMoments(self.n, 0)
 
     def _count(self, sizes: Index) -> Float:
         """Count queries of some sizes, and return ``c_q n_q`` of each."""
@@ -109,19 +113,3 @@ class StreamScatter:
         self.pair_weight += float(c @ pairs)
         scale: Float = c * sizes
         return scale
-
-
-class _Part:
-    """The rows of one query so far: their number, mean and scatter."""
-
-    def __init__(self, n: int) -> None:
-        self.count, self.mean, self.scatter = 0, np.zeros(n), GramSum(n)
-
-    def add(self, rows: Float) -> None:
-        count, mean = len(rows), rows.mean(axis=0)
-        rows -= mean
-        self.scatter.add(rows)
-        total, delta = self.count + count, mean - self.mean
-        self.scatter.add(np.sqrt(self.count * count / total) * delta[None])
-        self.mean += (count / total) * delta
-        self.count = total

@@ -2,7 +2,7 @@
 
 With ``ω_q = c_q W_q`` from the survey of all partitions, a query gives ``ω_q S_q`` to ``Φᵀ L Φ``, where S_q is its
 scatter, and ``ω_q s_q`` to ``Φᵀ M N``. Its scatter is the sum of those inside its parts and of that between their
-means (see `part_means`), so a partition gives ``ω_q`` times the former for all its queries, and the means of the
+means (see `spanning_parts`), so a partition gives ``ω_q`` times the former for all its queries, and the means of the
 queries that go on elsewhere. These are the statistics of `RankRLS.partial_fit`, fold by fold, and with them
 
     ``‖N - Mᵀ f‖² = wᵀ (Φᵀ L Φ) w - 2 wᵀ (Φᵀ M N) + ‖N‖²``  for ``f = Φ w``,
@@ -22,11 +22,13 @@ from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, RelativeScores, ScoredQueries
+from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.grouping import Grouping
+from kernelrank.comparisons.query_moments import QueryMeans
 from kernelrank.comparisons.query_weights import item_squares, pair_weight
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of
-from kernelrank.dask.part_means import PartMeans, mean_rows
+from kernelrank.dask.spanning_parts import SpanningParts
 from kernelrank.dask.survey import Spanning, item_weight, partition_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
@@ -58,7 +60,7 @@ class Statistics:
         The weight of all pairs together.
     largest : ndarray, shape (outputs,)
         The largest absolute score.
-    means : PartMeans
+    spanning : SpanningParts
         The parts of queries that go on elsewhere.
     n_pairs, n_idle_queries : int
         Counted here only where no query may span partitions.
@@ -72,7 +74,7 @@ class Statistics:
     energy: Float
     pair_weight: Float
     largest: Float
-    means: PartMeans
+    spanning: SpanningParts
     n_pairs: int = 0
     n_idle_queries: int = 0
     spread: float = 0.0
@@ -86,7 +88,7 @@ class Statistics:
             np.zeros((n_folds, n_outputs)),
             np.zeros(n_folds),
             np.zeros(n_outputs),
-            PartMeans.none(n_columns, n_outputs),
+            SpanningParts.none(n_columns, n_outputs),
         )
 
     @property
@@ -214,20 +216,11 @@ def _add_parts(
     chosen = np.flatnonzero(place >= 0)
     if len(chosen) == 0:
         return
-    items, codes = _items_of(queries, chosen)
+    items, bounds = _items_of(queries, chosen)
     ones = np.ones(len(chosen), dtype=np.int64)
-    means = PartMeans(
-        place[chosen],
-        fold * ones,
-        ones,
-        spanning.n_parts[place[chosen]],
-        mine[chosen],
-        scale[chosen],
-        mean_rows(Phi, items, codes, len(chosen), weight[items]),
-        mean_rows(graph.magnitudes, items, codes, len(chosen), weight[items]),
-        graph.origins[chosen],
-    )
-    total.means = PartMeans.joined([total.means, means])
+    means = QueryMeans.of(Phi, batch.scores, graph.weight, items, bounds)
+    parts = SpanningParts(place[chosen], fold * ones, ones, spanning.n_parts[place[chosen]], means)
+    total.spanning = SpanningParts.joined([total.spanning, parts])
 
 
 def _scaled_graph(scores: Float, queries: Queries, weight: Float) -> tuple[ScoredQueries, Float]:
@@ -239,33 +232,32 @@ def _scaled_graph(scores: Float, queries: Queries, weight: Float) -> tuple[Score
 
 
 def _items_of(queries: Queries, chosen: Index) -> tuple[Index, Index]:
-    """Return the items of some queries, sorted by query, and the place of each one's query among them."""
-    number = np.full(len(queries), -1, dtype=np.int64)
-    number[chosen] = np.arange(len(chosen))
+    """Return the items of some queries, sorted by query, and where each query begins among them."""
+    is_chosen = np.zeros(len(queries), dtype=bool)
+    is_chosen[chosen] = True
     order = queries.order
-    codes = number[queries.codes[order]]
-    return order[codes >= 0], codes[codes >= 0]
+    return order[is_chosen[queries.codes[order]]], np.append(0, np.cumsum(queries.sizes[chosen]))
 
 
 def merge_statistics(several: list[Statistics]) -> Statistics:
     """Add up statistics; queries whose parts meet here give the scatter between the means of their parts."""
-    table = PartMeans.joined([one.means for one in several])
+    table, folds, features, scores = SpanningParts.merged([one.spanning for one in several])
     total = Statistics(
         reduce(np.add, [one.gram for one in several]),
         reduce(np.add, [one.right for one in several]),
         reduce(np.add, [one.energy for one in several]),
         reduce(np.add, [one.pair_weight for one in several]),
         reduce(np.maximum, [one.largest for one in several]),
-        table.merged(),
+        table,
         sum(one.n_pairs for one in several),
         sum(one.n_idle_queries for one in several),
         sum(one.spread for one in several),
     )
-    _, codes, counts = np.unique(table.code, return_inverse=True, return_counts=True)
-    meeting = np.flatnonzero(counts[codes] > 1)
-    for fold in np.unique(table.fold[meeting]):
-        part = table.rows(meeting[table.fold[meeting] == fold])
-        queries = Queries.from_labels(part.code, len(part))
-        graph, energy = _scaled_graph(part.from_one_origin(), queries, part.weight * part.scale)
-        total.add(int(fold), part.features, graph, energy)
+    for fold in np.unique(folds):
+        rows, row_scores = features[folds == fold], scores[folds == fold]
+        scatter = GramSum.onto(total.gram[fold])
+        scatter.add(rows)
+        scatter.matrix()
+        total.right[fold] += rows.T @ row_scores
+        total.energy[fold] += np.einsum("ij,ij->j", row_scores, row_scores)
     return total

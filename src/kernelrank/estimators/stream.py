@@ -5,10 +5,7 @@ subtract to forget, and hold all that any alpha needs. What is taken away must b
 what remains has the rounding of all that was there, which is kept account of (see `stream_rounding`).
 
 A query that goes on in a later batch changes the weights of the pairs that it has already given. With
-``queries="mergeable"`` the statistics of each query are kept apart: its weight W, the means of φ and y, its scatter S
-and its moment s. Two parts merge as
-``S = S₁ + S₂ + (W₁ W₂ / W) δ δᵀ``, ``s = s₁ + s₂ + (W₁ W₂ / W) δ (ȳ₂ - ȳ₁)`` with ``δ = φ̄₂ - φ̄₁``, and the query gives
-``c_q W S`` and ``c_q W s``.
+``queries="mergeable"`` the moments of each query are kept apart and merged (`kernelrank.comparisons.query_moments`).
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import ScoredQueries
+from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.query_part import QueryPart
 from kernelrank.estimators.stream_rounding import StreamRounding
 from kernelrank.features import ColumnFeatures
 
@@ -68,8 +68,8 @@ class StreamStatistics:
         Those of the estimator that the sums depend on.
     seen : dict
         The fingerprints of queries by their labels; mergeable ones have none.
-    parts : dict
-        The statistics of mergeable queries.
+    moments : dict
+        The moments of mergeable queries by their labels.
     n_items, n_pairs, n_idle_queries : int
     forgot : bool
         Whether anything was ever taken away.
@@ -83,7 +83,7 @@ class StreamStatistics:
     mode: QueryMode
     parameters: dict[str, Any]
     seen: dict[Any, int | None] = field(default_factory=dict)
-    parts: dict[Any, QueryPart] = field(default_factory=dict)
+    moments: dict[Any, QueryMoments] = field(default_factory=dict)
     n_items: int = 0
     n_pairs: int = 0
     n_idle_queries: int = 0
@@ -144,29 +144,30 @@ class StreamStatistics:
 
     def merged(self, features: ColumnFeatures, graph: ScoredQueries) -> StreamStatistics:
         """Return the statistics with the queries of a batch merged into those known."""
-        gram, right, parts = self.gram.copy(), self.right.copy(), dict(self.parts)
+        gram, right, moments = self.gram.copy(), self.right.copy(), dict(self.moments)
         n_pairs, n_idle_queries = self.n_pairs, self.n_idle_queries
         for label, items in zip(graph.queries.labels.tolist(), graph.queries, strict=True):
-            part = QueryPart.of(features, graph, items)
-            if label in parts:
-                factor = parts[label].factor(graph.query_weight)
-                gram -= factor * parts[label].scatter
-                right -= factor * parts[label].moment
-                n_pairs -= parts[label].n_pairs
-                n_idle_queries -= parts[label].n_pairs == 0
-                part = parts[label].merged(part)
-            factor = part.factor(graph.query_weight)
-            gram += factor * part.scatter
-            right += factor * part.moment
-            n_pairs += part.n_pairs
-            n_idle_queries += part.n_pairs == 0
-            parts[label] = part
+            known = moments.get(label)
+            query = QueryMoments(*right.shape) if known is None else known.copy()
+            query.add(features.rows(items), graph.scores[items], graph.weight[items])
+            moments[label] = query
+            scatter, moment = query.scaled(graph.query_weight)
+            gram += scatter
+            right += moment
+            n_pairs += query.n_pairs
+            n_idle_queries += query.n_pairs == 0
+            if known is not None:
+                scatter, moment = known.scaled(graph.query_weight)
+                gram -= scatter
+                right -= moment
+                n_pairs -= known.n_pairs
+                n_idle_queries -= known.n_pairs == 0
         return replace(
             self,
             gram=gram,
             right=right,
-            parts=parts,
-            seen=dict.fromkeys(parts),
+            moments=moments,
+            seen=dict.fromkeys(moments),
             n_items=self.n_items + graph.n_items,
             n_pairs=n_pairs,
             n_idle_queries=n_idle_queries,

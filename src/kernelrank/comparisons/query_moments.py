@@ -1,0 +1,265 @@
+"""The moments of a query that comes in parts: its weight, its means and its scatter, whatever the parts are.
+
+The Laplacian of all pairs in query q is ``c_q (W diag(w) - w wᵀ)``, so the query gives ``c_q W S`` to ``Φᵀ L Φ`` and
+``c_q W s`` to ``Φᵀ M N``, with its weight ``W = Σ w_i`` and, about its means φ̄ and ȳ,
+
+    ``S = Σ w_i (φ_i - φ̄)(φ_i - φ̄)ᵀ``,  the scatter,  and  ``s = Σ w_i (φ_i - φ̄)(y_i - ȳ)``,  the moment.
+
+**Merging.** Let part p have the weight ``W_p``, the means ``φ̄_p, ȳ_p`` and the scatter ``S_p``. For its items
+``φ_i - φ̄ = (φ_i - φ̄_p) + (φ̄_p - φ̄)``, and ``Σ w_i (φ_i - φ̄_p) = 0``. So the mixed terms vanish, and
+``S = Σ_p S_p + Σ_p W_p (φ̄_p - φ̄)(φ̄_p - φ̄)ᵀ``: a part adds to its query what one item of its weight would. For two
+parts ``φ̄_1 - φ̄ = -(W_2 / W) δ`` and ``φ̄_2 - φ̄ = (W_1 / W) δ`` with ``δ = φ̄_2 - φ̄_1``, hence [CGL83]_
+
+    ``S = S_1 + S_2 + (W_1 W_2 / W) δ δᵀ``,  ``s = s_1 + s_2 + (W_1 W_2 / W) δ (ȳ_2 - ȳ_1)``
+
+and ``φ̄ = φ̄_1 + (W_2 / W) δ``. Nothing is subtracted but means, so nothing cancels.
+
+**Large offsets.** The rounding of a mean enters ``S_p`` squared, but δ as it is, and for features such as dates it is
+far larger than ``ε δ``. So a mean is kept in two numbers, an origin, which is an item of the part, and the mean of the
+differences from it. Both have differences without such rounding: ``δ = (o_2 - o_1) + (φ̄_2 - φ̄_1)``.
+
+.. [CGL83] Chan, Golub and LeVeque (1983). Algorithms for computing the sample variance: analysis and recommendations.
+   The American Statistician 37, 242-247.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index, Matrix, block_rows
+from kernelrank.comparisons.gram_sum import GramSum
+from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
+
+__all__ = ["QueryMeans", "QueryMoments"]
+
+ONLY = np.zeros(1, dtype=np.int64)
+"""The row of the only query in a table of one."""
+
+
+@dataclass
+class QueryMeans:
+    """The weights and means of queries, or of the parts of them that are known: one row for each.
+
+    Parameters
+    ----------
+    weight : ndarray, shape (s,)
+        W.
+    features : ndarray, shape (s, r)
+        φ̄, from its origin.
+    scores : ndarray, shape (s, outputs)
+        ȳ, from its origin.
+    feature_origin, score_origin : ndarray, shapes (s, r), (s, outputs)
+        The features and scores of one item of each.
+    """
+
+    weight: Float
+    features: Float
+    scores: Float
+    feature_origin: Float
+    score_origin: Float
+
+    @classmethod
+    def none(cls, n_queries: int, n_columns: int, n_outputs: int) -> Self:
+        """Return a table of queries without an item."""
+        shapes = [(n_queries,), *2 * [(n_queries, n_columns), (n_queries, n_outputs)]]
+        return cls(*(np.zeros(shape) for shape in shapes))
+
+    @classmethod
+    def of(cls, Phi: Matrix, scores: Float, weight: Float, items: Index, bounds: Index) -> Self:
+        """Return the means of queries whose items are given.
+
+        Parameters
+        ----------
+        Phi : array, shape (m, r)
+            Anything whose rows can be taken.
+        scores : ndarray, shape (m, outputs)
+        weight : ndarray, shape (m,)
+        items : ndarray of int64, shape (k,)
+            The items of the queries, those of each together.
+        bounds : ndarray of int64, shape (s + 1,)
+            Where each query, which has at least one item, begins in `items`, and the end of the last.
+
+        Notes
+        -----
+        O(k r) time; memory s × r and one block.
+        """
+        sizes = np.diff(bounds)
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        w = weight[items]
+        total = np.bincount(codes, weights=w, minlength=len(sizes)).astype(np.float64)
+        share = w / np.where(total > 0, total, 1.0)[codes]
+        # Items of weight zero take no part, so the origin is the first of the others.
+        counted = np.flatnonzero(w > 0)
+        first = bounds[:-1].copy()
+        first[codes[counted][::-1]] = counted[::-1]
+        means = cls.none(len(sizes), Phi.shape[1], scores.shape[1])
+        means.weight[:] = total
+        for values, origin, mean in (
+            (Phi, means.feature_origin, means.features),
+            (scores, means.score_origin, means.scores),
+        ):
+            step = block_rows(values.shape[1])
+            for start in range(0, len(sizes), step):
+                origin[start : start + step] = _dense_rows(values, items[first[start : start + step]])
+            for start in range(0, len(items), step):
+                part = slice(start, start + step)
+                rows = _dense_rows(values, items[part]) - origin[codes[part]]
+                rows *= share[part][:, None]
+                starts = np.flatnonzero(np.diff(codes[part], prepend=-1))
+                mean[codes[part][starts]] += np.add.reduceat(rows, starts, axis=0)
+        return means
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def rows(self, chosen: Index) -> QueryMeans:
+        """Return some of the queries."""
+        return QueryMeans(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    @classmethod
+    def joined(cls, tables: list[QueryMeans]) -> Self:
+        """Put tables one below the other."""
+        return cls(*(np.concatenate([getattr(table, field.name) for table in tables]) for field in fields(cls)))
+
+    def merge(self, parts: QueryMeans, queries: Index) -> tuple[Float, Float]:
+        """Merge more parts of queries, one of each at most, into those that are here.
+
+        Parameters
+        ----------
+        parts : QueryMeans
+        queries : ndarray of int64, shape (len(parts),)
+            The row of each part's query here.
+
+        Returns
+        -------
+        features, scores : ndarray, shapes (len(parts), r), (len(parts), outputs)
+            ``√(W_1 W_2 / W)`` times δ and ``ȳ_2 - ȳ_1``: rows whose products are the scatter between the parts.
+        """
+        new = self.weight[queries] == 0
+        self.feature_origin[queries[new]] = parts.feature_origin[new]
+        self.score_origin[queries[new]] = parts.score_origin[new]
+        known = self.weight[queries]
+        total = known + parts.weight
+        share = np.divide(parts.weight, total, out=np.zeros_like(total), where=total > 0)[:, None]
+        delta = (parts.feature_origin - self.feature_origin[queries]) + (parts.features - self.features[queries])
+        difference = (parts.score_origin - self.score_origin[queries]) + (parts.scores - self.scores[queries])
+        self.weight[queries] = total
+        self.features[queries] += share * delta
+        self.scores[queries] += share * difference
+        root = np.sqrt(known[:, None] * share)
+        delta *= root
+        difference *= root
+        return delta, difference
+
+
+class QueryMoments:
+    """The moments of one query, or of the items of it that have come so far.
+
+    Parameters
+    ----------
+    n_columns, n_outputs : int
+        The numbers r of features and of outputs.
+    scatter : GramSum, optional
+        What S is added to; a sum of its own unless given.
+    moment : ndarray, shape (r, outputs), optional
+        What s is added to.
+
+    Attributes
+    ----------
+    n_items : int
+        How many items have a positive weight.
+    uncompared : float
+        How much of W² is not compared; see `kernelrank.comparisons.query_weights`.
+    means : QueryMeans or None
+        W, φ̄ and ȳ, in one row; None before an item with a weight has come.
+
+    Notes
+    -----
+    O(k r²) time for k items; memory r² numbers, or r where the sums are those of somebody else.
+
+    Examples
+    --------
+    >>> query = QueryMoments(1, 1)
+    >>> query.add(np.array([[1.0], [3.0]]), np.array([[0.0], [1.0]]), np.ones(2))
+    >>> rest = QueryMoments(1, 1)
+    >>> rest.add(np.array([[8.0]]), np.array([[2.0]]), np.ones(1))
+    >>> query.merge(rest)
+    >>> query.scaled("pairs")  # the squared differences 2² + 5² + 7², and 2·1 + 5·1 + 7·2
+    (array([[78.]]), array([[21.]]))
+    """
+
+    def __init__(
+        self, n_columns: int, n_outputs: int, scatter: GramSum | None = None, moment: Float | None = None
+    ) -> None:
+        self.n_items, self.uncompared = 0, 0.0
+        self.means: QueryMeans | None = None
+        self.scatter = GramSum(n_columns) if scatter is None else scatter
+        self.moment = np.zeros((n_columns, n_outputs)) if moment is None else moment
+
+    def add(self, rows: Float, scores: Float, weight: Float) -> None:
+        """Add some items.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k, r)
+            Their features, which are overwritten.
+        scores : ndarray, shape (k, outputs)
+        weight : ndarray, shape (k,)
+        """
+        total = weight.sum()
+        if total == 0:
+            return
+        heaviest = weight.argmax()  # an item of weight zero takes no part
+        origin, score_origin = rows[heaviest].copy(), scores[heaviest].copy()
+        rows -= origin
+        scores = scores - score_origin
+        mean, level = weight @ rows / total, weight @ scores / total
+        rows -= mean
+        scores -= level
+        self.moment += rows.T @ (weight[:, None] * scores)
+        rows *= np.sqrt(weight)[:, None]
+        self.scatter.add(rows)
+        self.n_items += int(np.count_nonzero(weight))
+        self.uncompared += float(item_squares(weight).sum())
+        self._merge_means(QueryMeans(total[None], mean[None], level[None], origin[None], score_origin[None]))
+
+    def merge(self, other: QueryMoments) -> None:
+        """Add the items of another part, which has sums of its own."""
+        self.scatter.add_sum(other.scatter)
+        self.moment += other.moment
+        self.n_items += other.n_items
+        self.uncompared += other.uncompared
+        if other.means is not None:
+            self._merge_means(other.means.rows(ONLY))
+
+    def _merge_means(self, part: QueryMeans) -> None:
+        if self.means is None:
+            self.means = part
+            return
+        rows, scores = self.means.merge(part, ONLY)
+        self.scatter.add(rows)
+        self.moment += rows.T @ scores
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs are compared."""
+        return self.n_items * (self.n_items - 1) // 2
+
+    def scaled(self, query_weight: QueryWeight) -> tuple[Float, Float]:
+        """Return ``c_q W S`` and ``c_q W s``, what the query gives to the normal equations."""
+        weight = np.zeros(1) if self.means is None else self.means.weight
+        factor = float((pair_weight(query_weight, weight, np.array([self.uncompared])) * weight)[0])
+        return factor * self.scatter.matrix(), factor * self.moment
+
+    def copy(self) -> QueryMoments:
+        """Return moments that items can be added to without changing these."""
+        return deepcopy(self)
+
+
+def _dense_rows(values: Matrix, items: Index) -> Float:
+    rows = values[items]
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
