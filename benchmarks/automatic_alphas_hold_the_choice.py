@@ -25,7 +25,7 @@ import numpy as np
 from kernelrank import RankRLSCV, make_ranking
 from kernelrank.data import letor_folds, read_ranking
 from kernelrank.errors import EdgeOfGridWarning
-from kernelrank.estimators.alpha_grid import grid_for
+from kernelrank.model_selection.search.alpha_grid import grid_for
 
 FIXED = 2.0 ** np.arange(-15, 16)
 WIDE = 2.0 ** np.arange(-40, 31)

@@ -13,16 +13,12 @@ if TYPE_CHECKING:
     from kernelrank.data import make_preferences, make_ranking, read_pairs, read_ranking
     from kernelrank.estimators import (
         RLS,
-        RLSCV,
         AllPathsVectorizer,
         CoRankRLS,
-        CoRankRLSCV,
         NystromMap,
         RankRLS,
-        RankRLSCV,
         RankSVM,
         RLSClassifier,
-        RLSClassifierCV,
         TransductiveRankRLS,
     )
     from kernelrank.features import View
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
         tournament_roc,
     )
     from kernelrank.model_selection.holdout import holdout
+    from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RankRLSCV, RLSClassifierCV
     from kernelrank.persistence import load, save
 
 __version__ = "0.1.0"
@@ -77,15 +74,15 @@ __all__ = [
 
 _HOMES = {
     "RLS": "estimators",
-    "RLSCV": "estimators",
+    "RLSCV": "model_selection.search",
     "RLSClassifier": "estimators",
-    "RLSClassifierCV": "estimators",
+    "RLSClassifierCV": "model_selection.search",
     "AllPathsVectorizer": "estimators",
     "CoRankRLS": "estimators",
-    "CoRankRLSCV": "estimators",
+    "CoRankRLSCV": "model_selection.search",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
-    "RankRLSCV": "estimators",
+    "RankRLSCV": "model_selection.search",
     "RankSVM": "estimators",
     "TransductiveRankRLS": "estimators",
     "View": "features",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank import RLS, RankRLS
-from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.exact_cv import DifferingPairs, PairHoldout, pair_accuracy
+from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
     exact_linear_kernel,

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank import RLS, RankRLS
-from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.exact_cv import ItemSets
 from kernelrank.exact_cv.factors import Factors
+from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
     exact_linear_kernel,

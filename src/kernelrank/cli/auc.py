@@ -76,7 +76,7 @@ def auc(
 
     kernelrank auc patients.csv --target outcome --alpha 10 --report auc.html
     """
-    from kernelrank.model_selection.refit import settled
+    from kernelrank.model_selection.estimator_refit import settled
 
     answer = Answer("auc", as_json=as_json)
     check_page(report, [data])

@@ -38,7 +38,7 @@ def demo(
     """
     from kernelrank.cli.model_file import command_line
     from kernelrank.data import write_ranking
-    from kernelrank.estimators import RankRLSCV
+    from kernelrank.model_selection.search import RankRLSCV
     from kernelrank.persistence import save
     from kernelrank.report import ranking_report
 

@@ -92,7 +92,7 @@ class LearnerOptions:
 
     def search(self, alphas: Any, **options: Any) -> Any:
         """Return the estimator that chooses among alphas by exact hold-out; there is none for RankSVM."""
-        from kernelrank.estimators import RLSCV, RankRLSCV, RLSClassifierCV
+        from kernelrank.model_selection.search import RLSCV, RankRLSCV, RLSClassifierCV
 
         kind: Any = {"rankrls": RankRLSCV, "rls": RLSClassifierCV if self.classes else RLSCV}[self.method]
         return kind(alphas, **self.parameters(), **options)

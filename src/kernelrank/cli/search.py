@@ -210,7 +210,7 @@ def _search_settings(
     """
     import numpy as np
 
-    from kernelrank.estimators.alpha_grid import grid_for
+    from kernelrank.model_selection.search.alpha_grid import grid_for
     from kernelrank.progress import track
 
     grids = []

@@ -19,9 +19,9 @@ from kernelrank.dask.fold_models import FoldModels
 from kernelrank.dask.held_out import held_out_accuracy
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.work import Work
-from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, is_auto
-from kernelrank.estimators.candidates import Candidates, Measured
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
+from kernelrank.model_selection.search.candidates import Candidates, Measured
 
 __all__ = ["DaskRankRLSCV"]
 

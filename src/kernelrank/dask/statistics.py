@@ -32,7 +32,7 @@ from kernelrank.dask.spanning_parts import SpanningParts
 from kernelrank.dask.survey import Spanning, item_weight, partition_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
-from kernelrank.estimators.alpha_scale import centred_trace
+from kernelrank.model_selection.search.alpha_scale import centred_trace
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores
 

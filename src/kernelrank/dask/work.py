@@ -16,7 +16,7 @@ from kernelrank.dask.statistics import Statistics, merge_statistics, mergeable, 
 from kernelrank.dask.survey import Summary, Survey, merge_surveys, survey_partition
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankRLS
-from kernelrank.estimators.alpha_scale import mean_eigenvalue
+from kernelrank.model_selection.search.alpha_scale import mean_eigenvalue
 
 __all__ = ["Work"]
 

@@ -1,29 +1,21 @@
-"""The scikit-learn face: thin estimators over comparisons, features and solvers."""
+"""The learners with scikit-learn's interface: thin classes over comparisons, features and solvers."""
 
 from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
 from kernelrank.estimators.co_rank_rls import CoRankRLS
-from kernelrank.estimators.co_rank_rls_cv import CoRankRLSCV
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
-from kernelrank.estimators.rank_rls_cv import RankRLSCV
 from kernelrank.estimators.rank_svm import RankSVM
 from kernelrank.estimators.rls import RLS
 from kernelrank.estimators.rls_classifier import RLSClassifier
-from kernelrank.estimators.rls_classifier_cv import RLSClassifierCV
-from kernelrank.estimators.rls_cv import RLSCV
 from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
 
 __all__ = [
     "RLS",
-    "RLSCV",
     "AllPathsVectorizer",
     "CoRankRLS",
-    "CoRankRLSCV",
     "NystromMap",
     "RLSClassifier",
-    "RLSClassifierCV",
     "RankRLS",
-    "RankRLSCV",
     "RankSVM",
     "TransductiveRankRLS",
 ]

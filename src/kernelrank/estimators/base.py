@@ -19,8 +19,8 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.estimator_lock import estimator_lock
+from kernelrank.estimators.fit_progress import CallbackSupportMixin, FitProgress
 from kernelrank.estimators.number_range import check_finite, check_range
-from kernelrank.estimators.progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.kernels import (
     GAMMA_RULES,

@@ -19,8 +19,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.co_data import CoData
+from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.number_range import check_energy, check_finite
-from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import kernel_scores
 from kernelrank.features.view import View

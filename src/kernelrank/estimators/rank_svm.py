@@ -16,7 +16,7 @@ from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike

@@ -16,7 +16,7 @@ from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
 from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file, is_path, mapped
-from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries

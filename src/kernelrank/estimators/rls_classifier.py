@@ -23,7 +23,7 @@ from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.rls import RLS, compare_items
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries

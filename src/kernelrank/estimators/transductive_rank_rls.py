@@ -17,8 +17,8 @@ from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
+from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.number_range import check_range
-from kernelrank.estimators.progress import FitProgress
 from kernelrank.estimators.query_folds import read_folds
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.exact_cv import Problem

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.exact_cv.differing_pairs import DifferingPairs
 from kernelrank.exact_cv.factors import Factors
 from kernelrank.exact_cv.gamma import Gamma
 from kernelrank.exact_cv.pair_loop import pairs_by_residuals, pairs_by_smoother
-from kernelrank.exact_cv.pairs import DifferingPairs
 
 __all__ = ["HeldPairs", "held_pairs", "pairs_of_gamma"]
 

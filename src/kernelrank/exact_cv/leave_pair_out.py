@@ -33,11 +33,11 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.exact_cv.differing_pairs import DifferingPairs
 from kernelrank.exact_cv.gamma import Gamma
 from kernelrank.exact_cv.held_pairs import held_pairs, pairs_of_gamma
 from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
-from kernelrank.exact_cv.pairs import DifferingPairs
 from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.features import ColumnFeatures

@@ -3,7 +3,7 @@
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
 from kernelrank.losses.hinge import Hinge, SmoothedHinge, SquaredHinge
 from kernelrank.losses.listed_pairs import ListedPairs
-from kernelrank.losses.observed import observed_pairs
+from kernelrank.losses.observed_pairs import observed_pairs
 from kernelrank.losses.scored_pairs import ScoredPairs
 
 __all__ = [

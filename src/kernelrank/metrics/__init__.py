@@ -11,6 +11,7 @@ from kernelrank.metrics.judged_run import JudgedRun
 from kernelrank.metrics.kendall import KendallTau, kendall_tau
 from kernelrank.metrics.magnitude import MagnitudePreservingError, magnitude_preserving_error
 from kernelrank.metrics.measure import Measure
+from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.metrics.names import get_measure, measure_names
 from kernelrank.metrics.paired import PairedTest, paired_test
 from kernelrank.metrics.pairs import (
@@ -34,9 +35,8 @@ from kernelrank.metrics.reciprocal import (
     expected_reciprocal_rank,
     reciprocal_rank,
 )
-from kernelrank.metrics.result import MeasureResult
 from kernelrank.metrics.scorer import QueryScorer, scorer
-from kernelrank.metrics.threshold import (
+from kernelrank.metrics.threshold_measures import (
     ThresholdF,
     ThresholdPrecision,
     ThresholdRecall,

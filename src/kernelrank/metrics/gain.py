@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.lists import EmptyRule, ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.measure import check_cutoff, check_option
-from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.metrics.segments import sort_segments
 
 __all__ = ["NDCG", "Discount", "Gain", "ndcg"]

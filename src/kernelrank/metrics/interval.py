@@ -11,7 +11,7 @@ import numpy as np
 from kernelrank.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from kernelrank.metrics.result import MeasureResult
+    from kernelrank.metrics.measure_result import MeasureResult
 
 __all__ = ["Interval", "bootstrap_interval"]
 

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.items import FloatArray
+from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.metrics.magnitude import MagnitudePreservingError
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.result import MeasureResult
-from kernelrank.metrics.threshold import ThresholdMeasure
+from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.threshold_measures import ThresholdMeasure
 
 __all__ = ["JudgedRun"]
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
+from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.metrics.pairs import PairCounts, why_no_pair
-from kernelrank.metrics.result import MeasureResult
 
 __all__ = ["KendallTau", "kendall_tau"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import check_option
 from kernelrank.metrics.relevance import BinaryRelevance, EmptyRule, RelevanceMeasure
 
@@ -42,7 +42,7 @@ class RankedLists:
 
     Examples
     --------
-    >>> from kernelrank.metrics.items import read_items
+    >>> from kernelrank.metrics.judged_items import read_items
     >>> (items,) = read_items([0, 1, 2], [0.5, 0.5, 0.9], None, None)
     >>> RankedLists.of(items, "average").y, RankedLists.of(items, "optimistic").y
     (array([2., 0., 1.]), array([2., 1., 0.]))

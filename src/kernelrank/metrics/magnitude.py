@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.measure_result import MeasureResult
 
 __all__ = ["MagnitudePreservingError", "magnitude_preserving_error"]
 

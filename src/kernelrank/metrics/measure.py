@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.items import FloatArray, JudgedItems, read_items
-from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
+from kernelrank.metrics.measure_result import MeasureResult
 
 __all__ = ["Measure", "check_cutoff", "check_option"]
 

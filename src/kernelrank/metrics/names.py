@@ -14,7 +14,7 @@ from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.pairs import AUC, Disagreement, PairwiseAccuracy
 from kernelrank.metrics.precision import MeanAveragePrecision, Precision
 from kernelrank.metrics.reciprocal import ExpectedReciprocalRank, ReciprocalRank
-from kernelrank.metrics.threshold import ThresholdF, ThresholdPrecision, ThresholdRecall
+from kernelrank.metrics.threshold_measures import ThresholdF, ThresholdPrecision, ThresholdRecall
 
 __all__ = ["get_measure", "measure_names"]
 

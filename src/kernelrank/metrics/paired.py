@@ -27,8 +27,8 @@ from scipy import stats
 from kernelrank.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from kernelrank.metrics.items import FloatArray
-    from kernelrank.metrics.result import MeasureResult
+    from kernelrank.metrics.judged_items import FloatArray
+    from kernelrank.metrics.measure_result import MeasureResult
 
 __all__ = ["WILCOXON", "PairedTest", "paired_test"]
 

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.metrics.segments import differing_pairs, sort_segments
 
 __all__ = [
@@ -53,7 +53,7 @@ class PairCounts:
 
     Examples
     --------
-    >>> from kernelrank.metrics.items import read_items
+    >>> from kernelrank.metrics.judged_items import read_items
     >>> (items,) = read_items([1, 2, 3], [1, 3, 2], None, None)
     >>> PairCounts.of(items).discordant
     array([1.])

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.lists import BinaryListMeasure, EmptyRule, RankedLists, TieRule
 from kernelrank.metrics.measure import check_cutoff
-from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.measure_result import MeasureResult
 
 __all__ = ["MeanAveragePrecision", "Precision", "mean_average_precision", "precision_at"]
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.lists import (
     BinaryListMeasure,
     EmptyRule,
@@ -36,7 +36,7 @@ from kernelrank.metrics.lists import (
     check_grades,
 )
 from kernelrank.metrics.measure import check_cutoff
-from kernelrank.metrics.result import MeasureResult
+from kernelrank.metrics.measure_result import MeasureResult
 
 __all__ = ["ExpectedReciprocalRank", "ReciprocalRank", "expected_reciprocal_rank", "reciprocal_rank"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure, check_option
 
 __all__ = ["BinaryRelevance", "EmptyRule", "RelevanceMeasure"]

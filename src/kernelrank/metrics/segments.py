@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.compiled import compiled
-from kernelrank.metrics.items import FloatArray
+from kernelrank.metrics.judged_items import FloatArray
 
 __all__ = ["differing_pairs", "sort_segments"]
 

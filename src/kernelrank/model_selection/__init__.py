@@ -1,7 +1,7 @@
-"""Splitters, and hold-out for any estimator."""
+"""What chooses and judges: searches, splitters, hold-out for any estimator, AUC, permutation tests."""
 
-from kernelrank.model_selection.auc import estimate_auc
 from kernelrank.model_selection.auc_estimate import AUCEstimate
+from kernelrank.model_selection.auc_estimation import estimate_auc
 from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.model_selection.permutation import PermutationTest, permutation_test
 from kernelrank.model_selection.query_k_fold import QueryKFold

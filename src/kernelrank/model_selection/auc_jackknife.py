@@ -46,11 +46,11 @@ from scipy.linalg import lapack
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores
 from kernelrank.compiled import compiled
-from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.exact_cv import ItemSets, Problem
 from kernelrank.exact_cv.factors import factorise
 from kernelrank.exact_cv.leave_sets_out import PIVOT
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
+from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.two_classes import TwoClasses
 from kernelrank.queries import Queries
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
-from kernelrank.estimators.alpha_grid import AlphaGrid
+from kernelrank.model_selection.search.alpha_grid import AlphaGrid
 from kernelrank.relations.extraction_scores import ExtractionScores, measure
 from kernelrank.relations.held_out_documents import HeldOutDocuments, Learning, hold_out_documents
 from kernelrank.relations.threshold import Rule, best_threshold, calibrated_threshold, resampled_threshold

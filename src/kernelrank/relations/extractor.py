@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError, SkippedCandidateWarning
-from kernelrank.estimators.alpha_grid import AUTO
 from kernelrank.kernels.all_paths import Combine
+from kernelrank.model_selection.search.alpha_grid import AUTO
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.choice import choose, choose_alpha, search_alphas
 from kernelrank.relations.corpus import labels_of

@@ -12,12 +12,12 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
-from kernelrank.estimators.alpha_grid import AlphaGrid, is_auto
-from kernelrank.estimators.alpha_scale import UnlabelledGraph, alpha_scale
 from kernelrank.estimators.base import check_alphas
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out
+from kernelrank.model_selection.search.alpha_grid import AlphaGrid, is_auto
+from kernelrank.model_selection.search.alpha_scale import UnlabelledGraph, alpha_scale
 from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.relations.document_holdout import DocumentHoldout

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.alpha_grid import edge_of
+from kernelrank.model_selection.search.alpha_grid import edge_of
 from kernelrank.report.axes import get_axes
 
 __all__ = ["AlphaCurveDisplay"]

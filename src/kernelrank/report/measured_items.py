@@ -12,11 +12,11 @@ from sklearn.utils import _safe_indexing
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.alpha_search import AlphaSearch
-from kernelrank.estimators.held_out import HoldoutData
 from kernelrank.exact_cv import DifferingPairs, leave_pair_out
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
+from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.queries import Queries
 from kernelrank.report.model_words import holdout_words
 from kernelrank.report.terms import scores_of

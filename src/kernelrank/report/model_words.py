@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelrank.estimators import RLSCV, RLSClassifierCV
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 from kernelrank.metrics import Measure, get_measure
+from kernelrank.model_selection.search import RLSCV, RLSClassifierCV
 from kernelrank.report.wording import counted, with_digits
 
 __all__ = ["holdout_words", "kernel_words", "scoring_words"]

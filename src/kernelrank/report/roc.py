@@ -12,8 +12,8 @@ from sklearn.utils import check_array
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components, check_confidence
-from kernelrank.model_selection.auc import to_estimate
 from kernelrank.model_selection.auc_estimate import AUCEstimate
+from kernelrank.model_selection.auc_estimation import to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups

@@ -1,10 +1,10 @@
 """The values of alpha that a search tries: those given, or powers of two times the scale of the problem.
 
-``alphas="auto"`` begins with 2⁻¹⁵ to 2⁵ times the scale (`kernelrank.estimators.alpha_scale`), an octave apart. The
-scale is the mean eigenvalue of ``Φᵀ L Φ``. Where the columns of X differ in size, a few large eigenvalues are most of
-it, so most of the grid lies below. While the best alpha is at an edge, five octaves are added there, down to 2⁻²⁵ and
-up to 2¹⁰. Below, rounding takes over; above, all eigenvalues are small beside alpha, and the order of the items no
-longer changes.
+``alphas="auto"`` begins with 2⁻¹⁵ to 2⁵ times the scale (`alpha_scale.py`), an octave apart. The scale is the
+mean eigenvalue of ``Φᵀ L Φ``. Where the columns of X differ in size, a few large eigenvalues are most of it, so most of
+the grid lies below. While the best alpha is at an edge, five octaves are added there, down to 2⁻²⁵ and up to 2¹⁰.
+Below, rounding takes over; above, all eigenvalues are small beside alpha, and the order of the items no longer
+changes.
 
 Where a search is itself held out from, its grid must not depend on the labels: it is then the whole range at once.
 """
@@ -21,9 +21,9 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import EdgeOfGridWarning
-from kernelrank.estimators.alpha_scale import alpha_scale
 from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.features import Features
+from kernelrank.model_selection.search.alpha_scale import alpha_scale
 from kernelrank.queries import Queries
 from kernelrank.validation import check_weight
 

@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import StrOptions
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.candidates import Candidates, measure
-from kernelrank.estimators.held_out import HELD_OUT_BASIS, HoldoutData
-from kernelrank.estimators.holdout_plan import CV_NAMES, HoldoutPlan
-from kernelrank.estimators.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
-from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.model_selection.holdout_data import HELD_OUT_BASIS, HoldoutData
+from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
+from kernelrank.model_selection.search.candidates import Candidates, measure
+from kernelrank.model_selection.search.holdout_plan import CV_NAMES, HoldoutPlan
+from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
 from kernelrank.queries import Queries
 
 __all__ = ["AlphaSearch"]

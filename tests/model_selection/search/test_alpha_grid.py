@@ -23,11 +23,11 @@ from kernelrank import (
 )
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
-from kernelrank.estimators.alpha_grid import AlphaGrid, edge_of
-from kernelrank.estimators.alpha_scale import alpha_scale, centred_trace
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.gamma_rule import gamma_by_rule
+from kernelrank.model_selection.search.alpha_grid import AlphaGrid, edge_of
+from kernelrank.model_selection.search.alpha_scale import alpha_scale, centred_trace
 from kernelrank.queries import Queries
 
 WIDE = 2.0 ** np.arange(-25, 11)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelrank.metrics.auc_interval import Components, check_confidence, logit_interval
 from kernelrank.metrics.interval import Interval, bootstrap_interval
-from kernelrank.metrics.items import FloatArray
+from kernelrank.metrics.judged_items import FloatArray
 
 __all__ = ["MeasureResult"]
 

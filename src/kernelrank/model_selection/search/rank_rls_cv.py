@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from kernelrank.comparisons.observed import Cost, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
-from kernelrank.estimators.alpha_grid import AUTO
-from kernelrank.estimators.alpha_search import AlphaSearch
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.model_selection.search.alpha_grid import AUTO
+from kernelrank.model_selection.search.alpha_search import AlphaSearch
 
 __all__ = ["RankRLSCV"]
 

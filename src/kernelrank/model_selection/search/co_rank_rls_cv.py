@@ -21,18 +21,18 @@ from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
-from kernelrank.estimators.alpha_grid import AUTO, AlphaGrid, is_auto
-from kernelrank.estimators.alpha_scale import scale_of_columns
 from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.candidates import Candidates, measure
 from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.co_rank_rls import CoRankRLS, co_equations
-from kernelrank.estimators.holdout_plan import HoldoutPlan
-from kernelrank.estimators.holdout_scoring import HoldoutScoring, read_scoring
-from kernelrank.estimators.progress import FitProgress
+from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.exact_cv import ItemSets
 from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
+from kernelrank.model_selection.search.alpha_scale import scale_of_columns
+from kernelrank.model_selection.search.candidates import Candidates, measure
+from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
+from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, read_scoring
 from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.solvers.spectrum import spectrum

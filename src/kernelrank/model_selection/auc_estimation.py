@@ -12,7 +12,7 @@ from kernelrank.metrics.auc_interval import check_confidence, logit_interval
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_methods import METHODS, Found, Task
-from kernelrank.model_selection.refit import settled
+from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 
 __all__ = ["estimate_auc", "to_estimate"]

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.items import FloatArray, JudgedItems
+from kernelrank.metrics.judged_items import FloatArray, JudgedItems
+from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.metrics.relevance import BinaryRelevance, EmptyRule, check_number
-from kernelrank.metrics.result import MeasureResult
 
 __all__ = [
     "ThresholdF",

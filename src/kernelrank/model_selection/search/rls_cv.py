@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from kernelrank.arrays import Float
-from kernelrank.estimators.alpha_grid import AUTO
-from kernelrank.estimators.alpha_search import AlphaSearch
-from kernelrank.estimators.holdout_scoring import ItemLoss
 from kernelrank.estimators.rls import RLS
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.model_selection.search.alpha_grid import AUTO
+from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search.holdout_scoring import ItemLoss
 
 __all__ = ["RLSCV"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.estimators.holdout_plan import HoldoutPlan
-from kernelrank.estimators.query_accuracy import SMALL_QUERY, query_accuracies
 from kernelrank.metrics import Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pairs import AUC
+from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
+from kernelrank.model_selection.search.query_accuracy import SMALL_QUERY, query_accuracies
 from kernelrank.queries import Queries
 
 __all__ = ["HoldoutScoring", "ItemLoss", "read_scoring"]
