@@ -27,7 +27,7 @@ def close(found, expected):
 def state(model):
     """All that a refusal must leave as it was."""
     stream = model._stream
-    return [model.coef_.copy(), stream.gram.copy(), stream.right.copy(), dict(stream.seen), stream.n_pairs]
+    return [model.coef_.copy(), stream.gram.copy(), stream.right.copy(), dict(stream.fingerprints), stream.n_pairs]
 
 
 def assert_untouched(model, before):

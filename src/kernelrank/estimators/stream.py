@@ -282,7 +282,7 @@ class StreamLearner(KernelLearner):
             raise InvalidInputError("queries='mergeable' needs cost='magnitude' and ties='include'")
 
     def _refuse_return(self, stream: StreamStatistics | None, labels: list[Any]) -> None:
-        returned = [label for label in labels if stream is not None and label in stream.seen]
+        returned = [label for label in labels if stream is not None and label in stream.fingerprints]
         if returned:
             name = "the only query" if returned[0] is None else f"query {returned[0]!r}"
             raise InvalidInputError(
@@ -353,7 +353,7 @@ class StreamLearner(KernelLearner):
             self.dual_coef_ = coefficients[:, 0] if stream.one_output else coefficients
         self.solver_ = "cholesky"
         self.n_iter_ = 1
-        self.n_queries_ = max(1, len(stream.seen))
+        self.n_queries_ = max(1, stream.n_queries)
         self.n_idle_queries_ = stream.n_idle_queries
         self.n_pairs_ = stream.n_pairs
         if EXACT < error < USELESS:

@@ -14,6 +14,7 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.stream_rounding import StreamRounding
+from kernelrank.estimators.versioned_dict import VersionedDict
 from kernelrank.features import ColumnFeatures
 
 __all__ = ["BatchStatistics", "QueryMode", "StreamStatistics"]
@@ -66,10 +67,10 @@ class StreamStatistics:
     mode : {"whole", "mergeable"}
     parameters : dict
         Those of the estimator that the sums depend on.
-    seen : dict
-        The fingerprints of queries by their labels; mergeable ones have none.
-    moments : dict
-        The moments of mergeable queries by their labels.
+    fingerprints : VersionedDict
+        Those of whole queries by their labels.
+    moments : VersionedDict
+        Those of mergeable queries by their labels.
     n_items, n_pairs, n_idle_queries : int
     forgot : bool
         Whether anything was ever taken away.
@@ -82,8 +83,8 @@ class StreamStatistics:
     one_output: bool
     mode: QueryMode
     parameters: dict[str, Any]
-    seen: dict[Any, int | None] = field(default_factory=dict)
-    moments: dict[Any, QueryMoments] = field(default_factory=dict)
+    fingerprints: VersionedDict[Any, int] = field(default_factory=VersionedDict)
+    moments: VersionedDict[Any, QueryMoments] = field(default_factory=VersionedDict)
     n_items: int = 0
     n_pairs: int = 0
     n_idle_queries: int = 0
@@ -97,6 +98,11 @@ class StreamStatistics:
         sums = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_outputs)), np.zeros(n_outputs)
         return cls(*sums, StreamRounding.of(*sums), one_output, mode, _problem_parameters(parameters))
 
+    @property
+    def n_queries(self) -> int:
+        """How many queries were learnt."""
+        return len(self.fingerprints) + len(self.moments)
+
     def check_parameters(self, parameters: Mapping[str, Any]) -> None:
         """Refuse to go on with another problem than the stream began with."""
         for name, value in self.parameters.items():
@@ -108,21 +114,21 @@ class StreamStatistics:
 
     def plus(self, batch: BatchStatistics) -> StreamStatistics:
         """Return the statistics with one more batch."""
-        return replace(self._moved(batch, 1), seen={**self.seen, **batch.fingerprints})
+        return replace(self._moved(batch, 1), fingerprints=self.fingerprints.updated(batch.fingerprints))
 
     def minus(self, batch: BatchStatistics) -> StreamStatistics:
         """Return the statistics without some queries; they must be those that were learnt."""
         for label, fingerprint in batch.fingerprints.items():
-            if label not in self.seen:
+            if label not in self.fingerprints:
                 raise InvalidInputError(f"query {label!r} was never learnt, so it cannot be forgotten")
-            if self.seen[label] != fingerprint:
+            if self.fingerprints[label] != fingerprint:
                 raise InvalidInputError(
                     f"query {label!r} was learnt with other items, scores or weights than these: give all its items, "
                     "with their y and sample_weight, as they were learnt"
                 )
         left = replace(
             self._moved(batch, -1),
-            seen={label: value for label, value in self.seen.items() if label not in batch.fingerprints},
+            fingerprints=self.fingerprints.without(batch.fingerprints),
             forgot=True,
         )
         if left.n_items < 0 or np.any(np.diagonal(left.gram) < -NEGATIVE * left.rounding.gram):
@@ -144,10 +150,11 @@ class StreamStatistics:
 
     def merged(self, features: ColumnFeatures, graph: ScoredQueries) -> StreamStatistics:
         """Return the statistics with the queries of a batch merged into those known."""
-        gram, right, moments = self.gram.copy(), self.right.copy(), dict(self.moments)
+        gram, right = self.gram.copy(), self.right.copy()
+        moments: dict[Any, QueryMoments] = {}
         n_pairs, n_idle_queries = self.n_pairs, self.n_idle_queries
         for label, items in zip(graph.queries.labels.tolist(), graph.queries, strict=True):
-            known = moments.get(label)
+            known = self.moments.get(label)
             query = QueryMoments(*right.shape) if known is None else known.copy()
             query.add(features.rows(items), graph.scores[items], graph.weight[items])
             moments[label] = query
@@ -166,8 +173,7 @@ class StreamStatistics:
             self,
             gram=gram,
             right=right,
-            moments=moments,
-            seen=dict.fromkeys(moments),
+            moments=self.moments.updated(moments),
             n_items=self.n_items + graph.n_items,
             n_pairs=n_pairs,
             n_idle_queries=n_idle_queries,
