@@ -111,5 +111,5 @@ def test_what_is_not_known_is_named():
     with pytest.raises(ValueError, match="held_out_basis"):
         RankRLSCV(basis=basis, held_out_basis="stay").fit(X, y, qid=qid)
     for model in (Ridge(), RankSVM(basis=basis)):
-        with pytest.raises(InvalidInputError, match="held_out_basis='keep' is for RLS and RankRLS"):
+        with pytest.raises(InvalidInputError, match="held_out_basis='keep' is for RLS, RLSClassifier and RankRLS"):
             holdout(model, X, y, [[0]], held_out_basis="keep")
