@@ -21,6 +21,7 @@ __all__ = [
     "available_bytes",
     "blocks",
     "canonical",
+    "column_magnitudes",
     "in_gigabytes",
     "largest_value",
     "product",
@@ -154,6 +155,32 @@ def squared_length(X: Matrix) -> float:
         flat = values.ravel(order="K")
         return float(np.dot(flat, flat))
     return sum(float(np.vdot(values[rows], values[rows])) for rows in row_slices(values))
+
+
+def column_magnitudes(X: Matrix) -> Float:
+    """Return the largest absolute value in each column, without a copy of X.
+
+    Examples
+    --------
+    >>> column_magnitudes(np.array([[3.0, -4.0], [1.0, 0.5]]))
+    array([3., 4.])
+    """
+    if not sparse.issparse(X):
+        # Many rows side by side are compared at once, where one of a few columns would be a loop of its own.
+        together = max(1, min(1024 // X.shape[1], X.shape[0])) if X.flags.c_contiguous else 1
+        whole = X.shape[0] // together * together
+        parts = (X[:whole].reshape(-1, together * X.shape[1]), X[whole:])
+        ends = [end(part, axis=0).reshape(-1, X.shape[1]) for part in parts if len(part) for end in (np.max, np.min)]
+        return np.asarray(np.abs(np.concatenate(ends)).max(axis=0), dtype=np.float64)
+    high, low = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    if X.format == "csr":
+        np.maximum.at(high, X.indices, X.data)
+        np.minimum.at(low, X.indices, X.data)
+    elif X.nnz:
+        filled = np.diff(X.indptr) > 0
+        starts = X.indptr[:-1][filled]
+        high[filled], low[filled] = np.maximum.reduceat(X.data, starts), np.minimum.reduceat(X.data, starts)
+    return np.maximum(high, -low)
 
 
 def product(X: Matrix, W: Float) -> Float:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from kernelrank.solvers.certificate import Plane
 from kernelrank.solvers.cutting_planes import IDLE, CuttingPlanes, maximise_on_simplex
 
 
@@ -57,12 +58,12 @@ def test_another_library_agrees():
 
 def test_planes_that_stay_idle_leave_and_the_bound_holds():
     planes = CuttingPlanes(1, 0.5)
-    planes.add(np.array([-2.0]), 2.0)
-    planes.add(np.array([0.0]), -50.0)  # never the highest
+    planes.add(Plane(np.array([-2.0]), 2.0))
+    planes.add(Plane(np.array([0.0]), -50.0))  # never the highest
     for _ in range(IDLE):
         assert len(planes) == 2
         planes.minimise()
-    planes.add(np.array([0.0]), 0.0)
+    planes.add(Plane(np.array([0.0]), 0.0))
     assert len(planes) == 2
     w, bound = planes.minimise()
     assert w[0] == pytest.approx(1.0)

@@ -53,12 +53,13 @@ class RankSVM(Ranker):
         A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
         kernels only. All items, unless given, which for a kernel that is not linear takes m² numbers.
     solver : {"auto", "newton", "bundle"}, default="auto"
-        How the minimum is found: truncated Newton, which smooths the hinge, or a bundle method, for the hinge only.
-        "auto" is Newton.
+        How the minimum is found: truncated Newton, which smooths the hinge and goes on with cutting planes where
+        rounding ends that, or a bundle method, cutting planes alone, for the hinge only. "auto" is Newton.
     tol : float, default=1e-3
-        The duality gap, as a share of the objective, at which to stop.
+        The duality gap, as a share of the objective, at which to stop. Double precision proves gaps down to some
+        1e-12 for small problems; a fit that cannot prove what is asked for warns, and `gap_` tells what it proves.
     max_iter : int, default=1000
-        The largest number of Newton steps or of cutting planes.
+        The largest number of Newton steps and of cutting planes.
     warm_start : bool, default=False
         Whether to start from the coefficients of the last fit; for the linear kernel without a basis.
     missing : {"error", "ignore"}, default="error"
@@ -77,10 +78,11 @@ class RankSVM(Ranker):
     basis_ : ndarray of int, shape (r,)
         Their numbers.
     gap_ : float
-        No model has an objective below ``(1 - gap_) objective_``; the largest over the outputs. While the fit goes
-        on, callbacks find the current gap here.
+        The duality gap, relative: the objective J at the solution is above its minimum by ``gap_ J`` at most. Rounding
+        is included, of the scores and of the proof itself, so that the gap is never below the true one. The largest
+        over the outputs. While the fit goes on, callbacks find an estimate here.
     objective_ : float or ndarray, shape (n_outputs,)
-        The objective of the solution.
+        The objective at the solution, rounded.
     kernel_ : Kernel
         The kernel of the fit, which later changes of the parameters leave as it is.
     gamma_ : float or None
@@ -238,7 +240,8 @@ class RankSVM(Ranker):
         Warns
         -----
         NotConverged
-            If `max_iter` was reached; the message has the gap that is left.
+            If `max_iter` was reached, or rounding does not let the gap become as small as `tol`; the message has the
+            gap that is left.
         """
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)

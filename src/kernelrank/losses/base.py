@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelrank.arrays import Float
+from kernelrank.losses.rounding import Rounding
 
 __all__ = ["LossPoint", "PairLoss", "Pairs", "PlacedPairs"]
 
@@ -41,6 +42,13 @@ class PlacedPairs(ABC):
     def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
         """Return the counts of the pairs with a margin in ``[low, high)`` and the sums of `scores` over them."""
 
+    @abstractmethod
+    def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:
+        """Bound the rounding errors of the counts and of the sums of `band`, added up over the items.
+
+        A rough bound of the sums' errors below `enough` is enough.
+        """
+
 
 class Pairs(ABC):
     """Weighted pairs over m items."""
@@ -51,14 +59,26 @@ class Pairs(ABC):
     total: float
     """The sum of the weights of all pairs."""
 
+    terms: int
+    """How many terms a sum over items or pairs, and one of such sums, may have: what rounding grows with."""
+
+    counting: float
+    """The relative rounding error of counts and of their sum; zero where they are whole numbers."""
+
     @abstractmethod
     def place(self, f: Float) -> PlacedPairs:
         """Return how the pairs stand at the scores f, shape (m,)."""
+
+    def steady(self, f: Float) -> Float:
+        """Return scores near f, sums of which are rounded less, where there are such."""
+        return f
 
 
 @dataclass(frozen=True)
 class LossPoint:
     """A loss at given scores.
+
+    The plane ``offset + gradient · f`` lies below the loss for all scores f: a point of the dual problem.
 
     Parameters
     ----------
@@ -68,6 +88,15 @@ class LossPoint:
         Its gradient by the scores, or a subgradient.
     loss : float
         What was asked for: the value itself, or the loss that the value is a smooth bound of.
+    rounding : callable
+        Takes how far a score may be from the one that was meant, and an error that may be taken as it is: a rough
+        bound below it is enough. Bounds how far `loss` is from the loss at the scores that were meant and, where the
+        loss is smooth, `gradient` from its gradient there.
+    offset : float
+        The constant of the plane.
+    plane_rounding : callable or None
+        Takes an error of the gradient that may be taken as it is. Bounds how far `offset` and `gradient` are from a
+        plane below the loss.
     slack : float
         How much of the gap between `loss` and its dual the smoothing alone accounts for; zero without smoothing.
     trace : float
@@ -79,6 +108,9 @@ class LossPoint:
     value: float
     gradient: Float
     loss: float
+    rounding: Callable[[float, float], Rounding]
+    offset: float = 0.0
+    plane_rounding: Callable[[float], Rounding] | None = None
     slack: float = 0.0
     trace: float = 0.0
     curvature: Callable[[Float], Float] | None = None

@@ -13,6 +13,10 @@ The slope of the smoothed hinge, ``β = min(1, (1 - margin)₊ / μ)``, is a poi
 ``∇ = Φᵀg + 2 alpha w`` the duality gap of the hinge is, for any w, ``slack + ‖∇‖² / (4 alpha)``, where
 ``slack = Σ (1 - margin)₊ - Σ β (1 - margin)`` comes from the pairs inside the smoothed band only. For the squared hinge
 the slack is zero: there ``‖∇‖² / (4 alpha)`` bounds the gap because the norm is strongly convex.
+
+Any part S of the pairs gives a plane below the hinge, ``|S| + Σ_S (f_l - f_h)``, and so does any weight β between zero
+and one for each pair, whatever the scores that it comes from. Rounding can only spoil how the plane is added up, and by
+how much is bounded here.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
+from kernelrank.losses.rounding import Rounding, growth
 
 __all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
 
@@ -46,8 +51,15 @@ class Hinge(PairLoss):
         """Evaluate from one sort and two sweeps, O(m log m)."""
         placed = self.pairs.place(f)
         won, lost = placed.counts(1.0)
-        value = _hinge(placed, won, lost, 1.0)
-        return LossPoint(value, placed.back(lost - won), value)
+        value, offset = _hinge(placed, won, lost, 1.0), float(won.sum())
+
+        def rounding(error: float, enough: float) -> Rounding:
+            return Rounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
+
+        def plane_rounding(_: float) -> Rounding:
+            return Rounding(self.pairs.counting * offset, 2.0 * self.pairs.counting * offset)
+
+        return LossPoint(value, placed.back(lost - won), value, rounding, offset, plane_rounding)
 
 
 class SquaredHinge(PairLoss):
@@ -83,7 +95,10 @@ class SquaredHinge(PairLoss):
             v = placed.bring(v)
             return placed.back(degree * v - 2.0 * placed.sums(v, -np.inf, 1.0))
 
-        return LossPoint(value, placed.back(gradient), value, 0.0, float(degree.sum()), curvature)
+        def rounding(error: float, enough: float) -> Rounding:
+            return _squared_rounding(self.pairs, placed, f, error, enough, (won, lost))
+
+        return LossPoint(value, placed.back(gradient), value, rounding, trace=float(degree.sum()), curvature=curvature)
 
 
 class SmoothedHinge(PairLoss):
@@ -122,12 +137,55 @@ class SmoothedHinge(PairLoss):
         gradient += lost_below - won_below + difference / mu
         moment = float(gradient @ placed.scores)
         value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
+        offset = float(won_below.sum()) + (count + float(difference @ placed.scores)) / mu
 
         def curvature(v: Float) -> Float:
             v = placed.bring(v)
             return placed.back(degree * v - placed.sums(v, 1.0 - mu, 1.0) / mu)
 
-        return LossPoint(value, placed.back(gradient), hinge, slack, float(degree.sum()), curvature)
+        def rounding(error: float, enough: float) -> Rounding:
+            return Rounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
+
+        def plane_rounding(enough: float) -> Rounding:
+            return self._plane_rounding(placed, f, float(won.sum()), count, enough)
+
+        return LossPoint(
+            value,
+            placed.back(gradient),
+            hinge,
+            rounding,
+            offset,
+            plane_rounding,
+            slack,
+            float(degree.sum()),
+            curvature,
+        )
+
+    def _plane_rounding(
+        self, placed: PlacedPairs, f: Float, below_one: float, inside: float, enough: float
+    ) -> Rounding:
+        """Bound the rounding of Σ β and of the gradient.
+
+        A pair at an edge of the band may be taken for one beyond it: β is then as far outside [0, 1] as the margin is
+        beyond the edge.
+
+        Parameters
+        ----------
+        placed : PlacedPairs
+        f : ndarray, shape (m,)
+        below_one, inside : float
+            The weight of the pairs with a margin below one, and inside the band.
+        enough : float
+            An error of the gradient that may be taken as it is.
+        """
+        mu, counting = self.width, self.pairs.counting
+        size, largest = 2.0 + float(np.abs(f).max()), 2.0 + float(np.abs(placed.scores).max())
+        counts, sums = placed.band_rounding(1.0 - mu, 1.0, enough * mu)
+        edge = growth(32) * size / mu
+        counted = counts * (2.0 + largest / mu)
+        gradient = 2.0 * counting * below_one + 2.0 * edge * inside + sums / mu + counted
+        added = counting * below_one + growth(self.pairs.terms) * inside * largest / mu
+        return Rounding(added + edge * inside + counted, gradient)
 
     def _slack(self, scores: Float, difference: Float, count: float, curved: float) -> float:
         """Return ``Σ (1 - margin) - Σ (1 - margin)² / μ`` over the pairs inside the band.
@@ -151,3 +209,46 @@ class SmoothedHinge(PairLoss):
 
 def _hinge(placed: PlacedPairs, won: Float, lost: Float, threshold: float) -> float:
     return max(float((lost - won) @ placed.scores + threshold * won.sum()), 0.0)
+
+
+def _near(pairs: Pairs, placed: PlacedPairs, f: Float, error: float, enough: float) -> tuple[float, float]:
+    """Return how far a margin may be from the one that was meant, and the weight of those that may be below one.
+
+    That of all pairs will do where the product of both is at most `enough`.
+    """
+    moved = 2.0 * error + growth(4) * (2.0 + float(np.abs(f).max()))  # comparing with one is rounded, too
+    if moved * pairs.total <= enough:
+        return moved, pairs.total
+    return moved, float(placed.counts(1.0 + moved)[0].sum())
+
+
+def _hinge_rounding(
+    pairs: Pairs, placed: PlacedPairs, f: Float, error: float, enough: float, below_one: float
+) -> float:
+    """Bound the error of ``Σ (1 - margin)₊``, each score being off by `error` at most.
+
+    Parameters
+    ----------
+    pairs, placed
+        The pairs, and how they stand at the scores f.
+    f : ndarray, shape (m,)
+    error, enough : float
+    below_one : float
+        The weight of the pairs that the loss was added up from.
+    """
+    moved, weight = _near(pairs, placed, f, error, enough)
+    largest = 2.0 + float(np.abs(placed.scores).max())
+    return moved * weight + 2.0 * growth(pairs.terms) * largest * below_one
+
+
+def _squared_rounding(
+    pairs: Pairs, placed: PlacedPairs, f: Float, error: float, enough: float, counts: tuple[Float, Float]
+) -> Rounding:
+    """Bound the errors of ``Σ (1 - margin)²₊`` and of its gradient; see `_hinge_rounding`."""
+    moved, weight = _near(pairs, placed, f, error, enough)
+    below_one, relative = float(counts[0].sum()), growth(pairs.terms)
+    largest = 2.0 + float(np.abs(placed.scores).max())
+    added = 16.0 * relative * largest * below_one
+    short = _hinge(placed, *counts, 1.0) + added
+    value = 2.0 * moved * short + 3.0 * moved**2 * weight + largest * added
+    return Rounding(value, 4.0 * moved * weight + added)

@@ -6,6 +6,7 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.losses.base import Pairs, PlacedPairs
+from kernelrank.losses.rounding import growth
 
 __all__ = ["ListedPairs"]
 
@@ -38,6 +39,8 @@ class ListedPairs(Pairs):
         self.head, self.tail = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         self.weight = weight
         self.total = float(weight.sum())
+        self.terms = 3 * (n_items + len(weight)) + 32
+        self.counting = growth(self.terms)
 
     def place(self, f: Float) -> PlacedPairs:
         """Compute the margins."""
@@ -79,6 +82,11 @@ class _PlacedListedPairs(PlacedPairs):
         weight = self._weight(low, high)
         sums = self.sums(self.scores, low, high)
         return self._add(self.pairs.head, weight), self._add(self.pairs.tail, weight), sums
+
+    def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:  # noqa: ARG002
+        """Each sum is off by a share of the sum of the absolute values."""
+        counts = growth(self.pairs.terms) * 2.0 * float(self._weight(low, high).sum())
+        return counts, counts * float(np.abs(self.scores).max())
 
     def sums(self, v: Float, low: float, high: float) -> Float:
         """Add up the other end's value at each end."""

@@ -12,7 +12,8 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
-from kernelrank.losses.sweeps import FEW_LEVELS, sums_above, sums_below
+from kernelrank.losses.rounding import growth
+from kernelrank.losses.sweeps import FEW_LEVELS, rounded_mass, sums_above, sums_below
 from kernelrank.queries import Queries
 from kernelrank.sorting import sort_queries
 
@@ -78,6 +79,9 @@ class ScoredPairs(Pairs):
         self.outer: Float = c if uniform and len(c) == 1 else self._gather(c[queries.codes] * w)
         # Whole numbers of 32 bits keep the tree of a large query in the cache.
         self.inner: NDArray[np.int32] | Float = ones.astype(np.int32) if uniform else self._gather(w)
+        whole = uniform and query_weight == "pairs"
+        self.terms = (1 if whole else 3) * self.n_items + 32
+        self.counting = 0.0 if whole else growth(self.terms)
 
     def _tied(self, w: Float) -> Float:
         """Return ``Σ W_level²`` of each query, which is how much of ``W_q²`` is not compared."""
@@ -93,6 +97,16 @@ class ScoredPairs(Pairs):
     def place(self, f: Float) -> PlacedPairs:
         """Sort the items of each query by f."""
         return _PlacedScoredPairs(self, f)
+
+    def steady(self, f: Float) -> Float:
+        """Return f in whole numbers of a unit so large that sums of scores are not rounded; items have no weights."""
+        unit = self.unit(2.0 * float(np.abs(f).max()))
+        return np.round(f / unit) * unit
+
+    def unit(self, largest: float) -> float:
+        """Return a power of two: as many multiples of it as a query has items, up to `largest`, add up exactly."""
+        total = 2.0 * int(np.diff(self.bounds).max()) * max(largest, np.finfo(np.float64).tiny)
+        return float(np.exp2(np.ceil(np.log2(total)) - 52.0))
 
 
 class _PlacedScoredPairs(PlacedPairs):
@@ -156,6 +170,24 @@ class _PlacedScoredPairs(PlacedPairs):
         values.real, values.imag = self.inner, self.inner * self.scores
         below, above = self._sweep(values, low, high)
         return self._weigh(below.real), self._weigh(above.real), self._weigh(below.imag + above.imag)
+
+    def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:
+        """Bound what is left in the running sums of values that have left them.
+
+        An item's sum is one of a few running sums at most, each of which rounds at every change what it holds. Whole
+        numbers are not rounded, nor are multiples of a unit.
+        """
+        pairs = self.pairs
+        largest, whole = float(np.abs(self.scores).max()), pairs.inner.dtype == np.int32
+        units = self.scores / pairs.unit(largest)
+        if whole and np.array_equal(units, np.round(units)):
+            return 0.0, 0.0
+        few = 2 * max(FEW_LEVELS, int(pairs.n_levels.max()).bit_length())
+        unit = growth(2) * few * float(self.outer.max()) * len(self.sorted)
+        mass = 2.0 * float(np.diff(pairs.bounds).max()) ** 2 * float(self.inner.max())
+        if unit * mass * largest > enough:
+            mass = rounded_mass(self.sorted, self.inner, pairs.bounds, low, high)
+        return 0.0 if whole else unit * mass, unit * mass * largest
 
 
 def _levels(y: Float, codes: Index, bounds: Index) -> tuple[NDArray[np.int32], Index]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
 
-__all__ = ["FEW_LEVELS", "sums_above", "sums_below"]
+__all__ = ["FEW_LEVELS", "rounded_mass", "sums_above", "sums_below"]
 
 FEW_LEVELS = 16
 """Up to so many levels one sum for each is faster than a tree."""
@@ -138,3 +138,57 @@ def sums_above(
                 sums[i] += tree[k]
                 k = k & (k - 1) if n > few else k - 1
     return sums
+
+
+@compiled
+def rounded_mass(scores: Float, values: NDArray[Any], bounds: Index, low: float, high: float) -> float:
+    """Return what rounding grows with in a running sum of a sweep: the sums of all values in it after each change.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m,)
+        f, ascending inside each query.
+    values : ndarray, shape (m,)
+        What is summed, not negative.
+    bounds : ndarray of int64, shape (n_queries + 1,)
+    low, high : float
+        The range of margins.
+
+    Returns
+    -------
+    float
+        The largest over the queries and over both directions of a sweep.
+
+    Examples
+    --------
+    >>> float(rounded_mass(np.array([0.0, 0.5]), np.ones(2), np.array([0, 2]), 0.0, 1.0))
+    6.0
+    """
+    largest = 0.0
+    for q in range(len(bounds) - 1):
+        start, stop = bounds[q], bounds[q + 1]
+        mass = inside = 0.0
+        entering = leaving = stop - 1
+        for i in range(stop - 1, start - 1, -1):
+            while entering >= start and scores[i] - high < scores[entering]:
+                inside += values[entering]
+                mass += inside
+                entering -= 1
+            while leaving >= start and scores[i] - low < scores[leaving]:
+                mass += inside
+                inside -= values[leaving]
+                leaving -= 1
+        largest = max(largest, mass)
+        mass = inside = 0.0
+        entering = leaving = start
+        for i in range(start, stop):
+            while entering < stop and scores[entering] - high < scores[i]:
+                inside += values[entering]
+                mass += inside
+                entering += 1
+            while leaving < stop and scores[leaving] - low < scores[i]:
+                mass += inside
+                inside -= values[leaving]
+                leaving += 1
+        largest = max(largest, mass)
+    return largest

@@ -13,24 +13,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
-from kernelrank.losses import Hinge
+from kernelrank.losses import Hinge, LossPoint
 from kernelrank.solvers.base import Solver, Step
+from kernelrank.solvers.certificate import Certificate, Plane, follow, prove
 from kernelrank.solvers.cutting_planes import CuttingPlanes
 from kernelrank.solvers.line_search import Line, search
 from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, warn_of_gap
 
-__all__ = ["Bundle"]
+__all__ = ["Bundle", "BundlePath"]
 
 BEYOND = 0.1
 """How far from the best point to the planes' minimum the next plane touches the loss."""
 
 FLAT = 0.05
 """The share of the first slope at which the search ends."""
+
+PATIENCE = 8
+"""After so many steps in which neither bound got better, rounding has the last word."""
 
 
 @dataclass(frozen=True)
@@ -62,57 +64,96 @@ class Bundle(Solver[PairProblem]):
     ) -> CertifiedSolution:
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
         with state.threads():
-            path = _Path(state, alpha, state.begin(start))
-            stopped = False
-            # One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
-            while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not stopped):
-                path.advance()
-                stopped = step is not None and step(path.n_iter, path.gap)
-        if path.gap > self.tol and not stopped:
-            warn_of_gap("the bundle method", path.n_iter, path.gap, self.tol)
-        return state.solution(path.w, path.n_iter, path.upper, path.gap)
+            path = BundlePath(state, alpha, state.begin(start), self.tol)
+            certificate, stopped = follow(path, self.tol, self.max_iter, step)
+        if certificate.gap > self.tol and not stopped:
+            warn_of_gap("the bundle method", path.n_iter, certificate.gap, self.tol, exhausted=path.exhausted)
+        return state.solution(path.best, path.n_iter, certificate.objective, certificate.gap)
 
 
-class _Path:
-    """The best point so far, and the planes below the loss."""
+class BundlePath:
+    """The best point so far, and the planes below the loss.
 
-    def __init__(self, problem: PairProblem, alpha: float, w: Float) -> None:
-        self.features, self.alpha, self.w = problem.features, alpha, w
+    Parameters
+    ----------
+    problem : PairProblem
+    alpha : float
+    w : ndarray, shape (r,)
+        Where to start.
+    tol : float
+        The gap that is aimed at.
+    plane : Plane, optional
+        A plane that is known already.
+    """
+
+    def __init__(self, problem: PairProblem, alpha: float, w: Float, tol: float, plane: Plane | None = None) -> None:
+        self.problem, self.alpha, self.best, self.tol = problem, alpha, w, tol
         self.loss = Hinge(problem.pairs)
         self.planes = CuttingPlanes(problem.size, alpha)
-        self.scores = self.features.multiply(w)
+        if plane is not None:
+            self.planes.add(plane)
+        self.scores = problem.features.multiply(w)
         self.point = self.loss.at(self.scores)
-        self.upper, self.lower, self.n_iter = self._objective(self.point.loss, w), 0.0, 0
-        self._touch(self.point.gradient, self.point.loss, w)
+        self.upper, self.lower = self._objective(self.point.loss, w), 0.0
+        self.rounding, self.n_iter, self.stale = 0.0, 0, 0
+        self._touch(self.point)
 
     @property
     def gap(self) -> float:
-        """The gap that is proved, as a share of the objective."""
-        return max(self.upper - self.lower, 0.0) / self.upper if self.upper > 0 else 0.0
+        """The gap of the planes, as a share of the objective, and the rounding that the last certificate found."""
+        return (self.upper - self.lower) / self.upper + self.rounding if self.upper > 0 else 1.0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no bound gets better, or rounding alone accounts for the gap that is asked for."""
+        return self.stale >= PATIENCE or self.rounding > self.tol
+
+    def certify(self) -> Certificate:
+        """Prove the gap of the best point by the planes."""
+        plane = self.planes.combined()
+        found = prove(
+            lambda proof: proof.by_plane(self.best, self.scores, self.point, lambda _: plane),
+            self.problem,
+            self.loss,
+            self.alpha,
+            self.tol,
+        )
+        self.rounding = max(found.gap - (self.gap - self.rounding), 0.0)
+        return found
 
     def _objective(self, loss: float, w: Float) -> float:
         return loss + self.alpha * float(w @ w)
 
-    def _touch(self, gradient: Float, loss: float, w: Float) -> None:
-        """Add the plane that touches the loss at w."""
-        slope = self.features.transpose_multiply(gradient)
-        self.planes.add(slope, loss - float(slope @ w))
+    def _touch(self, point: LossPoint) -> None:
+        """Add the plane that touches the loss at a point."""
+        self.planes.add(Plane.of(point, self.problem.features.transpose_multiply(point.gradient)))
+
+    def _accept(self, w: Float, scores: Float, point: LossPoint) -> bool:
+        """Take a better point, and say whether it is one."""
+        found = self._objective(point.loss, w)
+        if not found < self.upper:
+            return False
+        self.best, self.scores, self.point, self.upper = w, scores, point, found
+        return True
 
     def advance(self) -> None:
         """Minimise the planes, search the line to their minimum, and add a plane beyond the best point."""
         self.n_iter += 1
         aim, bound = self.planes.minimise()
+        better = bound > self.lower
         self.lower = max(self.lower, bound)
-        aim_scores = self.features.multiply(aim)
-        d, d_scores = aim - self.w, aim_scores - self.scores
-        line = Line(self.loss, self.alpha, self.w, self.scores, d, d_scores)
+        # Φd as a product of its own: the difference of two products is all rounding when d is small.
+        d = aim - self.best
+        d_scores = self.problem.features.multiply(d)
+        line = Line(self.loss, self.alpha, self.best, self.scores, d, d_scores)
         t, point = search(line, self.point, 1.0 if self.n_iter == 1 else 0.5, FLAT)
-        found = self._objective(point.loss, self.w + t * d)
-        if t > 0 and found < self.upper:
-            self.w, self.scores, self.point, self.upper = self.w + t * d, self.scores + t * d_scores, point, found
-        beyond, beyond_scores = self.w + BEYOND * (aim - self.w), self.scores + BEYOND * (aim_scores - self.scores)
-        point = self.loss.at(beyond_scores)
-        self._touch(point.gradient, point.loss, beyond)
-        found = self._objective(point.loss, beyond)
-        if found < self.upper:
-            self.w, self.scores, self.point, self.upper = beyond, np.asarray(beyond_scores), point, found
+        if t > 0 and self._accept(self.best + t * d, self.scores + t * d_scores, point):
+            better = True
+        else:
+            t = 0.0
+        beyond = BEYOND * (1.0 - t)
+        w, scores = self.best + beyond * d, self.scores + beyond * d_scores
+        point = self.loss.at(scores)
+        self._touch(point)
+        better = self._accept(w, scores, point) or better
+        self.stale = 0 if better else self.stale + 1

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
+from kernelrank.losses.rounding import growth
+from kernelrank.solvers.certificate import Plane
 
 __all__ = ["CuttingPlanes", "maximise_on_simplex"]
 
@@ -36,8 +38,8 @@ class CuttingPlanes:
     Examples
     --------
     >>> planes = CuttingPlanes(1, 0.5)
-    >>> planes.add(np.array([-2.0]), 2.0)
-    >>> planes.add(np.array([0.0]), 0.0)
+    >>> planes.add(Plane(np.array([-2.0]), 2.0))
+    >>> planes.add(Plane(np.array([0.0]), 0.0))
     >>> planes.minimise()  # of max(2 - 2 w, 0) + w² / 2
     (array([1.]), 0.5)
     """
@@ -46,6 +48,7 @@ class CuttingPlanes:
         self.alpha = alpha
         self.slopes: Float = np.zeros((0, size))  # A
         self.offsets: Float = np.zeros(0)  # b
+        self.errors: Float = np.zeros((0, 2))  # of the gradients and of the offsets
         self.products: Float = np.zeros((0, 0))  # A Aᵀ
         self.weights: Float = np.zeros(0)  # β
         self.idle: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -53,18 +56,21 @@ class CuttingPlanes:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def add(self, slope: Float, offset: float) -> None:
+    def add(self, plane: Plane) -> None:
         """Add a plane, which takes no part yet; planes that were idle for long leave."""
+        slope = plane.slope
         kept = self.idle < IDLE
         if not kept.all():
             self.slopes, self.offsets, self.weights = self.slopes[kept], self.offsets[kept], self.weights[kept]
             self.products, self.idle = self.products[np.ix_(kept, kept)], self.idle[kept]
+            self.errors = self.errors[kept]
         k, products = len(self), self.slopes @ slope
         grown = np.empty((k + 1, k + 1))
         grown[:k, :k], grown[k, :k], grown[:k, k], grown[k, k] = self.products, products, products, slope @ slope
         self.products = grown
         self.slopes = np.vstack([self.slopes, slope])
-        self.offsets = np.append(self.offsets, offset)
+        self.offsets = np.append(self.offsets, plane.offset)
+        self.errors = np.vstack([self.errors, [plane.gradient_error, plane.offset_error]])
         self.weights = np.append(self.weights, 1.0 if k == 0 else 0.0)
         self.idle = np.append(self.idle, 0)
 
@@ -74,8 +80,19 @@ class CuttingPlanes:
         self.weights = maximise_on_simplex(Q, self.offsets, self.weights)
         self.idle = np.where(self.weights > 0, 0, self.idle + 1)
         w = self.slopes.T @ self.weights / (-2.0 * self.alpha)
-        bound = float(self.offsets @ self.weights - 0.5 * self.weights @ Q @ self.weights)
-        return w, bound
+        return w, float(self.offsets @ self.weights) - self.alpha * float(w @ w)
+
+    def combined(self) -> Plane:
+        """Return the plane that the last minimum is the minimum of: ``Σ_k β_k (a_k · w + b_k)``."""
+        beta, sum_of = self.weights, growth(2 * len(self) + 4)  # Σ β is one up to rounding, too
+        gradient_error, offset_error = beta @ self.errors
+        return Plane(
+            self.slopes.T @ beta,
+            float(self.offsets @ beta),
+            float(gradient_error) * (1.0 + sum_of),
+            float(offset_error) * (1.0 + sum_of) + sum_of * float(np.abs(self.offsets) @ beta),
+            sum_of * (np.abs(self.slopes).T @ beta),
+        )
 
 
 def maximise_on_simplex(Q: Float, b: Float, start: Float) -> Float:

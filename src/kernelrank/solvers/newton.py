@@ -7,8 +7,9 @@ with Φ: ``Φ(w + t d) = p + t Φd``.
 The squared hinge is smooth enough as it is. The hinge is smoothed over the margins from ``1 - μ`` to one, and μ shrinks
 as w settles. With many pairs the smoothed problem is nearly the problem itself: the part of the gap that smoothing
 accounts for falls with μ², so that a gap of a thousandth is reached at a μ of about a tenth. The other part is
-``‖∇‖² / (4 alpha)``; see `kernelrank.losses.hinge` for both. Each point proves an upper and a lower bound of the
-minimum; the best of each is kept.
+``‖∇‖² / (4 alpha)``; see `kernelrank.losses.hinge` for both. Each point gives an upper and a lower bound of the
+minimum; the best of each is kept, and proved at the end. Where rounding leaves nothing of a band as narrow as the gap
+needs, cutting planes go on from the best point: they need no smoothing.
 
 A large problem is solved for a sample of its items first. Their minimum is so near that all items see a step or two.
 The Hessian of the sample serves for the first of these [BCNN11]_ where it should close the gap: from s items it differs
@@ -28,6 +29,8 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.losses import LossPoint, PairLoss, SmoothedHinge, SquaredHinge
 from kernelrank.solvers.base import Solver, Step
+from kernelrank.solvers.bundle import BundlePath
+from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove
 from kernelrank.solvers.line_search import Line, search
 from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, warn_of_gap
 
@@ -57,6 +60,12 @@ times as much: 0.4 to 1.8, measured for r from 5 to 100 and s from 5,000 to 60,0
 INNER = 250
 """The largest number of conjugate-gradient steps in a Newton step."""
 
+NARROWEST = 3e-8
+"""The narrowest band, in units of the largest score: below the root of the rounding unit β is mostly rounding."""
+
+PLANES = 200
+"""The largest number of cutting planes after the last step; more of them would take longer than all steps before."""
+
 PATIENCE = 8
 """After so many steps in which neither a bound nor what is minimised got better, rounding has the last word."""
 
@@ -71,12 +80,12 @@ class Newton(Solver[PairProblem]):
     tol : float, default=1e-3
         The duality gap, as a share of the objective, at which to stop.
     max_iter : int, default=1000
-        The largest number of Newton steps.
+        The largest number of Newton steps, and of cutting planes after them.
 
     Notes
     -----
     A conjugate-gradient step costs one product with Φ, one with Φᵀ and O(m log m); memory O(m + r), and r² for the
-    preconditioner where there are few columns. The gap is proved up to rounding, some 1e-9 of the objective.
+    preconditioner where there are few columns.
     """
 
     loss: Literal["hinge", "squared_hinge"] = "hinge"
@@ -94,17 +103,20 @@ class Newton(Solver[PairProblem]):
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
         with state.threads():
             path = self._begin(state, alpha, start)
-            stopped = False
-            # One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
-            while path.n_iter == 0 or (self._goes_on(path) and not stopped):
-                path.advance()
-                stopped = step is not None and step(path.n_iter, path.gap)
-        if path.gap > self.tol and not stopped:
-            warn_of_gap("Newton's method", path.n_iter, path.gap, self.tol)
-        return state.solution(path.best, path.n_iter, path.upper, path.gap)
+            certificate, stopped = follow(path, self.tol, self.max_iter, step)
+            best, n_iter, exhausted = path.best, path.n_iter, path.exhausted
+            if self._goes_on_by_planes(certificate, n_iter, stopped=stopped):
+                planes = path.finish()
+                found, stopped = follow(planes, self.tol, min(self.max_iter, n_iter + PLANES), step)
+                n_iter, exhausted = planes.n_iter, planes.n_iter < self.max_iter
+                if found.gap < certificate.gap:
+                    best, certificate = planes.best, found
+        if certificate.gap > self.tol and not stopped:
+            warn_of_gap("Newton's method", n_iter, certificate.gap, self.tol, exhausted=exhausted)
+        return state.solution(best, n_iter, certificate.objective, certificate.gap)
 
-    def _goes_on(self, path: _Path) -> bool:
-        return path.gap > self.tol and path.n_iter < self.max_iter and path.stale < PATIENCE
+    def _goes_on_by_planes(self, certificate: Certificate, n_iter: int, *, stopped: bool) -> bool:
+        return self.loss == "hinge" and certificate.gap > self.tol and n_iter < self.max_iter and not stopped
 
     def _begin(self, problem: PairProblem, alpha: float, start: Float | None) -> _Path:
         """Begin at a given point, at the solution of a sample of a large problem, or at zero."""
@@ -115,7 +127,7 @@ class Newton(Solver[PairProblem]):
         if sample is None:
             return _Path(problem, alpha, self, problem.begin(None), WIDEST)
         path = self._begin(sample, alpha * sample.pairs.total / problem.pairs.total, None)
-        while path.n_iter == 0 or self._goes_on(path):
+        while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not path.exhausted):
             path.advance()
         if sample.size > COARSE * self.tol * sample.features.n_items:
             return _Path(problem, alpha, self, path.best, max(path.width, WARM))
@@ -125,7 +137,7 @@ class Newton(Solver[PairProblem]):
 
 
 class _Path:
-    """The point that Newton's method has come to, and the bounds that it has proved on its way."""
+    """The point that Newton's method has come to, and the bounds that it has found on its way."""
 
     def __init__(
         self,
@@ -140,15 +152,54 @@ class _Path:
         self.sample = sample
         self.scores = problem.features.multiply(w)
         self.upper, self.lower, self.value = np.inf, 0.0, np.inf
-        self.best, self.n_iter, self.stale = w, 0, 0
+        self.rounding, self.n_iter, self.stale = 0.0, 0, 0
+        self.plane: tuple[SmoothedHinge, Float, LossPoint, Float] | None = None
         self._arrive(self._loss().at(self.scores))
         if width < WIDEST:
             self.narrow()
 
     @property
     def gap(self) -> float:
-        """The gap that is proved, as a share of the objective."""
-        return max(self.upper - self.lower, 0.0) / self.upper if self.upper > 0 else 0.0
+        """The gap of both bounds, as a share of the objective, and the rounding that the last certificate found."""
+        return (self.upper - self.lower) / self.upper + self.rounding if self.upper > 0 else 1.0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no bound gets better, the band is as narrow as it may be, or rounding alone is the gap asked for."""
+        narrow = self.options.loss == "hinge" and self.width <= self._narrowest
+        return self.stale >= PATIENCE or narrow or self.rounding > self.options.tol
+
+    @property
+    def _narrowest(self) -> float:
+        return NARROWEST * (1.0 + float(np.abs(self.scores).max()))
+
+    def certify(self) -> Certificate:
+        """Prove the gap of the best point: the hinge by the best plane, the squared hinge by its gradient."""
+        found = prove(self._certify, self.problem, self._loss(), self.alpha, self.options.tol)
+        self.rounding = max(found.gap - (self.gap - self.rounding), 0.0)
+        return found
+
+    def _certify(self, proof: Proof) -> Certificate:
+        scores, point, slope = self.best_at
+        if self.plane is None:
+            return proof.by_gradient(self.best, scores, point, slope)
+        return proof.by_plane(self.best, scores, point, self._plane)
+
+    def _plane(self, enough: float) -> Plane:
+        """Return the best plane; where rounding matters, one nearby whose sums are not rounded."""
+        assert self.plane is not None
+        loss, scores, point, slope = self.plane
+        steady = self.problem.pairs.steady(scores) if enough == 0.0 else scores
+        if steady is not scores:
+            point = loss.at(steady)
+            slope = self.problem.features.transpose_multiply(point.gradient)
+        return Plane.of(point, slope, enough)
+
+    def finish(self) -> BundlePath:
+        """Go on from the best point by cutting planes, which need no smoothing."""
+        path = BundlePath(self.problem, self.alpha, self.best, self.options.tol)
+        path.n_iter = self.n_iter
+        return path
 
     def _loss(self) -> PairLoss:
         pairs = self.problem.pairs
@@ -157,16 +208,20 @@ class _Path:
     def _arrive(self, point: LossPoint) -> None:
         """Take the bounds that a point proves."""
         self.point = point
-        self.gradient = self.problem.features.transpose_multiply(point.gradient) + 2.0 * self.alpha * self.w
+        slope = self.problem.features.transpose_multiply(point.gradient)
+        self.gradient = slope + 2.0 * self.alpha * self.w
         norm = self.alpha * float(self.w @ self.w)
         objective, value = point.loss + norm, point.value + norm
         self.remainder = float(self.gradient @ self.gradient) / (4.0 * self.alpha)
         lower = objective - point.slack - self.remainder
         better = objective < self.upper or lower > self.lower or value < (1.0 - 1e-12) * self.value
         self.stale, self.value = 0 if better else self.stale + 1, value
-        if objective < self.upper:
-            self.upper, self.best = objective, self.w
-        self.lower = max(self.lower, lower)
+        if objective < self.upper or (lower > self.lower and objective <= self.upper * (1.0 + 1e-14)):
+            self.upper, self.best, self.best_at = objective, self.w, (self.scores, point, slope)
+        if lower > self.lower or self.lower == 0.0:
+            self.lower = max(self.lower, lower)
+            loss = self._loss()
+            self.plane = (loss, self.scores, point, slope) if isinstance(loss, SmoothedHinge) else None
 
     def narrow(self) -> bool:
         """Shrink the band while smoothing, and not the gradient, is what keeps the gap open; say whether it was.
@@ -174,7 +229,8 @@ class _Path:
         Without smoothing there is no slack, and nothing to do.
         """
         before = self.width
-        while self.point.slack > max(0.5 * self.options.tol * self.upper, self.remainder):
+        least = self._narrowest
+        while self.width > least and self.point.slack > max(0.5 * self.options.tol * self.upper, self.remainder):
             aim = np.sqrt(0.4 * self.options.tol * self.upper / self.point.slack)
             self.width *= float(np.clip(aim, 0.1, 0.5))
             self._arrive(self._loss().at(self.scores))

@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, column_magnitudes
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
@@ -37,9 +38,9 @@ class CertifiedSolution(Solution):
     Parameters
     ----------
     objective : float
-        ``loss + alpha ‖w‖²`` at the solution.
+        ``loss + alpha ‖w‖²`` at the solution, rounded.
     gap : float
-        No w has an objective below ``(1 - gap) objective``.
+        No w has an objective below ``1 - gap`` times that of the solution, rounding included.
     """
 
     objective: float = field(default=np.nan)
@@ -73,6 +74,24 @@ class PairProblem:
     def size(self) -> int:
         """The number of unknowns, r."""
         return self.features.n_columns
+
+    @cached_property
+    def row_terms(self) -> int:
+        """The largest number of stored features of an item: the terms of a score."""
+        features = self.features
+        if not (isinstance(features, ExplicitFeatures) and features.sparse):
+            return self.size
+        X = features.X
+        counts = np.diff(X.indptr) if X.format == "csr" else np.bincount(X.indices, minlength=1)
+        return int(counts.max(initial=0))
+
+    @cached_property
+    def magnitudes(self) -> Float:
+        """The largest absolute value in each column of Φ, shape (r,)."""
+        features = self.features
+        if isinstance(features, ExplicitFeatures):
+            return column_magnitudes(features.X)
+        return column_magnitudes(features.rows(np.arange(features.n_items)))
 
     def threads(self) -> AbstractContextManager[object]:
         """Return a context in which a small problem has one thread."""
@@ -122,11 +141,16 @@ class PairProblem:
         return CertifiedSolution(self.features.from_primal(column), column, n_iter, gap, objective, gap)
 
 
-def warn_of_gap(name: str, n_iter: int, gap: float, tol: float) -> None:
-    """Warn of a gap that is left."""
+def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bool = False) -> None:
+    """Warn of a gap that is left, because rounding does not let it be smaller or because steps ran out."""
+    advice = (
+        "which is as near as double precision gets here: raise tol or alpha, or scale the features"
+        if exhausted
+        else "raise max_iter, tol or alpha, or scale the features"
+    )
     warnings.warn(
         f"{name} stopped after {n_iter} iterations with a duality gap of {gap:.2g} of the objective, above "
-        f"tol={tol:g}: raise max_iter, tol or alpha, or scale the features",
+        f"tol={tol:g}: {advice}",
         NotConverged,
         stacklevel=4,
     )
