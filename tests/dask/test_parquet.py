@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernelrank import RankRLS, make_ranking
-from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups, parquet
+from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups, parquet_columns
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 X, y, qid = make_ranking(n_queries=40, n_items=(1, 12), n_features=11, n_levels=4, random_state=0)
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
     if large:
         monkeypatch.setattr(column_groups, "SMALL", 0)
-        monkeypatch.setattr(parquet, "BLOCKSIZE", 100)
+        monkeypatch.setattr(parquet_columns, "BLOCKSIZE", 100)
     names = [f"x{k}" for k in range(10)] + ["rank", "weight"]
     expected = RankRLS(0.3).fit(folder, y="score", qid="query")
     for path in (folder, str(folder / "*.parquet"), f"file://{folder}"):
@@ -57,10 +57,10 @@ def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
 
 
 def test_large_files_are_cut_into_row_groups(folder, monkeypatch):
-    data, *_ = parquet.read_columns(folder, "score", "query", None)
+    data, *_ = parquet_columns.read_columns(folder, "score", "query", None)
     assert data.npartitions == 3
-    monkeypatch.setattr(parquet, "BLOCKSIZE", 100)
-    data, *_ = parquet.read_columns(folder, "score", "query", None)
+    monkeypatch.setattr(parquet_columns, "BLOCKSIZE", 100)
+    data, *_ = parquet_columns.read_columns(folder, "score", "query", None)
     assert data.npartitions == sum(pq.ParquetFile(folder / name).num_row_groups for name in os.listdir(folder)) > 3
 
 
@@ -120,4 +120,14 @@ def test_decimal_numbers_are_numbers(client, tmp_path):
     for learner in (RankRLS(0.3), DaskRankRLS(0.3, client=client)):
         model = learner.fit(tmp_path / "sold.parquet", y="score", qid="query")
         assert list(model.feature_names_in_) == ["price", "x1"]
+        close(model.coef_, expected.coef_, 1e-9)
+
+
+def test_booleans_are_features(client, tmp_path):
+    columns = {"flag": X[:, 0] > 0, "x1": X[:, 1], "score": y, "query": qid}
+    pq.write_table(pa.table(columns), tmp_path / "flags.parquet", row_group_size=50)
+    expected = RankRLS(0.3).fit(np.c_[X[:, 0] > 0, X[:, 1]], y, qid=qid)
+    for learner in (RankRLS(0.3), DaskRankRLS(0.3, client=client)):
+        model = learner.fit(tmp_path / "flags.parquet", y="score", qid="query")
+        assert list(model.feature_names_in_) == ["flag", "x1"]
         close(model.coef_, expected.coef_, 1e-9)

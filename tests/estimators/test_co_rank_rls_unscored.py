@@ -151,15 +151,15 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(FileFormatError, match="there is no such file or folder"):
         fit(tmp_path / "none.parquet", "query")
     pq.write_table(table(), tmp_path / "items.parquet")
-    with pytest.raises(FileFormatError, match="there is no column 'q'; the columns are a, b, c, query"):
+    with pytest.raises(FileFormatError, match="there is no column 'q' for the query; the columns are 'a', 'b', 'c'"):
         fit(tmp_path / "items.parquet", "q")
     with pytest.raises(InvalidInputError, match="qid_unscored must be the name of its query column"):
         fit(tmp_path / "items.parquet", qid_u)
-    with pytest.raises(InvalidInputError, match="X has 4 features, but CoRankRLS is expecting 3"):
+    with pytest.raises(InvalidInputError, match="4 feature columns: expected 3"):
         fit(tmp_path / "items.parquet")
     holes = [None, *X_u[1:, 0]]
     pq.write_table(table().set_column(0, "a", pa.array(holes)), tmp_path / "holes.parquet")
-    with pytest.raises(FileFormatError, match="column 'a' has 1 missing values"):
+    with pytest.raises(FileFormatError, match="column 'a': the value is missing"):
         fit(tmp_path / "holes.parquet", "query")
 
 

@@ -159,12 +159,12 @@ def test_bad_parquet_is_named(tmp_path):
     with pytest.raises(FileFormatError, match="no such file"):
         next(read_parquet_chunks(path, target="y"))
     path.write_bytes(b"no parquet at all")
-    with pytest.raises(FileFormatError, match="no Parquet file"):
+    with pytest.raises(FileFormatError, match="not a Parquet file"):
         next(read_parquet_chunks(path, target="y"))
     pl.DataFrame({"a": [1.0, None], "y": [1.0, 2.0]}).write_parquet(path)
-    with pytest.raises(FileFormatError, match="no column 'z'; the columns are a, y"):
+    with pytest.raises(FileFormatError, match="no column 'z' for the target; the columns are 'a', 'y'"):
         next(read_parquet_chunks(path, target="z"))
-    with pytest.raises(FileFormatError, match="column 'a' has 1 missing values"):
+    with pytest.raises(FileFormatError, match="row 2 in row group 1 of 1, column 'a': the value is missing"):
         next(read_parquet_chunks(path, target="y"))
 
 

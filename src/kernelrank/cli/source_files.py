@@ -132,7 +132,9 @@ def fold_file(fold: Path, part: str) -> Path | None:
 
 def fold_part(path: Path, part: str) -> Path:
     """Return the file of a fold, train, vali or test; a file is itself, and so is a folder of Parquet files."""
-    if not path.is_dir() or any(file.suffix in (".parquet", ".pq") for file in path.iterdir()):
+    from kernelrank.data.file_format import is_parquet
+
+    if not path.is_dir() or any(map(is_parquet, path.iterdir())):
         return path
     from kernelrank.errors import InvalidInputError
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Index
 from kernelrank.dask.column_groups import joined_columns
-from kernelrank.dask.parquet import read_columns
+from kernelrank.dask.parquet_columns import read_columns
 from kernelrank.dask.whole_tasks import whole_tasks
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.file_fit import is_path

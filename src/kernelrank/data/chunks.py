@@ -24,8 +24,8 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def part(self, start: int, stop: int) -> Self:
-        """Copy the rows from `start` to before `stop`."""
+    def part(self, start: int, stop: int, *, copy: bool = True) -> Self:
+        """Return the rows from `start` to before `stop`."""
 
     @staticmethod
     def joined(pieces: list[Any]) -> Any:
@@ -54,7 +54,8 @@ def cut(pieces: Iterable[Any], chunk_rows: int, whole_queries: bool) -> Iterator
         stops = _find_stops(rows, chunk_rows, whole_queries, last=piece is None)
         for start, stop in itertools.pairwise([0, *stops]):
             yield rows.part(start, stop)
-        rest = rows.part(stops[-1] if stops else 0, len(rows))
+        # What is left is copied when it is joined to what comes.
+        rest = rows.part(stops[-1] if stops else 0, len(rows), copy=False)
         pending, waiting = [rest], len(rest)
         # A query larger than a chunk: look again when there is twice as much of it, lest time be quadratic.
         wanted = 2 * waiting if waiting > chunk_rows else chunk_rows

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
 from kernelrank.data.fields import Fields
@@ -57,7 +57,7 @@ class DelimitedTable(Table):
         if self.delimiter != self._allowed[0]:
             self.notes = (f"the columns are separated by {SPOKEN[self.delimiter]}",)
 
-    def blocks(self) -> Iterator[TableBlock]:
+    def blocks(self) -> Generator[TableBlock]:
         """Read the rows, about a mebibyte at a time. Time O(bytes), memory O(1)."""
         first = True
         for records in self._records():
@@ -168,7 +168,9 @@ class _DelimitedBlock(TableBlock):
         message = f"{widths[row]} fields, but the first line names {width} columns{hint}"
         raise self.table.error(message, int(self.positions[row]))
 
-    def numbers(self, columns: Sequence[int], *, missing: bool = False, advice: str = "") -> NDArray[np.float64]:
+    def numbers(
+        self, columns: Sequence[int], *, missing: bool = False, advice: str = "", dtype: DTypeLike = np.float64
+    ) -> NDArray[Any]:
         """Read numbers; what the compiled loop is not sure of is read one by one."""
         begins, ends = self._spans(columns)
         text = np.frombuffer(self.text, dtype=np.uint8)
@@ -182,7 +184,7 @@ class _DelimitedBlock(TableBlock):
                 row, column = divmod(cell, len(columns))
                 raise self.table.error(number_fault(token) + advice, int(self.positions[row]), columns[column])
             values[cell] = value
-        return values.reshape(len(self), len(columns))
+        return values.reshape(len(self), len(columns)).astype(dtype, copy=False)
 
     def labels(self, column: int) -> NDArray[Any]:
         """Read labels as those of ranking files are read."""
@@ -204,6 +206,12 @@ class _DelimitedBlock(TableBlock):
             if not MISSING.fullmatch(token):
                 return read_decimal(token) is None
         return False
+
+    def holds_numbers(self, column: int) -> bool:
+        """Look at the cells one by one, up to the first that is a number."""
+        begins, ends = self._spans([column])
+        spans = zip(begins.tolist(), ends.tolist(), strict=True)
+        return any(read_decimal(self.text[begin:end]) is not None for begin, end in spans)
 
     def _spans(self, columns: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         shape = (len(self), len(self.table.names))

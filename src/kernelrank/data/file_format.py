@@ -10,7 +10,7 @@ from kernelrank.data.decimals import read_decimal
 from kernelrank.data.source import DECOMPRESSORS, Source, first_bytes, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["FileFormat", "compression_suffix", "file_format"]
+__all__ = ["FileFormat", "compression_suffix", "file_format", "is_parquet"]
 
 FileFormat: TypeAlias = Literal["svmlight", "csv", "tsv", "parquet"]
 
@@ -39,6 +39,17 @@ def compression_suffix(path: str | os.PathLike[str]) -> str:
     """
     suffix = Path(path).suffix.lower()
     return suffix if suffix in DECOMPRESSORS else ""
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Say whether a name is that of a Parquet file.
+
+    Examples
+    --------
+    >>> is_parquet("train.pq"), is_parquet("train.csv")
+    (True, False)
+    """
+    return SUFFIXES.get(Path(path).suffix.lower()) == "parquet"
 
 
 def file_format(source: Source, format: str | None = None, *, sniff: bool = True) -> FileFormat:

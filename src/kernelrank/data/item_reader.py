@@ -17,13 +17,13 @@ from kernelrank.data.item_rows import ItemRows, Survey
 from kernelrank.data.items import Items
 from kernelrank.data.parquet_table import ParquetTable
 from kernelrank.data.ranking_items import ranking_item_chunks, ranking_items
-from kernelrank.data.roles import Wishes
+from kernelrank.data.roles import ColumnRequest
 from kernelrank.data.source import Source, readable, source_name
 from kernelrank.data.table import Table
 from kernelrank.errors import InvalidInputError
 from kernelrank.progress import track
 
-__all__ = ["read_item_chunks", "read_items"]
+__all__ = ["open_table", "read_item_chunks", "read_items"]
 
 
 def read_items(
@@ -111,13 +111,15 @@ def read_items(
     the groups are column 'patient'
     the target 'case' is 1 and 'control' is 0, as asked
     """
-    wishes = Wishes(target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive)
+    request = ColumnRequest(
+        target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive
+    )
     with readable(path) as source:
         kind = file_format(source, format)
         if kind == "svmlight":
-            _refuse_names(wishes, source_name(source))
+            _refuse_names(request, source_name(source))
             return ranking_items(source, n_features)
-        return _table_items(_table(source, kind), wishes)
+        return _table_items(open_table(source, kind), request)
 
 
 def read_item_chunks(
@@ -175,28 +177,31 @@ def read_item_chunks(
     [[1.0, 0.0], [1.0]]
     """
     check_chunk_rows(chunk_rows)
-    wishes = Wishes(target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive)
-    return _chunks(path, format, wishes, chunk_rows, whole_queries)
+    request = ColumnRequest(
+        target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive
+    )
+    return _chunks(path, format, request, chunk_rows, whole_queries)
 
 
 def _chunks(
-    path: str | os.PathLike[str], format: str | None, wishes: Wishes, chunk_rows: int, whole_queries: bool
+    path: str | os.PathLike[str], format: str | None, request: ColumnRequest, chunk_rows: int, whole_queries: bool
 ) -> Iterator[Items]:
     with readable(path) as source:
         kind = file_format(source, format)
         if kind == "svmlight":
-            _refuse_names(wishes, source_name(source))
-            yield from ranking_item_chunks(source, wishes.n_features, chunk_rows, whole_queries)
+            _refuse_names(request, source_name(source))
+            yield from ranking_item_chunks(source, request.n_features, chunk_rows, whole_queries)
         else:
-            yield from _table_chunks(_table(source, kind), wishes, chunk_rows, whole_queries)
+            yield from _table_chunks(open_table(source, kind), request, chunk_rows, whole_queries)
 
 
-def _table(source: Source, kind: FileFormat) -> Table:
+def open_table(source: Source, kind: FileFormat) -> Table:
+    """Open a file with named columns."""
     return ParquetTable(source) if kind == "parquet" else DelimitedTable(source, kind)
 
 
-def _table_items(table: Table, wishes: Wishes) -> Items:
-    survey = Survey.begun(table, wishes)
+def _table_items(table: Table, request: ColumnRequest) -> Items:
+    survey = Survey.begun(table, request)
     width = len(survey.roles.features)
     values = GrowingArray(np.float64)
     pieces = []
@@ -208,8 +213,8 @@ def _table_items(table: Table, wishes: Wishes) -> Items:
     return survey.items(ItemRows.joined(pieces, values.taken().reshape(-1, width)))
 
 
-def _table_chunks(table: Table, wishes: Wishes, chunk_rows: int, whole_queries: bool) -> Iterator[Items]:
-    survey = Survey.begun(table, wishes)
+def _table_chunks(table: Table, request: ColumnRequest, chunk_rows: int, whole_queries: bool) -> Iterator[Items]:
+    survey = Survey.begun(table, request)
     if whole_queries and survey.roles.query is None:
         raise table.error("whole_queries=True, but no column is the query")
     for _ in survey.read():
@@ -224,11 +229,11 @@ def _table_chunks(table: Table, wishes: Wishes, chunk_rows: int, whole_queries: 
         yield items
 
 
-def _refuse_names(wishes: Wishes, path: str) -> None:
-    if wishes.pos_label is not None:
-        message = f"the positive class is given as {wishes.pos_label!r}, but the targets of SVMlight files are numbers"
+def _refuse_names(request: ColumnRequest, path: str) -> None:
+    if request.pos_label is not None:
+        message = f"the positive class is given as {request.pos_label!r}, but the targets of SVMlight files are numbers"
         raise InvalidInputError(f"{path}: {message}: the larger one is positive")
     for name in ("target", "query", "id", "weight", "groups", "features"):
-        if getattr(wishes, name):
-            message = f"{name} is {getattr(wishes, name)!r}, but the columns of SVMlight files have no names"
+        if getattr(request, name):
+            message = f"{name} is {getattr(request, name)!r}, but the columns of SVMlight files have no names"
             raise InvalidInputError(f"{path}: {message}")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kernelrank.data.classes import Classes
 from kernelrank.data.items import Items
 from kernelrank.data.line import shown
-from kernelrank.data.roles import Roles, Wishes
+from kernelrank.data.roles import ColumnRequest, Roles
 from kernelrank.data.table import MISSING, Table, TableBlock
-from kernelrank.data.words import as_strings, join_labels
+from kernelrank.data.words import join_labels, labels_as_strings
 from kernelrank.queries import Queries
 
 __all__ = ["ItemRows", "Survey"]
@@ -31,7 +31,7 @@ class ItemRows:
     ----------
     positions : ndarray of int64, shape (m,)
         Where they stand in the file.
-    X : ndarray of float64, shape (m, n_features)
+    X : ndarray of float64 or float32, shape (m, n_features)
     target : ndarray of float64 or str, shape (m,), or None
     qid, groups : ndarray of int64 or str, shape (m,), or None
     ids : ndarray of str, shape (m,), or None
@@ -39,7 +39,7 @@ class ItemRows:
     """
 
     positions: NDArray[np.int64]
-    X: NDArray[np.float64]
+    X: NDArray[Any]
     target: NDArray[Any] | None
     qid: NDArray[Any] | None
     ids: NDArray[np.object_] | None
@@ -54,15 +54,16 @@ class ItemRows:
         """The queries."""
         return self.qid
 
-    def part(self, start: int, stop: int) -> ItemRows:
-        """Copy the rows from `start` to before `stop`."""
+    def part(self, start: int, stop: int, *, copy: bool = True) -> ItemRows:
+        """Return the rows from `start` to before `stop`."""
         columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         for name, column in columns.items():
-            columns[name] = None if column is None else column[start:stop].copy()
+            if column is not None:
+                columns[name] = column[start:stop].copy() if copy else column[start:stop]
         return ItemRows(**columns)
 
     @staticmethod
-    def joined(pieces: list[ItemRows], X: NDArray[np.float64] | None = None) -> ItemRows:
+    def joined(pieces: list[ItemRows], X: NDArray[Any] | None = None) -> ItemRows:
         """Return the rows of several pieces, with their X if it is joined already. Time and memory O(size)."""
         if len(pieces) == 1 and X is None:
             return pieces[0]
@@ -86,12 +87,15 @@ class Survey:
     ----------
     table : Table
     roles : Roles
-    wishes : Wishes
+    request : ColumnRequest
+    dtype : dtype
+        The type of X.
     """
 
     table: Table
     roles: Roles
-    wishes: Wishes
+    request: ColumnRequest
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     n_rows: int = 0
     strings: set[str] = field(default_factory=set)
     words: dict[str, int] = field(default_factory=dict)
@@ -99,17 +103,14 @@ class Survey:
     in_words: bool | None = None
 
     @classmethod
-    def begun(cls, table: Table, wishes: Wishes) -> Survey:
+    def begun(cls, table: Table, request: ColumnRequest) -> Survey:
         """Look at the first rows for the roles of the columns; a table without rows is an error."""
-        blocks = table.blocks()
-        first = next(blocks, None)
-        if hasattr(blocks, "close"):
-            blocks.close()
+        first = table.first_block()
         if first is None:
             raise table.error("the file has no rows, only the names of columns")
-        roles = Roles.of(table, first, wishes)
+        roles = Roles.of(table, first, request)
         table.choose(roles.columns)
-        return cls(table, roles, wishes)
+        return cls(table, roles, request)
 
     def read(self) -> Iterator[ItemRows]:
         """Read all rows, and take note of what decides how they become items."""
@@ -122,7 +123,7 @@ class Survey:
         roles = self.roles
         return ItemRows(
             positions=block.positions,
-            X=block.numbers(roles.features, advice=FEATURE_ADVICE),
+            X=block.numbers(roles.features, advice=FEATURE_ADVICE, dtype=self.dtype),
             target=self._target(block),
             qid=None if roles.query is None else block.labels(roles.query),
             ids=None if roles.id is None else self._ids(block, roles.id),
@@ -135,17 +136,17 @@ class Survey:
         if column is None:
             return None
         if self.in_words is None:
-            self.in_words = self.wishes.pos_label is not None or block.holds_text(column)
+            self.in_words = self.request.pos_label is not None or block.holds_text(column)
         target: NDArray[Any]
         if self.in_words:
             target = block.words(column)
             missing = np.array([MISSING.fullmatch(word.encode()) is not None for word in target.tolist()])
         else:
-            target = block.numbers([column], missing=not self.wishes.needs_target)[:, 0]
+            target = block.numbers([column], missing=not self.request.needs_target)[:, 0]
             missing = np.isnan(target)
         if missing.any():
             position = int(block.positions[np.argmax(missing)])
-            if self.wishes.needs_target:
+            if self.request.needs_target:
                 raise self.table.error("the target is missing", position, column)
             self.missing_target = self.missing_target or position
         return target
@@ -187,14 +188,14 @@ class Survey:
             notes.append(f"the target was left out: it is missing in {place}")
             y = None
         elif self.in_words and y is not None and self.roles.target is not None:
-            wishes, column = self.wishes, self.roles.target
-            options: dict[str, Any] = {"pos_label": wishes.pos_label, "guess": wishes.guess_positive}
+            request, column = self.request, self.roles.target
+            options: dict[str, Any] = {"pos_label": request.pos_label, "guess": request.guess_positive}
             classes = Classes.of(self.words, self.table, column, **options)
             notes.append(classes.note)
             y = classes.targets(y)
         labels = {name: getattr(rows, name) for name in LABELS}
         for name in self.strings:
-            labels[name] = as_strings(labels[name])
+            labels[name] = labels_as_strings(labels[name])
         return Items(
             X=rows.X,
             y=y,

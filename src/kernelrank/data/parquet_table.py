@@ -1,4 +1,8 @@
-"""Parquet files and folders as tables."""
+"""Parquet files and folders as tables.
+
+Files are read one after the other, each batch when it is asked for. A scan of a whole pyarrow dataset reads ahead
+without end while its batches are worked on, and keeps what it has read: its memory grows with the file.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,27 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.data.file_format import compression_suffix
+from kernelrank.data.file_format import compression_suffix, is_parquet
 from kernelrank.data.line import shown
 from kernelrank.data.source import Source, source_name
 from kernelrank.data.table import Table, TableBlock
-from kernelrank.data.words import as_strings, first_long, long_message
+from kernelrank.data.words import LONGEST_LABEL, as_strings, first_long, long_message
 from kernelrank.errors import FileFormatError, MissingExtraError
 
 __all__ = ["ParquetTable"]
 
 BATCH_CELLS = 1 << 21
+BATCH_ROWS = 1 << 14
+"""A block of few columns stays in the cache while it is filled column by column."""
+FIRST_ROWS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class _Group:
 
 
 class ParquetTable(Table):
-    """A Parquet file, or a folder of them, read in the order of their names.
+    """A Parquet file, or a folder of them, read in the order of their names; folders inside the folder too.
 
     Parameters
     ----------
@@ -61,28 +68,47 @@ class ParquetTable(Table):
         self.path = source_name(source)
         self._chosen: list[str] | None = None
         self._groups: list[_Group] = []
+        self._types: dict[str, set[str]] = {}
         self.names = ()
-        position = 0
+        self.n_rows = 0
         for file, name in _files(source, self.path):
             with self._faults_of(name), pyarrow.parquet.ParquetFile(file) as opened:
-                self._check_names(name, opened.schema_arrow.names)
+                self._check_names(name, opened.schema_arrow)
                 metadata = opened.metadata
                 first_row = 0
                 for number in range(metadata.num_row_groups):
-                    self._groups.append(_Group(file, name, number, metadata.num_row_groups, first_row, position))
+                    self._groups.append(_Group(file, name, number, metadata.num_row_groups, first_row, self.n_rows))
                     first_row += metadata.row_group(number).num_rows
-                    position += metadata.row_group(number).num_rows
+                    self.n_rows += metadata.row_group(number).num_rows
 
     def choose(self, columns: Iterable[int]) -> None:
         """Read these columns only."""
         self._chosen = [self.names[column] for column in sorted(set(columns))]
 
-    def blocks(self) -> Iterator[TableBlock]:
-        """Read the rows, about 2²¹ cells at a time. Time O(bytes), memory O(row group)."""
+    def first_block(self) -> TableBlock | None:
+        """Read a few rows: their columns have types, and may be wide."""
+        with contextlib.closing(self._read(FIRST_ROWS)) as blocks:
+            return next(blocks, None)
+
+    def precision(self, columns: Sequence[int]) -> np.dtype[Any]:
+        """Return float32 if every column is stored so in every file."""
+        types = {kind for column in columns for kind in self._types[self.names[column]]}
+        return np.dtype(np.float32 if types == {"float"} else np.float64)
+
+    def varying_labels(self, column: int) -> bool:
+        """Say so of floats, which are integers where all of a block are, and of files that differ."""
+        types = self._types[self.names[column]]
+        return len(types) > 1 or not types.isdisjoint({"halffloat", "float", "double"})
+
+    def blocks(self) -> Generator[TableBlock]:
+        """Read the rows, up to 2²¹ cells at a time. Time O(bytes), memory O(row group)."""
+        n_columns = len(self.names) if self._chosen is None else len(self._chosen)
+        return self._read(max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, n_columns))))
+
+    def _read(self, size: int) -> Generator[TableBlock]:
         import pyarrow.parquet
 
         names = list(self.names) if self._chosen is None else self._chosen
-        size = max(1, BATCH_CELLS // max(1, len(names)))
         for path, groups in itertools.groupby(self._groups, key=lambda group: group.name):
             first = next(groups)
             with self._faults_of(path):
@@ -112,10 +138,11 @@ class ParquetTable(Table):
         number = bisect.bisect_right([group.first_position for group in self._groups], position) - 1
         group = self._groups[number]
         row = group.first_row + position - group.first_position + 1
-        file = "" if group.name == self.path else f"{os.path.basename(group.name)}, "
+        file = "" if group.name == self.path else f"{os.path.relpath(group.name, self.path)}, "
         return {"row": f"{file}row {row} in row group {group.number + 1} of {group.n_groups}"}
 
-    def _check_names(self, path: str, names: list[str]) -> None:
+    def _check_names(self, path: str, schema: Any) -> None:
+        names = schema.names
         known = set(names)
         if len(known) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -123,9 +150,15 @@ class ParquetTable(Table):
         if not self.names:
             # An index of a pandas data frame that has no name of its own is no column that anyone wrote.
             self.names = tuple(name for name in names if not re.fullmatch(r"__index_level_\d+__", name))
+            stored = (schema.pandas_metadata or {}).get("index_columns", [])
+            # A range is described and has no column.
+            index = {name for name in stored if isinstance(name, str)}
+            self.index_columns = frozenset(column for column, name in enumerate(self.names) if name in index)
+            self._types = {name: set() for name in self.names}
         for name in self.names:
             if name not in known:
                 raise FileFormatError(f"there is no column {name!r}, which another file of the folder has", path)
+            self._types[name].add(str(schema.field(name).type))
 
     @contextlib.contextmanager
     def _faults_of(self, path: str, group: _Group | None = None) -> Iterator[None]:
@@ -157,7 +190,9 @@ def _files(source: Source, path: str) -> Iterator[tuple[Any, str]]:
     if not Path(source).is_dir():
         yield path, path
         return
-    found = sorted(file for file in Path(source).iterdir() if file.suffix in (".parquet", ".pq"))
+    found = sorted(file for file in Path(source).rglob("*") if is_parquet(file) and file.is_file())
+    # What writers note down beside the data begins so.
+    found = [file for file in found if not any(part[0] in "_." for part in file.relative_to(source).parts)]
     if not found:
         raise FileFormatError("the folder has no Parquet file", path)
     for file in found:
@@ -172,20 +207,21 @@ class _ParquetBlock(TableBlock):
     batch: Any
     positions: NDArray[np.int64]
 
-    def numbers(self, columns: Sequence[int], *, missing: bool = False, advice: str = "") -> NDArray[np.float64]:
-        """Return numbers of any numeric type as float64."""
-        values = np.empty((len(self), len(columns)))
+    def numbers(
+        self, columns: Sequence[int], *, missing: bool = False, advice: str = "", dtype: DTypeLike = np.float64
+    ) -> NDArray[Any]:
+        """Return numbers of any numeric type, and booleans as 0 and 1."""
+        values = np.empty((len(self), len(columns)), dtype=dtype)
         for place, column in enumerate(columns):
             values[:, place] = self._numbers(column, missing, advice)
         return values
 
-    def _numbers(self, column: int, missing: bool, advice: str) -> NDArray[np.float64]:
+    def _numbers(self, column: int, missing: bool, advice: str) -> NDArray[Any]:
         import pyarrow
 
         array = self._array(column)
         kind = array.type
-        is_number = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind)
-        if not (is_number or pyarrow.types.is_boolean(kind)):
+        if not _is_number(kind):
             value = str(array[0].as_py()).encode()
             raise self._error(f"{shown(value)} is of type {kind}: expected numbers{advice}", 0, column)
         if array.null_count and not missing:
@@ -193,7 +229,9 @@ class _ParquetBlock(TableBlock):
         if pyarrow.types.is_boolean(kind):
             array = array.cast(pyarrow.uint8())
         # An integer beyond 2⁵³ becomes the nearest float, as it does in a text file.
-        values: NDArray[np.float64] = array.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if kind not in (pyarrow.float32(), pyarrow.float64()):
+            array = array.cast(pyarrow.float64(), safe=False)
+        values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
         faulty = ~np.isfinite(values)
         if missing:
             faulty &= ~np.isnan(values)
@@ -212,9 +250,12 @@ class _ParquetBlock(TableBlock):
             raise self._error("the value is missing: expected a label", _first_null(array), column)
         if pyarrow.types.is_floating(array.type):
             numbers = array.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
-            if np.all(np.abs(numbers) < 2**53) and np.all(numbers == np.round(numbers)):
+            whole = (np.abs(numbers) < 2**53) & (numbers == np.round(numbers))
+            if whole.all():
                 return numbers.astype(np.int64)
-        elif pyarrow.types.is_signed_integer(array.type) or (
+            # A label is the same string in every block, whatever stands beside it there.
+            return as_strings(int(x) if is_whole else x for x, is_whole in zip(numbers.tolist(), whole, strict=True))
+        if pyarrow.types.is_signed_integer(array.type) or (
             pyarrow.types.is_unsigned_integer(array.type) and array.type != pyarrow.uint64()
         ):
             numbers = array.to_numpy(zero_copy_only=False)
@@ -226,11 +267,19 @@ class _ParquetBlock(TableBlock):
 
     def words(self, column: int) -> NDArray[np.object_]:
         """Return each value as Python writes it; what is missing is empty."""
-        words = as_strings("" if value is None else value for value in self._array(column).to_pylist())
-        lengths = np.array([len(word.encode("utf-8", "surrogatepass")) for word in words.tolist()], dtype=np.int64)
-        row = first_long(lengths)
-        if row is not None:
-            raise self._error(long_message("the label", int(lengths[row])), row, column)
+        import pyarrow.compute
+
+        array = self._array(column)
+        if not self.holds_text(column):
+            array = pyarrow.array("" if value is None else str(value) for value in array.to_pylist())
+        # One object for all equal words: labels come in runs.
+        encoded = array.cast(pyarrow.large_string()).fill_null("").dictionary_encode()
+        lengths = pyarrow.compute.binary_length(encoded.dictionary).to_numpy(zero_copy_only=False)
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        if first_long(lengths) is not None:
+            row = int(np.argmax(lengths[codes] > LONGEST_LABEL))
+            raise self._error(long_message("the label", int(lengths[codes[row]])), row, column)
+        words: NDArray[np.object_] = encoded.dictionary.to_numpy(zero_copy_only=False)[codes]
         return words
 
     def holds_text(self, column: int) -> bool:
@@ -242,6 +291,10 @@ class _ParquetBlock(TableBlock):
             pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or kind == pyarrow.string_view()
         )
 
+    def holds_numbers(self, column: int) -> bool:
+        """Look at the type."""
+        return _is_number(self._array(column).type)
+
     def _array(self, column: int) -> Any:
         import pyarrow
 
@@ -250,6 +303,12 @@ class _ParquetBlock(TableBlock):
 
     def _error(self, message: str, row: int, column: int) -> FileFormatError:
         return self.table.error(message, int(self.positions[row]), column)
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow.types import is_boolean, is_decimal, is_floating, is_integer
+
+    return any(is_kind(kind) for is_kind in (is_integer, is_floating, is_decimal, is_boolean))
 
 
 def _first_null(array: Any) -> int:

@@ -14,7 +14,7 @@ from kernelrank.data.growing import GrowingArray
 from kernelrank.data.layout import Layout
 from kernelrank.data.rows import read_rows
 from kernelrank.data.source import Source, source_name
-from kernelrank.data.words import as_strings, join_labels
+from kernelrank.data.words import join_labels, labels_as_strings
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["Ranking", "chunks_with_lines", "read_ranking", "read_ranking_chunks", "read_with_lines"]
@@ -213,7 +213,7 @@ def _again_with_lines(
     for rows in cut(read_rows(source, allow_nonfinite=allow_nonfinite), chunk_rows, whole_queries):
         qids = rows.qids
         if qids is not None and not layout.integer_qids:
-            qids = as_strings(qids)
+            qids = labels_as_strings(qids)
         row = scattered_row(qids, seen) if once and qids is not None else None
         if row is not None:
             raise FileFormatError(scattered_message(qids.tolist()[row]), layout.path, int(rows.lines[row]))

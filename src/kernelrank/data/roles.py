@@ -1,4 +1,9 @@
-"""Roles: which column of a table is the target, the query, the id, and which are features."""
+"""Roles: which column of a table is the target, the query, the id, and which are features.
+
+A column is a feature if it is named as one. Unless features are named, each column is one that has no other role and
+is not the index of a data frame. Features hold numbers: integers, floats, decimals and booleans. What becomes of a
+column that holds none, `ColumnRequest.numbers_only` says: it is left out, or an error.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from dataclasses import dataclass
 from kernelrank.data.table import Table, TableBlock
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["NAMES", "Roles", "Wishes", "plain_name"]
+__all__ = ["NAMES", "ColumnRequest", "Roles", "plain_name"]
 
 # As the names are compared: small letters and digits alone, so that "Query ID", "query_id" and "queryId" are one.
 NAMES = {
@@ -91,7 +96,7 @@ def plain_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ColumnRequest:
     """What the user said about the columns; None leaves it to the names, an empty string says that there is none.
 
     Parameters
@@ -108,6 +113,8 @@ class Wishes:
         Whether that class is guessed from the words where it is not given.
     needs_target : bool
         Whether a file without a target is an error.
+    numbers_only : bool
+        Whether columns without numbers are left out; else they are an error, unless they have a role.
     """
 
     target: str | None = None
@@ -120,6 +127,14 @@ class Wishes:
     pos_label: str | None = None
     needs_target: bool = True
     guess_positive: bool = False
+    numbers_only: bool = False
+
+    @classmethod
+    def exactly(
+        cls, target: str, query: str, *, features: Sequence[str] | None = None, n_features: int | None = None
+    ) -> ColumnRequest:
+        """Name the target and the query, and let no other column have a role; columns without numbers are left out."""
+        return cls(target, query, "", "", "", features, n_features, numbers_only=True)
 
 
 @dataclass(frozen=True)
@@ -149,21 +164,21 @@ class Roles:
         return {*self.features, *(column for column in single if column is not None)}
 
     @classmethod
-    def of(cls, table: Table, first: TableBlock, wishes: Wishes) -> Roles:
-        """Find the roles from the wishes, the names and the first rows. Time O(columns)."""
-        return _Cast(table, first, wishes).roles()
+    def of(cls, table: Table, first: TableBlock, request: ColumnRequest) -> Roles:
+        """Find the roles from the request, the names and the first rows. Time O(columns)."""
+        return _RoleSearch(table, first, request).roles()
 
 
-class _Cast:
+class _RoleSearch:
     """The search for the roles of one table."""
 
-    def __init__(self, table: Table, first: TableBlock, wishes: Wishes) -> None:
+    def __init__(self, table: Table, first: TableBlock, request: ColumnRequest) -> None:
         self.table = table
         self.first = first
-        self.wishes = wishes
+        self.request = request
         self.number_of = {name: column for column, name in enumerate(table.names)}
         self.plain = [plain_name(name) for name in table.names]
-        listed = [wishes.features] if isinstance(wishes.features, str) else list(wishes.features or ())
+        listed = [request.features] if isinstance(request.features, str) else list(request.features or ())
         unwanted = [name[1:] for name in listed if name.startswith("!") and name not in self.number_of]
         self.wanted = [name for name in listed if not name.startswith("!") or name in self.number_of]
         self.left_out = {column for name in unwanted for column in self._matching(name)}
@@ -174,15 +189,15 @@ class _Cast:
 
     def roles(self) -> Roles:
         for role in NAMES:
-            wish = getattr(self.wishes, role)
-            if wish:
-                self._take_wished(role, self._column(wish, role))
-            elif wish == "":
+            name = getattr(self.request, role)
+            if name:
+                self._take_requested(role, self._column(name, role))
+            elif name == "":
                 self.taken[role] = None
         for role in NAMES:
             if role not in self.taken:
                 self.taken[role] = self._guess(role)
-        if self.taken["target"] is None and self.wishes.needs_target:
+        if self.taken["target"] is None and self.request.needs_target:
             raise self.table.error(f"no column looks like the target: name it; {self._known()}")
         features = self._features()
         return Roles(**self.taken, features=features, notes=tuple(self.notes))
@@ -199,7 +214,7 @@ class _Cast:
         more = f" and {len(names) - 20} more" if len(names) > 20 else ""
         return f"the columns are {', '.join(repr(name) for name in names[:20])}{more}"
 
-    def _take_wished(self, role: str, column: int) -> None:
+    def _take_requested(self, role: str, column: int) -> None:
         for other, taken in self.taken.items():
             # Groups may be the queries or the ids: then no split cuts a query.
             if taken == column and "groups" not in (role, other):
@@ -214,7 +229,7 @@ class _Cast:
         if role == "weight":
             free = self._likely_weights(free)
         if len(free) > 1:
-            if role == "target" and not self.wishes.needs_target and self.named_features:
+            if role == "target" and not self.request.needs_target and self.named_features:
                 return None
             names = " and ".join(repr(self.table.names[column]) for column in free)
             raise self.table.error(f"{names} could each be the {role}: name the one that is")
@@ -256,14 +271,23 @@ class _Cast:
                 name = self.table.names[column]
                 raise InvalidInputError(f"column {name!r} cannot be both {roles[column]} and a feature")
         wanted = dict.fromkeys(column for name in self.wanted for column in self._matching(name))
-        columns = wanted if self.wanted else range(len(self.table.names))
+        columns = wanted if self.wanted else self._unnamed()
         features = [column for column in columns if column not in roles and column not in self.left_out]
         self._note_absent({*roles, *features})
         if not features:
             raise self.table.error("no column is left for the features")
-        if self.wishes.n_features not in (None, len(features)):
-            raise self.table.error(f"{len(features)} feature columns: expected {self.wishes.n_features}")
+        if self.request.n_features not in (None, len(features)):
+            raise self.table.error(f"{len(features)} feature columns: expected {self.request.n_features}")
         return features
+
+    def _unnamed(self) -> list[int]:
+        """Return the columns that may be features though nobody says so."""
+        return [
+            column
+            for column in range(len(self.table.names))
+            if column not in self.table.index_columns
+            and (self.first.holds_numbers(column) or not self.request.numbers_only)
+        ]
 
     def _note_absent(self, used: set[int]) -> None:
         absent = [name for column, name in enumerate(self.table.names) if column not in used]

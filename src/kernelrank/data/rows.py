@@ -65,18 +65,16 @@ class Rows:
         """Return the line that holds an entry of `values`. Time O(m)."""
         return int(self.lines[np.searchsorted(self.bounds, cell, side="right") - 1])
 
-    def part(self, start: int, stop: int) -> Rows:
-        """Copy the rows from `start` to before `stop`. Time and memory O(size of the part)."""
+    def part(self, start: int, stop: int, *, copy: bool = True) -> Rows:
+        """Return the rows from `start` to before `stop`. Time and memory O(size of the part)."""
+        of_cells = ("indices", "values")
         rows, cells = slice(start, stop), slice(self.bounds[start], self.bounds[stop])
-        return Rows(
-            lines=self.lines[rows].copy(),
-            targets=self.targets[rows].copy(),
-            qids=None if self.qids is None else self.qids[rows].copy(),
-            docids=self.docids[rows].copy(),
-            counts=self.counts[rows].copy(),
-            indices=self.indices[cells].copy(),
-            values=self.values[cells].copy(),
-        )
+        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, column in columns.items():
+            if column is not None:
+                part = column[cells if name in of_cells else rows]
+                columns[name] = part.copy() if copy else part
+        return Rows(**columns)
 
     @staticmethod
     def joined(pieces: list[Rows]) -> Rows:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from kernelrank.data.chunks import check_chunk_rows, cut
+from kernelrank.data.file_format import file_format
+from kernelrank.data.item_reader import open_table
+from kernelrank.data.item_rows import Survey
 from kernelrank.data.layout import Layout
-from kernelrank.data.parquet import feature_columns, open_parquet, read_parquet_chunks
+from kernelrank.data.parquet_table import ParquetTable
 from kernelrank.data.ranking import Ranking, read_again
+from kernelrank.data.roles import ColumnRequest
 from kernelrank.data.rows import read_rows
-from kernelrank.data.source import DECOMPRESSORS
+from kernelrank.data.table import Table
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.progress import track
 
-__all__ = ["StoredRanking", "open_stored"]
-
-PARQUET = (".parquet", ".pq")
-TEXT = (".svmlight", ".libsvm", ".svm", ".letor", ".txt", ".dat")
+__all__ = ["StoredRanking", "open_stored", "read_parquet_chunks"]
 
 CHUNK_BYTES = 2**25
 """About how large the features of a chunk are: many blocks of a Gram matrix, and little memory."""
@@ -48,7 +51,7 @@ class StoredRanking(ABC):
     n_features: int
     names: list[str] | None = None
     has_queries: bool
-    most_rows: ClassVar[int] = 100_000
+    most_rows: int = 100_000
 
     @abstractmethod
     def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:
@@ -60,32 +63,37 @@ class StoredRanking(ABC):
         return min(self.most_rows, max(1_000, CHUNK_BYTES // (8 * max(1, self.n_features))))
 
 
-class StoredParquet(StoredRanking):
-    """A Parquet file, or a folder of them.
+class StoredTable(StoredRanking):
+    """A file with named columns: Parquet, CSV or TSV. Text is read through once, for its size and its labels.
 
     Parameters
     ----------
-    path : str
-    target : str
-        The column of scores.
-    query : str or None
-        The column of queries.
+    table : Table
+    request : ColumnRequest
+        Which columns are the scores, the queries and the features.
     """
 
-    def __init__(self, path: str, target: str, query: str | None) -> None:
-        dataset = open_parquet(path)
-        self.path, self.target, self.query = path, target, query
-        self.names = feature_columns(dataset, path, target, query, None)
-        self.n_items, self.n_features = dataset.count_rows(), len(self.names)
-        self.has_queries = query is not None
-        if self.n_items == 0:
-            raise FileFormatError("the file has no rows", path)
+    def __init__(self, table: Table, request: ColumnRequest) -> None:
+        survey = Survey.begun(table, request)
+        roles = survey.roles
+        survey.dtype = table.precision(roles.features)
+        survey.in_words = False  # scores are numbers: a word is an error that names its row
+        self.path, self.has_queries = table.path, roles.query is not None
+        self.names, self.n_features = [table.names[column] for column in roles.features], len(roles.features)
+        n_items = table.n_rows
+        if n_items is None or (roles.query is not None and table.varying_labels(roles.query)):
+            name = os.path.basename(table.path)
+            blocks = track(survey.read(), n_items, f"looking through {name}", size=len, noun="rows")
+            with contextlib.closing(blocks):
+                n_items = sum(len(rows) for rows in blocks)
+        self.n_items, self.survey = n_items, survey
 
-    def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:  # noqa: ARG002 - they are whole anyway
+    def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:
         """Read the items in their order."""
-        return read_parquet_chunks(
-            self.path, target=self.target, query=self.query, features=self.names, chunk_rows=self.chunk_rows
-        )
+        for rows in cut(self.survey.read(), self.chunk_rows, whole_queries and self.has_queries):
+            items = self.survey.items(rows)
+            scores = np.full(len(items), np.nan) if items.y is None else items.y
+            yield Ranking(items.X, scores, items.qid, np.full(len(items), "", dtype=object))
 
 
 class StoredText(StoredRanking):
@@ -94,14 +102,16 @@ class StoredText(StoredRanking):
     Parameters
     ----------
     path : str
+    n_features : int, optional
+        How many features there must be; the largest index decides unless given.
     """
 
     # Rows of text are joined and cut, and joined again; small chunks stay in the cache.
     most_rows = 10_000
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, n_features: int | None = None) -> None:
         self.path = path
-        layout = Layout(path, None, "auto", np.float64, True)
+        layout = Layout(path, n_features, "auto", np.float64, True)
         n_values = 0
         self.has_queries = False
         pieces = track(read_rows(path), None, f"looking through {Path(path).name}", size=len, noun="rows")
@@ -120,16 +130,30 @@ class StoredText(StoredRanking):
         return read_again(self.path, self.layout, self.chunk_rows, whole_queries and self.has_queries)
 
 
-def open_stored(path: str | os.PathLike[str], *, target: Any = None, query: Any = None) -> StoredRanking:
-    r"""Open a ranking by the suffix of its path; a folder holds Parquet files.
+def open_stored(
+    path: str | os.PathLike[str],
+    *,
+    target: Any = None,
+    query: Any = None,
+    features: Sequence[str] | None = None,
+    n_features: int | None = None,
+    needs_target: bool = True,
+) -> StoredRanking:
+    r"""Open a file of any format, known as `file_format` knows it; a folder holds Parquet files.
 
     Parameters
     ----------
     path : str or path-like
     target : str, optional
-        The column of scores; needed for Parquet, and part of the file in text.
+        The column of scores; part of the file in SVMlight and LETOR files.
     query : str, optional
-        The column of queries; part of the file in text.
+        The column of queries; part of the file in SVMlight and LETOR files.
+    features : sequence of str, optional
+        The columns of features; all others that hold numbers unless given, but the index of a data frame.
+    n_features : int, optional
+        How many features there must be.
+    needs_target : bool, default=True
+        Whether a table needs a column of scores. Without one all scores are NaN.
 
     Returns
     -------
@@ -137,7 +161,7 @@ def open_stored(path: str | os.PathLike[str], *, target: Any = None, query: Any 
 
     Notes
     -----
-    O(1) for Parquet; a text file is read through, O(bytes). Memory a block.
+    O(1) for Parquet, unless queries are floats; a text file is read through, O(bytes). Memory a block.
 
     Examples
     --------
@@ -152,33 +176,75 @@ def open_stored(path: str | os.PathLike[str], *, target: Any = None, query: Any 
     name = os.fspath(path)
     if not os.path.exists(name):
         raise FileFormatError("there is no such file or folder", name)
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    last = suffixes[-1] if suffixes else ""
-    if os.path.isdir(name) or last in PARQUET:
-        _require_names(name, target, query)
-        return StoredParquet(name, target, query)
-    if last in DECOMPRESSORS:
-        last = suffixes[-2] if len(suffixes) > 1 else ""
-    if last not in TEXT:
-        raise FileFormatError(
-            f"the suffix says no format that is known: {', '.join(PARQUET)} or a folder for Parquet, "
-            f"{', '.join(TEXT)} for SVMlight and LETOR, compressed or not ({', '.join(DECOMPRESSORS)})",
-            name,
-        )
-    for argument, value in (("y", target), ("qid", query)):
-        if value is not None:
-            raise InvalidInputError(f"{argument} was given, but {name} holds the scores and queries of its rows itself")
-    return StoredText(name)
+    kind = file_format(name)
+    if kind == "svmlight":
+        for argument, value in (("y", target), ("qid", query)):
+            if value is not None:
+                message = f"{argument} was given, but {name} holds the scores and queries of its rows itself"
+                raise InvalidInputError(message)
+        return StoredText(name, n_features)
+    table = open_table(name, kind)
+    if needs_target or target is not None:
+        _require_name(table, "y", "scores", target)
+    if query is not None:
+        _require_name(table, "qid", "queries", query)
+    request = ColumnRequest.exactly(target or "", query or "", features=features, n_features=n_features)
+    return StoredTable(table, dataclasses.replace(request, needs_target=needs_target))
 
 
-def _require_names(path: str, target: Any, query: Any) -> None:
-    """Refuse Parquet without the names of its columns: none is guessed."""
-    wrong = None if isinstance(target, str) else ("y", "scores")
-    if wrong is None and not (query is None or isinstance(query, str)):
-        wrong = ("qid", "queries")
-    if wrong is not None:
-        columns = ", ".join(open_parquet(path).schema.names)
+def _require_name(table: Table, argument: str, content: str, name: Any) -> None:
+    """Refuse a table without the names of its columns: none is guessed."""
+    if not isinstance(name, str):
         raise InvalidInputError(
-            f"{path} is Parquet: {wrong[0]} must be the name of its column of {wrong[1]}, got "
-            f"{type(target if wrong[0] == 'y' else query).__name__}; the columns are {columns}"
+            f"{table.path} has named columns: {argument} must be the name of its column of {content}, got "
+            f"{type(name).__name__}; the columns are {', '.join(table.names)}"
         )
+
+
+def read_parquet_chunks(
+    path: str | os.PathLike[str],
+    *,
+    target: str,
+    query: str | None = None,
+    features: Sequence[str] | None = None,
+    chunk_rows: int = 100_000,
+) -> Iterator[Ranking]:
+    """Read a Parquet file, or a folder of them, in chunks that never cut a query.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, or a folder whose files are read in the order of their names.
+    target : str
+        The column of scores.
+    query : str, optional
+        The column of query labels; the rows of a query must stand together.
+    features : sequence of str, optional
+        The columns of features; all others that hold numbers or booleans unless given, but the index of a data frame.
+    chunk_rows : int, default=100_000
+        How many rows a chunk has, at most; a query that has more is a chunk of its own.
+
+    Yields
+    ------
+    Ranking
+        X dense, in float64, or float32 if every column is; docid is empty.
+
+    Raises
+    ------
+    FileFormatError
+        For a value that is missing, infinite or no number; the message names its row and column.
+
+    See Also
+    --------
+    read_item_chunks : files of every format, with what their names say.
+
+    Notes
+    -----
+    O(bytes) time; memory a few chunks, whatever the size of the file.
+    """
+    check_chunk_rows(chunk_rows)
+    if not os.path.exists(path):
+        raise FileFormatError("there is no such file or folder", os.fspath(path))
+    stored = StoredTable(ParquetTable(path), ColumnRequest.exactly(target, query or "", features=features))
+    stored.most_rows = chunk_rows
+    yield from stored.chunks(whole_queries=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
@@ -36,10 +37,13 @@ class TableBlock(ABC):
         return len(self.positions)
 
     @abstractmethod
-    def numbers(self, columns: Sequence[int], *, missing: bool = False, advice: str = "") -> NDArray[np.float64]:
+    def numbers(
+        self, columns: Sequence[int], *, missing: bool = False, advice: str = "", dtype: DTypeLike = np.float64
+    ) -> NDArray[Any]:
         """Return some columns as numbers, shape (m, len(columns)); the first cell that is none is an error.
 
-        With `missing`, cells that are empty or say that nothing is known become NaN. `advice` ends the message.
+        With `missing`, cells that are empty or say that nothing is known become NaN. `advice` ends the message. A
+        `dtype` of float32 is for columns that are stored so, see `Table.precision`.
         """
 
     @abstractmethod
@@ -54,6 +58,10 @@ class TableBlock(ABC):
     def holds_text(self, column: int) -> bool:
         """Say whether the first cell of a column that is not missing is text rather than a number."""
 
+    @abstractmethod
+    def holds_numbers(self, column: int) -> bool:
+        """Say whether a column is one of numbers: in text, whether any cell is a number."""
+
 
 class Table(ABC):
     """A file with named columns.
@@ -66,15 +74,34 @@ class Table(ABC):
         The names of the columns, all different.
     notes : tuple of str
         What was guessed in order to read it.
+    n_rows : int or None
+        The number of rows, where it is known before they are read.
+    index_columns : frozenset of int
+        Columns that hold the index of a data frame: features only if they are named.
     """
 
     path: str
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    n_rows: int | None = None
+    index_columns: frozenset[int] = frozenset()
 
     @abstractmethod
-    def blocks(self) -> Iterator[TableBlock]:
+    def blocks(self) -> Generator[TableBlock]:
         """Read the rows from the first one on, in blocks that are not empty."""
+
+    def first_block(self) -> TableBlock | None:
+        """Read some rows from the first one on; None if there is none."""
+        with contextlib.closing(self.blocks()) as blocks:
+            return next(blocks, None)
+
+    def precision(self, columns: Sequence[int]) -> np.dtype[Any]:  # noqa: ARG002 - text is read as float64
+        """Return the type that holds these columns without a change: float32 if each is stored so."""
+        return np.dtype(np.float64)
+
+    def varying_labels(self, column: int) -> bool:  # noqa: ARG002 - any later line may hold a word
+        """Say whether labels of one block can be integers, and those of another strings."""
+        return True
 
     def choose(self, columns: Iterable[int]) -> None:  # noqa: B027 - text is read whole whatever is chosen
         """Let `blocks` leave out all other columns, where that saves work."""

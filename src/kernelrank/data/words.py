@@ -24,6 +24,7 @@ __all__ = [
     "gather_words",
     "join_labels",
     "label_array",
+    "labels_as_strings",
     "long_message",
     "undecodable",
 ]
@@ -91,7 +92,18 @@ def join_labels(pieces: list[NDArray[Any]]) -> NDArray[Any]:
     """
     if all(piece.dtype.kind == "i" for piece in pieces):
         return np.concatenate(pieces)
-    return np.concatenate([as_strings(piece) for piece in pieces])
+    return np.concatenate([labels_as_strings(piece) for piece in pieces])
+
+
+def labels_as_strings(labels: NDArray[Any]) -> NDArray[np.object_]:
+    """Return labels that were read as strings: integers as they stood in the file, strings as they are.
+
+    Examples
+    --------
+    >>> labels_as_strings(np.array([10, 20]))
+    array(['10', '20'], dtype=object)
+    """
+    return labels if labels.dtype == object else as_strings(labels)
 
 
 def as_strings(labels: NDArray[Any] | Iterable[object]) -> NDArray[np.object_]:

@@ -207,12 +207,12 @@ class CoRankRLS(Ranker):
         qid : sequence, shape (m,), optional
             The query of each item: any hashable labels in any order. One query unless given.
         X_unscored : array-like or sparse matrix, shape (l, n_features), path, or iterable of blocks, optional
-            The unscored items: an array, which may be memory-mapped; a Parquet file or a folder of them; or blocks
+            The unscored items: an array, which may be memory-mapped; the path of a file as in `RankRLS.fit`; or blocks
             ``(X, qid)``, such as a generator gives. The items of a query must stand together in a file and in blocks,
             where it may go on from one to the next.
         qid_unscored : sequence of shape (l,), or str, optional
             The queries of an array, which have nothing to do with those of `qid`; the name of the query column of a
-            Parquet file, whose other numeric columns are features. Blocks bring their own. One query unless given.
+            file, whose other columns that hold numbers are features. Blocks bring their own. One query unless given.
         sample_weight : array-like, shape (m,), optional
             Weights of the scored items; the pair (i, j) weighs ``w_i w_j``.
 

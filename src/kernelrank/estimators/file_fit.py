@@ -4,12 +4,16 @@
 path                                      y, qid                                 how
 ========================================  =====================================  ====================================
 Parquet file, or a folder of them         names of columns                       batches of whole queries
+CSV or TSV file, compressed too           names of columns                       batches of whole queries
 SVMlight or LETOR file, compressed too    none: they stand in the file           batches of whole queries
 ``.npy``                                  arrays, or ``.npy`` paths themselves   mapped into memory, then as any array
 ========================================  =====================================  ====================================
 
-Nothing is guessed: what is missing or not known is an error that names what there is. A basis is drawn from all items,
-as in memory, so that a file gives the same model; this takes one more reading, which collects the basis items.
+The format is known as the command knows it, by the suffix or the first line. No column is guessed: what is missing or
+not known is an error that names what there is. All other columns that hold numbers are features.
+
+A basis is drawn from all items, as in memory, so that a file gives the same model; this takes one more reading, which
+collects the basis items.
 """
 
 from __future__ import annotations
@@ -60,7 +64,7 @@ def mapped(X: Any) -> Any:
 def fit_file(
     learner: StreamLearner, path: Any, target: Any, query: Any, sample_weight: Any, queries: QueryMode
 ) -> None:
-    """Learn from a Parquet or text file; the learner is not restored when that fails.
+    """Learn from a file of any format; the learner is not restored when that fails.
 
     Parameters
     ----------

@@ -197,14 +197,15 @@ class RankRLS(Ranker, StreamLearner):
         Parameters
         ----------
         X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed, or a path
-            The items. A path is that of a Parquet file, a folder of Parquet files, an SVMlight or LETOR file
-            (compressed or not), all read in batches, or of a ``.npy`` file, which is mapped into memory.
+            The items. A path is that of a Parquet file, a folder of Parquet files, a CSV, TSV, SVMlight or LETOR file
+            (compressed or not), all read in batches, or of a ``.npy`` file, which is mapped into memory. In files with
+            named columns, all that hold numbers are features but y and qid.
         y : array-like, shape (m,) or (m, n_outputs), or str
-            Their scores; each output is learnt as if it were alone. For Parquet the name of the column; left out for
-            SVMlight.
+            Their scores; each output is learnt as if it were alone. The name of the column in a file that has names;
+            left out for SVMlight.
         qid : sequence, shape (m,), or str, optional
-            The query of each item: any hashable labels in any order. One query unless given. For Parquet the name of
-            the column; left out for SVMlight.
+            The query of each item: any hashable labels in any order. One query unless given. The name of the
+            column in a file that has names; left out for SVMlight.
         sample_weight : array-like, shape (m,), optional
             Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times. Not for files.
         queries : {"whole", "mergeable"}, default="whole"

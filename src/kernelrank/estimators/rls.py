@@ -122,7 +122,7 @@ class RLS(RegressorMixin, StreamLearner):
         X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed, or a path
             The items, or a file of them as in `RankRLS.fit`.
         y : array-like, shape (m,) or (m, n_outputs), or str
-            Their scores. For Parquet the name of the column; left out for SVMlight.
+            Their scores. The name of the column in a file that has names; left out for SVMlight.
         qid : sequence, shape (m,), optional
             Not used, present for API consistency by convention: a pipeline or a search passes it on. Its length is
             checked.

@@ -1,4 +1,4 @@
-"""Unscored items: an array, a Parquet file or folder, or blocks that come one after the other, read once."""
+"""Unscored items: an array, a file or folder, or blocks that come one after the other, read once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from kernelrank.arrays import Index, Matrix, block_rows
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.comparisons.stream_scatter import StreamScatter
-from kernelrank.data.parquet_items import read_parquet_items
+from kernelrank.data.stored import open_stored
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
@@ -56,8 +56,14 @@ class UnscoredItems:
             if not (qid is None or isinstance(qid, str)):
                 raise InvalidInputError("X_unscored is a path, so qid_unscored must be the name of its query column")
             names = getattr(learner, "feature_names_in_", None)
-            blocks = read_parquet_items(X, query=qid, features=None if names is None else list(names))
-            return cls._stream(learner, blocks, named=False)
+            stored = open_stored(
+                X,
+                query=qid,
+                features=None if names is None else list(names),
+                n_features=learner.n_features_in_,
+                needs_target=False,
+            )
+            return cls._stream(learner, stored.chunks(whole_queries=False), named=False)
         if _is_stream(X):
             if qid is not None:
                 raise InvalidInputError("X_unscored has blocks (X, qid), so qid_unscored must not be given")
@@ -155,7 +161,7 @@ def _checked(learner: KernelLearner, blocks: Iterator[Any], *, named: bool) -> I
         try:
             with warnings.catch_warnings():
                 if not named:
-                    # Parquet columns were chosen by name already; the array that they make has none.
+                    # Columns of a file were chosen by name already; the array that they make has none.
                     warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 items = learner._check_items(X, reset=False)
             yield items, runs.codes(qid, items.shape[0])

@@ -30,7 +30,7 @@ def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) ->
     Returns
     -------
     X : dask data frame, shape (m, n_features)
-        All other columns of integers and floats.
+        All other columns of numbers, as `kernelrank.data.roles` has it: integers, floats, decimals and booleans.
     y, qid, weight : dask series, shape (m,), or None
     """
     data = _with_floats(_opened(os.fspath(path)))
@@ -50,7 +50,7 @@ def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) ->
     names = [
         name
         for name, dtype in data.dtypes.items()
-        if getattr(dtype, "kind", "O") in "iuf" and name not in (y, qid, weight)
+        if getattr(dtype, "kind", "O") in "biuf" and name not in (y, qid, weight)
     ]
     if not names:
         raise FileFormatError("no numeric column is left for the features", os.fspath(path))
@@ -58,16 +58,17 @@ def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) ->
 
 
 def _with_floats(data: Any) -> Any:
-    """Turn decimal numbers, as databases write them, into floats, as a local fit does."""
+    """Turn decimal numbers, as databases write them, and booleans into floats, as a local fit does."""
     import pandas as pd
     import pyarrow as pa
 
-    decimals = [
+    names = [
         name
         for name, dtype in data.dtypes.items()
-        if isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
+        if getattr(dtype, "kind", "O") == "b"
+        or (isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype))
     ]
-    return data.astype(dict.fromkeys(decimals, np.float64)) if decimals else data
+    return data.astype(dict.fromkeys(names, np.float64)) if names else data
 
 
 def _opened(path: str) -> Any:
