@@ -50,7 +50,7 @@ class Comparisons(ABC):
     def diagonal(self) -> Float:
         """Return the diagonal of L, shape (m,)."""
 
-    def idle(self) -> NDArray[np.bool_]:
+    def uncompared_items(self) -> NDArray[np.bool_]:
         """Tell which items are compared with none."""
         return np.asarray(self.diagonal() == 0.0, dtype=np.bool_)
 
@@ -74,7 +74,7 @@ class Comparisons(ABC):
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``, in one pass over Φ where that is possible."""
         return self.gram(Phi), transpose_product(Phi, self.target())
 
-    def steady(self, Phi: Matrix) -> Matrix:
+    def shifted_features(self, Phi: Matrix) -> Matrix:
         """Return features that differ from Φ by what L does not see, and that lose fewer digits; Φ itself here."""
         return Phi
 

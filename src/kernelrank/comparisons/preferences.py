@@ -95,7 +95,7 @@ class Preferences(FactorisedComparisons):
         O(m n² + l n) time; memory n² and m × 16 numbers besides the graph.
         """
         if sparse.issparse(Phi):
-            Phi = self.steady(Phi)
+            Phi = self.shifted_features(Phi)
             half = Phi.T @ (self._adjacency @ Phi)
             total = Phi.T @ (sparse.diags_array(self._degree) @ Phi) - half - half.T
             return np.asarray(total.todense(), dtype=np.float64)
@@ -117,9 +117,9 @@ class Preferences(FactorisedComparisons):
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``."""
-        return super().normal_equations(self.steady(Phi))
+        return super().normal_equations(self.shifted_features(Phi))
 
-    def steady(self, Phi: Matrix) -> Matrix:
+    def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where all items store a column: O(nnz) time and memory."""
         everyone = Queries.from_labels(None, self.n_items)
         return shift_queries(Phi, everyone, np.ones(self.n_items)) if sparse.issparse(Phi) else Phi
@@ -127,7 +127,7 @@ class Preferences(FactorisedComparisons):
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return ``Σ_e weight (φ_hj - φ_kj)²`` for each column j, O(l · nnz / m)."""
         if sparse.issparse(Phi):
-            Phi = self.steady(Phi)
+            Phi = self.shifted_features(Phi)
             cross = np.asarray(Phi.multiply(self._adjacency @ Phi).sum(axis=0)).ravel()
             return np.maximum(weighted_squares(self._degree, Phi) - 2.0 * cross, 0.0)
         diagonal = np.empty(Phi.shape[1])

@@ -148,7 +148,7 @@ class RelativeScores(FactorisedComparisons):
             total += centred.T @ (degree[items][:, None] * centred - W @ centred)
         return (total + total.T) / 2
 
-    def steady(self, Phi: Matrix) -> Matrix:
+    def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
         return shift_queries(Phi, self.queries, self.weight) if sparse.issparse(Phi) else Phi
 

@@ -205,7 +205,7 @@ class ScoredQueries(Comparisons):
         degrees: Float = (self._item_c * self.weight[:, None] * (self._rest - own)).ravel()
         return degrees
 
-    def idle(self) -> NDArray[np.bool_]:
+    def uncompared_items(self) -> NDArray[np.bool_]:
         """Tell which items are compared with none: degrees are differences, and rounding may leave some of nothing."""
         whole = self._item_c.ravel() * self.weight * self._by_query.total[self.queries.codes]
         return np.asarray(self.diagonal() <= 1e-14 * whole, dtype=np.bool_)
@@ -241,17 +241,17 @@ class ScoredQueries(Comparisons):
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ``: O(m n²) time; memory n² and one block, whatever m is."""
         if sparse.issparse(Phi):
-            return self._sparse_gram(self.steady(Phi))
+            return self._sparse_gram(self.shifted_features(Phi))
         return self._scatter(Phi, np.zeros((self.n_items, 0)))[0]
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N`` from one pass over Φ."""
         if not sparse.issparse(Phi):
             return self._scatter(Phi, self.target())
-        Phi = self.steady(Phi)
+        Phi = self.shifted_features(Phi)
         return self._sparse_gram(Phi), transpose_product(Phi, self.target())
 
-    def steady(self, Phi: Matrix) -> Matrix:
+    def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
         return shift_queries(Phi, self.queries, self.weight) if sparse.issparse(Phi) else Phi
 
@@ -276,7 +276,7 @@ class ScoredQueries(Comparisons):
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ L Φ`` from squared sums."""
-        Phi = self.steady(Phi)
+        Phi = self.shifted_features(Phi)
         degree = (self._item_c * self.weight[:, None] * self._rest).ravel()
         total = weighted_squares(degree, Phi) - weighted_squares(self._c, self._by_query.sums(Phi))
         if self._by_level is not None:

@@ -98,7 +98,7 @@ def fit_file(
             first.append(first[-1] + len(chunk.y))
 
     with closing(chunks()) as batches:
-        learner._take_all(batches, mode, stored.n_items, name, lambda n: f"{path}, from row {first[n] + 1:,} on")
+        learner._learn_batches(batches, mode, stored.n_items, name, lambda n: f"{path}, from row {first[n] + 1:,} on")
     learner._solve_stream()
     if stored.names is not None:
         learner.feature_names_in_ = np.array(stored.names, dtype=object)

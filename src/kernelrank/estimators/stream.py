@@ -45,11 +45,11 @@ USELESS = 0.1
 """The one from which on it is no model."""
 
 
-def _begins(learner: StreamLearner) -> bool:
+def _can_begin(learner: StreamLearner) -> bool:
     return learner._can_stream()
 
 
-def _goes_on(learner: StreamLearner) -> bool:
+def _can_go_on(learner: StreamLearner) -> bool:
     # A stream that has begun says itself which parameter has changed since.
     return learner._can_stream() or hasattr(learner, "_stream")
 
@@ -72,7 +72,7 @@ class StreamLearner(KernelLearner):
         kernel = self._kernel_of_parameters()
         return (kernel.linear or self.basis is not None) and not kernel.precomputed
 
-    @available_if(_goes_on)
+    @available_if(_can_go_on)
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def partial_fit(
@@ -113,11 +113,11 @@ class StreamLearner(KernelLearner):
         >>> np.allclose(streamed.coef_, RankRLS().fit(X, y, qid=qid).coef_)
         True
         """
-        self._take(X, y, qid, sample_weight, queries)
+        self._learn_batch(X, y, qid, sample_weight, queries)
         self._solve_stream()
         return self
 
-    @available_if(_begins)
+    @available_if(_can_begin)
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_stream(self, batches: Iterable[Any], *, queries: QueryMode = "whole") -> Self:
@@ -154,11 +154,11 @@ class StreamLearner(KernelLearner):
         True
         """
         self._clear()
-        self._take_all(batches, queries, None, "batches", lambda number: f"batch {number}")
+        self._learn_batches(batches, queries, None, "batches", lambda number: f"batch {number}")
         self._solve_stream()
         return self
 
-    def _take_all(
+    def _learn_batches(
         self, batches: Iterable[Any], mode: QueryMode, total: int | None, noun: str, place: Callable[[int], str]
     ) -> None:
         """Add the statistics of all batches; a terminal shows a bar.
@@ -180,13 +180,13 @@ class StreamLearner(KernelLearner):
             for number, batch in enumerate(bar):
                 X, y, qid = (*batch[:3], None)[:3]
                 try:
-                    self._take(X, y, qid, None, mode)
+                    self._learn_batch(X, y, qid, None, mode)
                 except InvalidInputError as error:
                     raise InvalidInputError(f"{place(number)}: {error}") from error
         if number < 0:
             raise InvalidInputError("the stream is empty: no batch came")
 
-    @available_if(_goes_on)
+    @available_if(_can_go_on)
     @whole_or_not_at_all
     def forget(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn whole queries: the model is then that of the other queries.
@@ -233,7 +233,7 @@ class StreamLearner(KernelLearner):
             raise InvalidInputError("nothing was learnt by partial_fit or fit_stream yet")
         return stream
 
-    def _take(self, X: Any, y: Any, qid: Any, sample_weight: Any, mode: QueryMode) -> None:
+    def _learn_batch(self, X: Any, y: Any, qid: Any, sample_weight: Any, mode: QueryMode) -> None:
         """Add the statistics of one batch."""
         stream: StreamStatistics | None = getattr(self, "_stream", None)
         parameters = self.get_params(deep=False)

@@ -152,7 +152,7 @@ class Problem:
     @cached_property
     def idle(self) -> NDArray[np.bool_]:
         """The items that take no part: weight zero, or alone or all tied in their query."""
-        return self.base.idle()
+        return self.base.uncompared_items()
 
     def barren(self, sets: ItemSets) -> NDArray[np.bool_]:
         """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.

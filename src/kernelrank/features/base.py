@@ -61,11 +61,11 @@ class ColumnFeatures(Features):
     n_columns: int
 
     @property
-    def at_hand(self) -> bool:
+    def stored(self) -> bool:
         """Whether the columns are stored, and not computed whenever they are asked for."""
         return True
 
-    def steady(self, comparisons: Comparisons) -> ColumnFeatures:  # noqa: ARG002
+    def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:  # noqa: ARG002
         """Return features for which the problem is the same, and products with the graph lose fewer digits."""
         return self
 

@@ -34,9 +34,9 @@ class ExplicitFeatures(ColumnFeatures):
         self.n_items, self.n_columns = X.shape
         self.sparse = sparse.issparse(X)
 
-    def steady(self, comparisons: Comparisons) -> ColumnFeatures:
+    def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:
         """Return sparse columns that lose fewer digits, of which the graph sees the same; dense ones as they are."""
-        return ExplicitFeatures(comparisons.steady(self.X)) if self.sparse else self
+        return ExplicitFeatures(comparisons.shifted_features(self.X)) if self.sparse else self
 
     def energy(self) -> float:
         """Return the sum of the squares of X."""
@@ -69,7 +69,7 @@ class ExplicitFeatures(ColumnFeatures):
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Accumulate ``(C X)(C X)ᵀ`` over blocks of columns; a sparse X is multiplied first and centred then."""
         if self.sparse:
-            X = comparisons.steady(self.X).astype(np.float64, copy=False)
+            X = comparisons.shifted_features(self.X).astype(np.float64, copy=False)
             return comparisons.centre_kernel(np.ascontiguousarray((X @ X.T).toarray()))
         total: Float | None = None
         step = max(1, COLUMN_BYTES // (8 * self.n_items))

@@ -77,7 +77,7 @@ class ReducedSet(ExplicitFeatures):
         self.items = X
 
     @property
-    def at_hand(self) -> bool:
+    def stored(self) -> bool:
         """Whether the features are kept."""
         return self._kernels is None
 

@@ -79,8 +79,8 @@ class ConjugateGradient(Solver[Operator]):
     def prepare(self, features: Features, comparisons: Comparisons) -> Operator:
         """Collect the products; nothing is computed but the diagonal of the operator."""
         if isinstance(features, ColumnFeatures):
-            columns = features.steady(comparisons)
-            diagonal = primal_is_smaller(columns) and columns.at_hand
+            columns = features.shifted_features(comparisons)
+            diagonal = primal_is_smaller(columns) and columns.stored
             return Operator(
                 lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
                 lambda w: w,
