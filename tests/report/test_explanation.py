@@ -57,7 +57,7 @@ def fitted(name):
     model = copy.deepcopy(model)
     target = y > 0 if name in ("classification", "logistic") else y
     learner = model.estimator if isinstance(model, GridSearchCV) else model
-    queries = isinstance(learner, (RankRLS, RankSVM))
+    queries = isinstance(learner, (RankRLS, RankRLSCV, RankSVM))
     return (model.fit(items, target, qid=QID) if queries else model.fit(items, target)), items
 
 

@@ -198,7 +198,7 @@ def _found(
     from kernelrank.estimators import RankRLS
     from kernelrank.model_selection import estimate_auc, permutation_test, tournament_roc
 
-    nested = not isinstance(estimator, RankRLS) or hasattr(estimator, "alphas")
+    nested = not isinstance(estimator, RankRLS)
     with working(f"holding out {counted(cohort.n_pairs, 'pair')}" if "pair" in method else "holding out folds"):
         estimate = estimate_auc(estimator, cohort.X, cohort.y, method=method, random_state=seed, **common)
     curve = test = None

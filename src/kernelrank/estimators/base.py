@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
@@ -15,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix, product
-from kernelrank.comparisons import Comparisons
+from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.estimator_lock import estimator_lock
@@ -31,6 +32,7 @@ from kernelrank.kernels import (
     check_precomputed,
     takes_sparse,
 )
+from kernelrank.queries import Queries
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
 from kernelrank.validation import check_items
 
@@ -93,12 +95,24 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     coef0: float
     kernel_params: dict[str, Any] | None
     basis: Any
-    solver: str
-    tol: float
-    max_iter: int | None
-    warm_start: bool
-    missing: str
     random_state: Any
+
+    # Not every learner has these parameters; one without them is trained in this way.
+    solver: str = "auto"
+    tol: float = 1e-10
+    max_iter: int | None = None
+    warm_start: bool = False
+    missing: str = "error"
+
+    @abstractmethod
+    def _compare(
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+    ) -> tuple[list[OutputGraph], bool]:
+        """Make the graphs of the training data; also tell whether there is one output, and y no columns."""
+
+    @abstractmethod
+    def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores | ScoredQueries:
+        """Make the graph that no label takes part in: what the scale of alpha is taken from."""
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator takes."""

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 
-from kernelrank.arrays import Matrix
-from kernelrank.comparisons import compare_pairs, compare_scores
-from kernelrank.comparisons.observed import COSTS, TIES, Cost, OutputGraph, Ties
+from kernelrank.comparisons import compare_pairs
+from kernelrank.comparisons.observed import COSTS, TIES, Cost, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file, is_path, mapped
@@ -20,8 +19,7 @@ from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.queries import Queries
-from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
+from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["RankRLS"]
 
@@ -123,10 +121,6 @@ class RankRLS(Ranker, StreamLearner):
     1.0
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True}
-    __metadata_request__partial_fit: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelLearner._parameter_constraints,
         "cost": [StrOptions(set(COSTS))],
@@ -170,22 +164,6 @@ class RankRLS(Ranker, StreamLearner):
         self.warm_start = warm_start
         self.missing = missing
         self.random_state = random_state
-
-    def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
-    ) -> tuple[list[OutputGraph], bool]:
-        """Build the graphs of scored items; also tell whether y has one dimension."""
-        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
-        graphs = compare_scores(
-            scores[:, None] if scores.ndim == 1 else scores,
-            Queries.from_labels(qid, X.shape[0]),
-            weight=check_weight(sample_weight, X.shape[0]),
-            cost=self.cost,
-            ties=self.ties,
-            query_weight=self.query_weight,
-            allow_idle=allow_idle,
-        )
-        return graphs, scores.ndim == 1
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -11,8 +11,8 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.arrays import Matrix
-from kernelrank.comparisons import Comparisons, compare_pairs, compare_scores
-from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons import Comparisons, compare_pairs
+from kernelrank.comparisons.observed import Cost, OutputGraph
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
@@ -20,10 +20,9 @@ from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.queries import Queries
 from kernelrank.solvers import Bundle, CertifiedSolution, Newton, Solution, Solver
 from kernelrank.solvers.base import Step
-from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
+from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["RankSVM"]
 
@@ -121,9 +120,6 @@ class RankSVM(Ranker):
     1.0
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelLearner._parameter_constraints,
         "loss": [StrOptions({"hinge", "squared_hinge"})],
@@ -132,6 +128,7 @@ class RankSVM(Ranker):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
+    cost: Cost = "unit"  # a hinge knows which item of a pair is higher, and not by how much; ties have none
     max_iter: int
 
     def __init__(
@@ -204,18 +201,6 @@ class RankSVM(Ranker):
         self.objective_ = float(objectives[0]) if one_output else objectives
         self.gap_ = max(proof.gap for proof in proofs)
         return self
-
-    def _compare(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[list[OutputGraph], bool]:
-        """Build one graph for each output, ties left out; also tell whether y has one dimension."""
-        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
-        graphs = compare_scores(
-            scores[:, None] if scores.ndim == 1 else scores,
-            Queries.from_labels(qid, X.shape[0]),
-            weight=check_weight(sample_weight, X.shape[0]),
-            cost="unit",
-            query_weight=self.query_weight,
-        )
-        return graphs, scores.ndim == 1
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

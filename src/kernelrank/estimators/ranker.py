@@ -1,15 +1,16 @@
-"""What rankers share: scores, and how well they order."""
+"""What rankers share: the items of a query are compared with each other, and predictions are judged by their order."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float
-from kernelrank.comparisons import ScoredQueries
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons import ScoredQueries, compare_scores
+from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
@@ -23,7 +24,28 @@ __all__ = ["Ranker"]
 class Ranker(RegressorMixin, KernelLearner):
     """A learner whose predictions mean something only in comparison with each other."""
 
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    cost: Cost = "magnitude"
+    ties: Ties = "include"
     query_weight: QueryWeight
+
+    def _compare(
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+    ) -> tuple[list[OutputGraph], bool]:
+        """Build the graphs of scored items; also tell whether y has one dimension."""
+        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
+        graphs = compare_scores(
+            scores[:, None] if scores.ndim == 1 else scores,
+            Queries.from_labels(qid, X.shape[0]),
+            weight=check_weight(sample_weight, X.shape[0]),
+            cost=self.cost,
+            ties=self.ties,
+            query_weight=self.query_weight,
+            allow_idle=allow_idle,
+        )
+        return graphs, scores.ndim == 1
 
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ScoredQueries:
         """Compare all items of each query, whatever their scores: what the scale of alpha is taken from."""

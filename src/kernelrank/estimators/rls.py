@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-import numpy as np
-from sklearn.base import RegressorMixin, _fit_context, clone
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import _fit_context, clone
 
-from kernelrank.arrays import Float, Matrix
-from kernelrank.comparisons import ItemScores
-from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
-from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file, is_path, mapped
 from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.queries import Queries
-from kernelrank.validation import check_scores, check_weight
 
-__all__ = ["RLS", "compare_items"]
+__all__ = ["RLS"]
 
 
-class RLS(RegressorMixin, StreamLearner):
+class RLS(Regressor, StreamLearner):
     """Regularised least squares: kernel ridge regression.
 
     Minimises ``Σ w_i (y_i - f_i)² + alpha ‖f‖²``. There is no intercept, as in the papers; `RankRLS` has one for each
@@ -63,10 +55,6 @@ class RLS(RegressorMixin, StreamLearner):
 
     compares_queries = False
 
-    __metadata_request__fit: ClassVar = {"qid": True}
-    __metadata_request__partial_fit: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
-
     def __init__(
         self,
         alpha: float = 1.0,
@@ -97,20 +85,6 @@ class RLS(RegressorMixin, StreamLearner):
         self.warm_start = warm_start
         self.missing = missing
         self.random_state = random_state
-
-    def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
-    ) -> tuple[list[OutputGraph], bool]:
-        """Build the graphs, one for each pattern of missing scores; also tell whether y has one dimension."""
-        Queries.from_labels(qid, X.shape[0])
-        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
-        weight = check_weight(sample_weight, X.shape[0])
-        graphs = compare_items(scores[:, None] if scores.ndim == 1 else scores, weight, allow_idle=allow_idle)
-        return graphs, scores.ndim == 1
-
-    def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores:
-        """Compare every item with its own score, whatever that is: what the scale of alpha is taken from."""
-        return ItemScores(np.zeros((queries.n_items, 1)), weight=weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -161,79 +135,3 @@ class RLS(RegressorMixin, StreamLearner):
         X = learner._check_items(X, reset=True)
         graphs, one_output = learner._compare(X, y, qid, sample_weight)
         return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
-
-    def predict(self, X: Any) -> Float:
-        """Predict scores.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
-
-        Returns
-        -------
-        ndarray, shape (t,) or (t, n_outputs)
-        """
-        return self._raw_scores(X)
-
-    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return R², averaged over the outputs.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix
-        y : array-like, shape (t,) or (t, n_outputs)
-        qid : sequence, shape (t,), optional
-            Not used, present for API consistency by convention. Its length is checked.
-        sample_weight : array-like, shape (t,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        predicted = self.predict(X)
-        Queries.from_labels(qid, len(predicted))
-        weight = check_weight(sample_weight, len(predicted))
-        truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
-        if not np.isnan(truth).any():
-            return float(r2_score(truth, predicted, sample_weight=weight))
-        truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
-        scored = ~np.isnan(truth)
-        return float(
-            np.mean(
-                [
-                    r2_score(truth[s, k], predicted[s, k], sample_weight=None if weight is None else weight[s])
-                    for k, s in enumerate(scored.T)
-                ]
-            )
-        )
-
-
-def compare_items(scores: Float, weight: Float | None, *, allow_idle: bool = False) -> list[OutputGraph]:
-    """Build the graphs of least squares over items: one for each pattern of missing scores.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (m, outputs)
-        NaN where there is none.
-    weight : ndarray, shape (m,), or None
-    allow_idle : bool, default=False
-        Whether an output may be without any score of a positive weight.
-
-    Returns
-    -------
-    list of OutputGraph
-
-    Examples
-    --------
-    >>> [(columns, graph)] = compare_items(np.array([[1.0, -1.0], [-1.0, 1.0]]), None)
-    >>> columns, graph.n_items
-    (array([0, 1]), 2)
-    """
-    graphs = by_missing_pattern(
-        scores, weight, lambda columns, values, item_weight: [(columns, ItemScores(values, weight=item_weight))]
-    )
-    for columns, graph in [] if allow_idle else graphs:
-        if not np.any(graph.diagonal() > 0):
-            raise NothingToCompareError(f"output {int(columns[0])} has no score with a positive weight")
-    return graphs

@@ -1,38 +1,22 @@
-"""RLSClassifier: regularised least squares for two classes or more.
-
-Each class is an output: +1 for its items and -1 for all others. The outputs share their kernel and their weights, so
-that one decomposition serves them all, in a fit and in every hold-out. Two classes need one output only, for the two
-are each other's negative.
-"""
+"""RLSClassifier: regularised least squares for two classes or more."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, _fit_context, clone
-from sklearn.metrics import accuracy_score
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.base import _fit_context, clone
 
-from kernelrank.arrays import Float, Matrix
-from kernelrank.comparisons import ItemScores
-from kernelrank.comparisons.observed import OutputGraph
-from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.classifier import Classifier
 from kernelrank.estimators.fit_progress import FitProgress
-from kernelrank.estimators.rls import RLS, compare_items
+from kernelrank.estimators.rls import RLS
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.queries import Queries
-from kernelrank.validation import check_scores, check_weight, require_scores
 
 __all__ = ["RLSClassifier"]
 
 
-class RLSClassifier(ClassifierMixin, KernelLearner):
+class RLSClassifier(Classifier):
     """A classifier by regularised least squares: +1 for the items of a class, -1 for all others.
 
     Minimises ``Σ w_i (y_i - f_i)² + alpha ‖f‖²`` with ``y_i`` of ±1, once for two classes, and once for each of more
@@ -74,15 +58,9 @@ class RLSClassifier(ClassifierMixin, KernelLearner):
     (1, 3)
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: rule for name, rule in KernelLearner._parameter_constraints.items() if name != "missing"
     }
-
-    missing = "error"
-    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -112,39 +90,6 @@ class RLSClassifier(ClassifierMixin, KernelLearner):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that y is one column of classes."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
-
-    def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
-    ) -> tuple[list[OutputGraph], bool]:
-        """Build the graph of all outputs; also tell whether there is one only, as for two classes."""
-        Queries.from_labels(qid, X.shape[0])
-        scores = check_scores(self._encode(y), X.shape[0])
-        weight = check_weight(sample_weight, X.shape[0])
-        return compare_items(scores, weight, allow_idle=allow_idle), scores.shape[1] == 1
-
-    def _encode(self, y: Any) -> Float:
-        """Turn classes into columns of ±1, one for each class, or one for two."""
-        require_scores(y)
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            raise InvalidInputError(
-                f"{type(self).__name__} needs at least two classes, and y has one class only: {self.classes_[0]!r}"
-            )
-        positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return np.where(labels[:, None] == positive, 1.0, -1.0)
-
-    def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores:
-        """Compare every item with its own class, whatever that is: what the scale of alpha is taken from."""
-        return ItemScores(np.zeros((queries.n_items, 1)), weight=weight)
 
     def _regressor(self) -> RLS:
         """Return the regression of ±1 that this classifier is."""
@@ -194,54 +139,3 @@ class RLSClassifier(ClassifierMixin, KernelLearner):
         X = learner._check_items(X, reset=True)
         graphs, one_output = learner._compare(X, y, qid, sample_weight)
         return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
-
-    def decision_function(self, X: Any) -> Float:
-        """Return real-valued scores: the larger, the more an item looks like one of the class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
-
-        Returns
-        -------
-        ndarray, shape (t,) or (t, k)
-            For two classes, above zero speaks for ``classes_[1]``; for more, one column for each class.
-        """
-        return self._raw_scores(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict classes: the one with the largest score.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
-
-        Returns
-        -------
-        ndarray, shape (t,)
-        """
-        scores = self._raw_scores(X)
-        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        classes: NDArray[Any] = self.classes_[chosen]
-        return classes
-
-    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy: the share of items whose class is predicted.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix
-        y : array-like, shape (t,)
-        qid : sequence, shape (t,), optional
-            Not used, present for API consistency by convention. Its length is checked.
-        sample_weight : array-like, shape (t,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        predicted = self.predict(X)
-        Queries.from_labels(qid, len(predicted))
-        weight = check_weight(sample_weight, len(predicted))
-        return float(accuracy_score(y, predicted, sample_weight=weight))

@@ -11,10 +11,9 @@ A query that goes on in a later batch changes the weights of the pairs that it h
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -57,15 +56,11 @@ def _can_go_on(learner: StreamLearner) -> bool:
 class StreamLearner(KernelLearner):
     """A learner of the primal problem that takes its items in batches."""
 
+    __metadata_request__partial_fit: ClassVar = {"qid": True}
+
     query_weight: QueryWeight
     compares_queries = True
     """Whether items are compared inside queries, so that it matters which of them come together."""
-
-    @abstractmethod
-    def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
-    ) -> tuple[list[OutputGraph], bool]:
-        """Make the graphs of a batch, and tell whether y has one dimension."""
 
     def _can_stream(self) -> bool:
         """Whether the problem has a primal form whose columns the first batch fixes."""

@@ -114,9 +114,6 @@ n_features_in_
     (True, (2,))
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True}
-    __metadata_request__score: ClassVar = {"qid": True}
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelLearner._parameter_constraints,
         "anchor": [Interval(Real, 0, None, closed="neither")],
@@ -124,10 +121,6 @@ n_features_in_
         "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
     }
 
-    solver = "auto"
-    tol = 1e-10
-    max_iter = None
-    warm_start = False
     # What `score` makes of a NaN: queries without scores take no part in it.
     missing = "ignore"
 

@@ -27,19 +27,11 @@ __all__ = ["AlphaSearch"]
 KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "kernel_params")
 
 
-def _absent(name: str) -> property:
-    """Hide a method of the plain learner that has no meaning for a search."""
-
-    def get(self: Any) -> Any:
-        raise AttributeError(f"{type(self).__name__} chooses alpha from scored items, so it has no {name}")
-
-    return property(get)
-
-
 class AlphaSearch(KernelLearner):
-    """What `RankRLSCV`, `RLSCV` and `RLSClassifierCV` share: they choose, then they fit as the learner that they are.
+    """What `RankRLSCV`, `RLSCV` and `RLSClassifierCV` share: plain learners are held out from, and the best is fitted.
 
-    A subclass names the plain learner and what ``cv="auto"`` means without queries.
+    A subclass is a `Ranker`, a `Regressor` or a `Classifier` too, which says what is compared and how it is predicted.
+    It names the plain learner, and what ``cv="auto"`` means without queries.
     """
 
     _plain: ClassVar[type[KernelLearner]]
@@ -54,19 +46,12 @@ class AlphaSearch(KernelLearner):
         "held_out_basis": [StrOptions(set(HELD_OUT_BASIS))],
     }
 
-    fit_path: Any = _absent("fit_path")
-    fit_pairs: Any = _absent("fit_pairs")
-    partial_fit: Any = _absent("partial_fit")
-    fit_stream: Any = _absent("fit_stream")
-    forget: Any = _absent("forget")
-
     alphas: Any
     cv: Any
     scoring: Any
-    alpha_per_target: bool
+    alpha_per_target: bool = False
     kernel_grid: Any
     held_out_basis: str
-    warm_start = False
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -89,8 +74,7 @@ class AlphaSearch(KernelLearner):
         self
         """
         X = self._check_items(X, reset=True)
-        learner: Any = self  # the plain learner, which knows what is compared
-        graphs, one_output = learner._compare(X, y, qid, sample_weight)
+        graphs, one_output = self._compare(X, y, qid, sample_weight)
         self._search(X, y, qid, graphs, one_output=one_output)
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output, alpha=self.alpha_)
 
@@ -104,7 +88,7 @@ class AlphaSearch(KernelLearner):
         settings = self._settings()
         given = self._given_alphas(len(settings))
         weight = np.max([cast(Any, graph).weight for _, graph in graphs], axis=0)  # zero where no output has a score
-        unlabelled = cast(Any, self)._unlabelled(Queries.from_labels(qid, X.shape[0]), weight)
+        unlabelled = self._unlabelled(Queries.from_labels(qid, X.shape[0]), weight)
         candidates = Candidates(settings, per_target=self.alpha_per_target)
         learners = []
         for number, setting in enumerate(settings):

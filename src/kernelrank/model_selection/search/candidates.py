@@ -17,7 +17,7 @@ from kernelrank.model_selection.search.alpha_grid import AlphaGrid
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
 from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring
 
-__all__ = ["Candidates", "Measured", "measure"]
+__all__ = ["Candidates", "Measured", "judged", "measure"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,11 @@ def measure(plan: HoldoutPlan, judge: HoldoutScoring, data: HoldoutData, alphas:
     if plan.sets is None:
         accuracy = np.asarray(data.pairs(None, alphas, differences=False).accuracy)
         return Measured(accuracy, np.full(accuracy.shape, np.nan), None, None)
-    scores = data.scores(plan.sets, alphas)
+    return judged(plan, judge, data.scores(plan.sets, alphas))
+
+
+def judged(plan: HoldoutPlan, judge: HoldoutScoring, scores: Float) -> Measured:
+    """Judge the scores of items held out, shape (total, outputs, alphas)."""
     with overflow_is_checked():
         values = [judge.values(scores[:, k], k) for k in judge.outputs()]  # each (alphas, folds or queries)
     mean = np.stack([_mean(part) for part in values])
@@ -122,7 +126,10 @@ class Candidates:
             return self._rows(parts[-1])
 
         grid = grid.explored(values)
-        found = Measured.joined(parts, np.argsort(np.concatenate(tried), kind="stable"))
+        self.add(grid, Measured.joined(parts, np.argsort(np.concatenate(tried), kind="stable")))
+
+    def add(self, grid: AlphaGrid, found: Measured) -> None:
+        """Take the next kernel, whose alphas are measured already."""
         rows = self._rows(found)
         places = rows.argmax(axis=1)
         score = float(rows[np.arange(len(rows)), places].mean())

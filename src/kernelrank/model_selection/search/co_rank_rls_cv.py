@@ -9,8 +9,7 @@ read once, whatever the number of folds, and one decomposition of each fold and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -23,14 +22,14 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.co_data import CoData
-from kernelrank.estimators.co_rank_rls import CoRankRLS, co_equations
 from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.estimators.view_ranker import ViewRanker, co_equations
 from kernelrank.exact_cv import ItemSets
 from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
 from kernelrank.model_selection.search.alpha_scale import scale_of_columns
-from kernelrank.model_selection.search.candidates import Candidates, measure
+from kernelrank.model_selection.search.candidates import Candidates, judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
 from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, read_scoring
 from kernelrank.progress import track
@@ -43,12 +42,7 @@ NUS = (0.0, *(10.0**exponent for exponent in range(-4, 3)))
 """The values of nu that are tried unless others are given: 0, and 10⁻⁴ to 10²."""
 
 
-def _no_path(self: Any) -> Any:
-    """Hide a method of the plain learner that has no meaning for a search."""
-    raise AttributeError(f"{type(self).__name__} chooses alpha itself, so it has no fit_path")
-
-
-class CoRankRLSCV(CoRankRLS):
+class CoRankRLSCV(ViewRanker):
     """CoRankRLS with alpha and nu chosen by holding out scored queries, with the unscored ones kept in every fold.
 
     Parameters
@@ -106,14 +100,12 @@ class CoRankRLSCV(CoRankRLS):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: rule for name, rule in CoRankRLS._parameter_constraints.items() if name not in ("alpha", "nu")},
+        **ViewRanker._parameter_constraints,
         "alphas": [StrOptions({AUTO}), "array-like"],
         "nus": ["array-like"],
         "cv": [StrOptions({"leave_query_out"}), "cv_object"],
         "scoring": [str, callable],
     }
-
-    fit_path: Any = property(_no_path)
 
     def __init__(
         self,
@@ -230,7 +222,7 @@ class CoRankRLSCV(CoRankRLS):
         judge = HoldoutScoring(plan, scoring, data.scores, data.queries)
         candidates = Candidates([{"nu": nu} for nu in nus], per_target=False)
         for scores in held_out:
-            candidates.search(grid, partial(measure, plan, judge, cast(Any, _Ready(scores))))
+            candidates.add(grid, judged(plan, judge, scores))
         self.alpha_ = float(candidates.alpha)
         self.alphas_ = candidates.alphas
         self.nu_ = float(candidates.setting["nu"])
@@ -241,16 +233,6 @@ class CoRankRLSCV(CoRankRLS):
         best = plan.item_scores(candidates.held_out, len(data.scores))
         self.holdout_scores_ = best[:, 0] if data.one_output else best
         candidates.warn_at_edge()
-
-
-class _Ready:
-    """Held-out scores that `measure` asks for, computed already."""
-
-    def __init__(self, scores: Float) -> None:
-        self._scores, self.n_outputs = scores, scores.shape[1]
-
-    def scores(self, sets: ItemSets, alphas: Float) -> Float:  # noqa: ARG002 - those that they were computed for
-        return self._scores
 
 
 def _turn(view: ViewMap, basis: Index | None, held: Index) -> Float:

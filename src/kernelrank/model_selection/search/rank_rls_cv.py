@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kernelrank.comparisons.observed import Cost, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.estimators.rank_rls import RankRLS
+from kernelrank.estimators.ranker import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
@@ -15,7 +16,7 @@ from kernelrank.model_selection.search.alpha_search import AlphaSearch
 __all__ = ["RankRLSCV"]
 
 
-class RankRLSCV(AlphaSearch, RankRLS):
+class RankRLSCV(AlphaSearch, Ranker):
     """RankRLS with alpha, and kernel parameters, chosen by holding out queries, pairs or folds exactly.
 
     All alphas of a kernel come from one decomposition: the choice costs little more than one training.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelrank.arrays import Float
+from kernelrank.estimators.classifier import Classifier
 from kernelrank.estimators.rls_classifier import RLSClassifier
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO
@@ -17,7 +18,7 @@ from kernelrank.model_selection.search.holdout_scoring import ItemLoss
 __all__ = ["RLSClassifierCV"]
 
 
-class RLSClassifierCV(AlphaSearch, RLSClassifier):
+class RLSClassifierCV(AlphaSearch, Classifier):
     """RLSClassifier with alpha, and kernel parameters, chosen by holding out items, queries, pairs or folds exactly.
 
     Parameters
@@ -66,8 +67,6 @@ class RLSClassifierCV(AlphaSearch, RLSClassifier):
         **RLSClassifier._parameter_constraints,
         **{name: rule for name, rule in AlphaSearch._search_constraints.items() if name != "alpha_per_target"},
     }
-
-    alpha_per_target = False
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from kernelrank.arrays import Float
+from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.rls import RLS
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO
@@ -15,7 +16,7 @@ from kernelrank.model_selection.search.holdout_scoring import ItemLoss
 __all__ = ["RLSCV"]
 
 
-class RLSCV(AlphaSearch, RLS):
+class RLSCV(AlphaSearch, Regressor):
     """RLS with alpha, and kernel parameters, chosen by holding out items, queries, pairs or folds exactly.
 
     Parameters

@@ -1,0 +1,117 @@
+"""What regressors share: every item is compared with its own score, and predictions are judged by R²."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons import ItemScores
+from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
+from kernelrank.errors import NothingToCompareError
+from kernelrank.estimators.base import KernelLearner
+from kernelrank.queries import Queries
+from kernelrank.validation import check_scores, check_weight
+
+__all__ = ["Regressor", "compare_items"]
+
+
+class Regressor(RegressorMixin, KernelLearner):
+    """A learner whose predictions are scores by themselves."""
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    def _compare(
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+    ) -> tuple[list[OutputGraph], bool]:
+        """Build the graphs, one for each pattern of missing scores; also tell whether y has one dimension."""
+        Queries.from_labels(qid, X.shape[0])
+        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
+        weight = check_weight(sample_weight, X.shape[0])
+        graphs = compare_items(scores[:, None] if scores.ndim == 1 else scores, weight, allow_idle=allow_idle)
+        return graphs, scores.ndim == 1
+
+    def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores:
+        """Compare every item with its own score, whatever that is: what the scale of alpha is taken from."""
+        return ItemScores(np.zeros((queries.n_items, 1)), weight=weight)
+
+    def predict(self, X: Any) -> Float:
+        """Predict scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray, shape (t,) or (t, n_outputs)
+        """
+        return self._raw_scores(X)
+
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return R², averaged over the outputs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+        y : array-like, shape (t,) or (t, n_outputs)
+        qid : sequence, shape (t,), optional
+            Not used, present for API consistency by convention. Its length is checked.
+        sample_weight : array-like, shape (t,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        predicted = self.predict(X)
+        Queries.from_labels(qid, len(predicted))
+        weight = check_weight(sample_weight, len(predicted))
+        truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
+        if not np.isnan(truth).any():
+            return float(r2_score(truth, predicted, sample_weight=weight))
+        truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
+        scored = ~np.isnan(truth)
+        return float(
+            np.mean(
+                [
+                    r2_score(truth[s, k], predicted[s, k], sample_weight=None if weight is None else weight[s])
+                    for k, s in enumerate(scored.T)
+                ]
+            )
+        )
+
+
+def compare_items(scores: Float, weight: Float | None, *, allow_idle: bool = False) -> list[OutputGraph]:
+    """Build the graphs of least squares over items: one for each pattern of missing scores.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m, outputs)
+        NaN where there is none.
+    weight : ndarray, shape (m,), or None
+    allow_idle : bool, default=False
+        Whether an output may be without any score of a positive weight.
+
+    Returns
+    -------
+    list of OutputGraph
+
+    Examples
+    --------
+    >>> [(columns, graph)] = compare_items(np.array([[1.0, -1.0], [-1.0, 1.0]]), None)
+    >>> columns, graph.n_items
+    (array([0, 1]), 2)
+    """
+    graphs = by_missing_pattern(
+        scores, weight, lambda columns, values, item_weight: [(columns, ItemScores(values, weight=item_weight))]
+    )
+    for columns, graph in [] if allow_idle else graphs:
+        if not np.any(graph.diagonal() > 0):
+            raise NothingToCompareError(f"output {int(columns[0])} has no score with a positive weight")
+    return graphs
