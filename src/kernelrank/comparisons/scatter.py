@@ -12,7 +12,7 @@ from kernelrank.arrays import Float, Index, Matrix, block_rows
 from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.queries import Queries
 
-__all__ = ["query_scatter"]
+__all__ = ["query_scatter", "subtract_query_means"]
 
 
 def query_scatter(
@@ -76,7 +76,7 @@ def query_scatter(
             _copy_rows(Phi, items, block)
         query = queries.codes[items]
         if len(bounds) > 0:
-            _subtract_query_means(block, bounds - start, weight[items], work)
+            subtract_query_means(block, bounds - start, weight[items], work)
         else:
             large.move(block, weight[items], int(query[0]), float(c[query[0]]))
         right += block.T @ target[items]
@@ -90,7 +90,11 @@ def query_scatter(
 
 
 class _LargeQuery:
-    """Moves the parts of a query that is larger than a block, and takes ``(PᵀΦ)ᵀ(PᵀΦ)`` of what is left away."""
+    """Moves the parts of a query that is larger than a block, and takes ``(PᵀΦ)ᵀ(PᵀΦ)`` of what is left away.
+
+    Not by `QueryMoments`: with ties left out the degrees of a query differ, so that its parts do not merge by their
+    means. All parts are moved by one vector instead, which serves both cases, and no scatter is kept apart.
+    """
 
     def __init__(self, total: GramSum, n: int) -> None:
         self.total = total
@@ -167,8 +171,19 @@ def _pieces(bounds: Index, step: int) -> Iterator[tuple[int, int, Index]]:
         first += 1
 
 
-def _subtract_query_means(block: Float, bounds: Index, weight: Float, work: Float) -> None:
-    """Take the weighted mean of each query away, in place; `bounds` cut the block into queries, `work` is lost."""
+def subtract_query_means(block: Float, bounds: Index, weight: Float, work: Float) -> None:
+    """Take the weighted mean of each query away, in place.
+
+    Parameters
+    ----------
+    block : ndarray, shape (k, n)
+        Whole queries, one below the other.
+    bounds : ndarray of int64, shape (queries + 1,)
+        Where each of them begins, and the end of the last.
+    weight : ndarray, shape (k,)
+    work : ndarray, shape (k, n)
+        Is overwritten.
+    """
     starts, sizes = bounds[:-1], np.diff(bounds)
     uniform = bool(np.all(weight == 1.0))
     sums = np.add.reduceat(block if uniform else np.multiply(block, weight[:, None], out=work), starts, axis=0)

@@ -13,6 +13,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.comparisons.scatter import subtract_query_means
 
 __all__ = ["StreamScatter"]
 
@@ -50,6 +51,7 @@ class StreamScatter:
         self._large = np.zeros((n, n))
         self._code: int | None = None
         self._open = QueryMoments(n, 0)
+        self._work = np.empty((0, n))
 
     def add(self, block: Float, codes: Index) -> None:
         """Add some rows.
@@ -84,9 +86,10 @@ class StreamScatter:
         """Add queries that stand in this block from their first item to their last."""
         if len(block) == 0:
             return
-        means = np.add.reduceat(block, np.cumsum(sizes) - sizes, axis=0)
-        means /= sizes[:, None]
-        block -= np.repeat(means, sizes, axis=0)
+        if len(self._work) < len(block):
+            self._work = np.empty_like(block)
+        bounds = np.append(0, np.cumsum(sizes))
+        subtract_query_means(block, bounds, np.ones(len(block)), self._work[: len(block)])
         block *= np.repeat(np.sqrt(self._count(sizes)), sizes)[:, None]
         self._whole.add(block)
 
