@@ -36,7 +36,7 @@ from kernelrank.comparisons.query_weights import item_squares, pair_weight
 from kernelrank.exact_cv.factors import Factors, factorise
 from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
-from kernelrank.features.twins import twins
+from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
 __all__ = ["Problem"]
@@ -121,7 +121,7 @@ class Problem:
     def twins(self) -> Index:
         """For each item the number of the first one with the same row, or -1: any model scores both alike."""
         assert isinstance(self.features, (ExplicitFeatures, FullKernel))
-        return twins(self.features.items if isinstance(self.features, ReducedSet) else self.features.X)
+        return duplicate_rows(self.features.items if isinstance(self.features, ReducedSet) else self.features.X)
 
     def scale(self, sets: ItemSets) -> Float:
         """Return κ for each set, by which λ is divided; NaN where there is no shortcut."""

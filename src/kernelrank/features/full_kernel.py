@@ -10,7 +10,7 @@ from scipy import sparse
 from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import Features
-from kernelrank.features.twins import twins
+from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.kernels import Kernel
 
 __all__ = ["FullKernel", "kernel_scores"]
@@ -120,7 +120,7 @@ def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float)
         rows = slice(start, start + step)
         scores[rows] = kernel.matrix(X[rows], basis) @ coefficients
     # Where in a product a row stands decides its last digit, and that must not order items that are the same.
-    twin = twins(X)
-    alike = twin >= 0
-    scores[alike] = scores[twin[alike]]
+    duplicate_of = duplicate_rows(X)
+    alike = duplicate_of >= 0
+    scores[alike] = scores[duplicate_of[alike]]
     return scores

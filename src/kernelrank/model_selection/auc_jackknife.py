@@ -81,8 +81,8 @@ def jackknife_variance(without: Float, auc: float, positives: Float, negatives: 
     shares = np.stack([positives / positives.sum(), negatives / negatives.sum()], axis=1)
     basis, values, _ = np.linalg.svd(shares, full_matrices=False)
     basis = basis[:, values > SPAN * values[0]]
-    lost = without - auc
-    rest = lost - basis @ (basis.T @ lost)
+    change = without - auc
+    rest = change - basis @ (basis.T @ change)
     return float(np.sum((1.0 - np.sum(basis**2, axis=1)) * rest**2))
 
 

@@ -138,7 +138,7 @@ def _listed(held: Index) -> str:
 
 
 def _fit_arguments(estimator: Any, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return what `fit` takes; sample weights that it does not take are an error, and queries that get lost are too."""
+    """Return what `fit` takes; weights that it does not take and queries that do not reach a step are errors."""
     arguments = {}
     for name, value in wanted.items():
         if value is None:

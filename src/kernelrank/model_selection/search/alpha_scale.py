@@ -29,7 +29,7 @@ from kernelrank.arrays import Float, Index, Matrix, blocks, row_slices
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
-from kernelrank.features.twins import twins
+from kernelrank.features.duplicate_rows import duplicate_rows
 
 __all__ = ["UnlabelledGraph", "alpha_scale", "centred_trace", "mean_eigenvalue", "scale_of_columns"]
 
@@ -147,9 +147,9 @@ def _squared_distances(features: FullKernel, items: Index, weight: Float, diagon
 
 def _rank_of_items(items: Matrix, graph: UnlabelledGraph) -> int:
     """Bound the rank of ``C K Cᵀ`` by the different items that have a weight, whatever the kernel."""
-    twin = twins(items)
+    duplicate_of = duplicate_rows(items)
     taking_part = np.flatnonzero(graph.weight > 0)
-    first = np.where(twin < 0, np.arange(len(twin)), twin)[taking_part]
+    first = np.where(duplicate_of < 0, np.arange(len(duplicate_of)), duplicate_of)[taking_part]
     bound = len(np.unique(first))
     if isinstance(graph, ItemScores):
         return bound

@@ -1,4 +1,4 @@
-"""Twins: items with the same row, which no model tells apart."""
+"""Duplicate rows: items that no model tells apart."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from scipy import sparse
 
 from kernelrank.arrays import Index, Matrix, blocks, row_slices
 
-__all__ = ["twins"]
+__all__ = ["duplicate_rows"]
 
 ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 """Odd numbers with bits at random."""
 
 
-def twins(X: Matrix) -> Index:
+def duplicate_rows(X: Matrix) -> Index:
     """Return for each item the number of the first item with the same row; -1 for those that are alone.
 
     Every row gets a number of 64 bits, the sum of what is made of its entries: integers, so that the same rows have the
@@ -34,7 +34,7 @@ def twins(X: Matrix) -> Index:
 
     Examples
     --------
-    >>> twins(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
+    >>> duplicate_rows(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
     array([ 0, -1,  0])
     """
     if X.shape[0] < 2:
