@@ -39,8 +39,8 @@ def score_origins(scores: Float, queries: Queries, weight: Float) -> Float:
     Examples
     --------
     >>> scores = np.array([[1e9 + 1.0], [1e9 + 3.0], [-2.0], [5.0]])
-    >>> score_origins(scores, Queries.from_labels([0, 0, 1, 1], 4), np.ones(4)).ravel()
-    array([1.000000001e+09, 0.000000000e+00])
+    >>> score_origins(scores, Queries.from_labels([0, 0, 1, 1], 4), np.ones(4)).ravel().tolist()
+    [1000000001.0, 0.0]
     """
     if len(queries) == 0:
         return np.zeros((0, scores.shape[1]))
