@@ -271,3 +271,33 @@ def test_an_error_ends_the_bar(monkeypatch, capsys):
         thread.join(5)  # with the traceback, and so the loop's frame, still alive
         assert not thread.is_alive(), caught.traceback
     assert "learning batches" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["train.parquet", "train.csv", "train.txt"])
+@pytest.mark.parametrize("kind", [RankRLS, RLS, RLSClassifier, RankSVM], ids=lambda kind: kind.__name__)
+def test_a_file_is_predicted_and_scored_as_its_items_are(parquet, svmlight, name, kind):
+    path = parquet.with_name(name)
+    FRAME.select(["text", *NAMES[::-1], "query", "grade"]).write_csv(parquet.with_name("train.csv"))
+    named = FRAME.select(NAMES) if name != "train.txt" else X
+    model = kind().fit(named, y, qid=qid)
+    close(model.predict(path), model.predict(named))
+    columns = {"y": None} if name == "train.txt" else {"y": "grade", "qid": "query"}
+    close(model.score(path, **columns), model.score(named, y, qid=qid))
+
+
+def test_prediction_of_files_without_known_names(parquet, svmlight, tmp_path):
+    model = RankRLS(0.3).fit(X, y, qid=qid)
+    FRAME.select(NAMES).write_csv(tmp_path / "new.csv")
+    close(model.predict(tmp_path / "new.csv"), model.predict(X))
+    with pytest.raises(FileFormatError, match=r"train\.parquet: 6 feature columns: expected 5"):
+        model.predict(parquet)
+    np.save(tmp_path / "X.npy", X)
+    close(model.predict(str(tmp_path / "X.npy")), model.predict(X))
+    close(model.score(tmp_path / "X.npy", y, qid=qid), model.score(X, y, qid=qid))
+    with pytest.raises(InvalidInputError, match="so score needs qid"):
+        RankRLS(0.3).fit(parquet, "grade", qid="query").score(parquet, "grade")
+    with pytest.raises(InvalidInputError, match="y must be the name of its column of scores, got NoneType"):
+        RankRLS(0.3).fit(parquet, "grade", qid="query").score(parquet, None, qid="query")
+    FRAME.drop("x0").write_csv(tmp_path / "less.csv")
+    with pytest.raises(FileFormatError, match="there is no column 'x0' for the features"):
+        RankRLS(0.3).fit(parquet, "grade", qid="query").predict(tmp_path / "less.csv")

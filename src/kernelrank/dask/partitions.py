@@ -22,7 +22,7 @@ from kernelrank.dask.column_groups import joined_columns
 from kernelrank.dask.parquet_columns import read_columns
 from kernelrank.dask.whole_tasks import whole_tasks
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.file_fit import is_path
+from kernelrank.estimators.file_items import is_path
 
 __all__ = ["Partitions", "column_names", "is_frame", "item_array"]
 

@@ -20,6 +20,7 @@ from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.estimator_lock import estimator_lock
+from kernelrank.estimators.file_items import is_path, mapped, predict_file
 from kernelrank.estimators.fit_progress import CallbackSupportMixin, FitProgress
 from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
@@ -306,6 +307,9 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _raw_scores(self, X: Any) -> Float:
         """Return the scores of new items, (t,) or (t, outputs)."""
         check_is_fitted(self)
+        X = mapped(X)
+        if is_path(X):
+            return predict_file(self, X)
         X = self._check_items(X, reset=False)
         if hasattr(self, "coef_"):
             return product(X, self.coef_.T)

@@ -22,6 +22,7 @@ from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.observed import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
 from kernelrank.estimators.regressor import compare_items
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight, require_scores
@@ -89,7 +90,9 @@ class Classifier(ClassifierMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
+        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed, or a path
+            The items, or a file of them as in `RankRLS.fit`, read in batches: its columns by name if the model was
+            fitted to names, else all that hold numbers.
 
         Returns
         -------
@@ -105,8 +108,10 @@ class Classifier(ClassifierMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix
-        y : array-like, shape (t,)
+        X : array-like or sparse matrix, or a path
+            The items, or a file of them as in `predict`.
+        y : array-like, shape (t,), or str
+            The name of the column in a file that has names; None for SVMlight.
         qid : sequence, shape (t,), optional
             Not used, present for API consistency by convention. Its length is checked.
         sample_weight : array-like, shape (t,), optional
@@ -116,7 +121,11 @@ class Classifier(ClassifierMixin, KernelLearner):
         float
         """
         check_is_fitted(self)
-        predicted = self.predict(X)
+        X, y, qid = mapped(X), mapped(y), mapped(qid)
+        if is_path(X):
+            predicted, y, qid = predict_scored_file(self, X, y, qid)
+        else:
+            predicted = self.predict(X)
         Queries.from_labels(qid, len(predicted))
         weight = check_weight(sample_weight, len(predicted))
         return float(accuracy_score(y, predicted, sample_weight=weight))

@@ -30,35 +30,12 @@ from scipy import sparse
 from kernelrank.arrays import Index, Matrix
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
-from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.progress import track
 
-__all__ = ["fit_file", "is_path", "mapped"]
-
-
-def is_path(X: Any) -> bool:
-    """Tell whether a path stands where the items would.
-
-    Examples
-    --------
-    >>> is_path("train.parquet"), is_path([[1.0]])
-    (True, False)
-    """
-    return isinstance(X, (str, os.PathLike))
-
-
-def mapped(X: Any) -> Any:
-    """Return the array of a ``.npy`` path, mapped into memory and read when it is used; anything else as it is."""
-    if not is_path(X) or Path(X).suffix.lower() != ".npy":
-        return X
-    if not os.path.exists(X):
-        raise FileFormatError("there is no such file or folder", os.fspath(X))
-    try:
-        return np.load(X, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise FileFormatError(f"this is no array: {error}", os.fspath(X)) from None
+__all__ = ["fit_file"]
 
 
 def fit_file(

@@ -13,7 +13,8 @@ from kernelrank.comparisons import compare_pairs
 from kernelrank.comparisons.observed import COSTS, TIES, Cost, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.file_fit import fit_file, is_path, mapped
+from kernelrank.estimators.file_fit import fit_file
+from kernelrank.estimators.file_items import is_path, mapped
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner

@@ -14,6 +14,7 @@ from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
@@ -56,7 +57,9 @@ class Ranker(RegressorMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
+        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed, or a path
+            The items, or a file of them as in `RankRLS.fit`, read in batches: its columns by name if the model was
+            fitted to names, else all that hold numbers.
 
         Returns
         -------
@@ -69,11 +72,12 @@ class Ranker(RegressorMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix
-        y : array-like, shape (t,) or (t, n_outputs)
-            True scores.
-        qid : sequence, shape (t,), optional
-            The query of each item; needed if the model was fitted on several queries.
+        X : array-like or sparse matrix, or a path
+            The items, or a file of them as in `predict`.
+        y : array-like, shape (t,) or (t, n_outputs), or str
+            True scores. The name of the column in a file that has names; None for SVMlight.
+        qid : sequence, shape (t,), or str, optional
+            The query of each item, or the name of its column; needed if the model was fitted on several queries.
         sample_weight : array-like, shape (t,), optional
             Item weights.
 
@@ -83,13 +87,17 @@ class Ranker(RegressorMixin, KernelLearner):
             The share of pairs in the right order; a tied prediction counts a half.
         """
         check_is_fitted(self)
+        X, y, qid = mapped(X), mapped(y), mapped(qid)
+        predicted = None
+        if is_path(X):
+            predicted, y, qid = predict_scored_file(self, X, y, qid)
         if qid is None and self.n_queries_ > 1:
             raise InvalidInputError(
                 f"this model was fitted on {self.n_queries_} queries, so score needs qid: without it items of "
                 "different queries would be compared. Inside a search or a pipeline, turn routing on: "
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
-        predicted = self.predict(X)
+        predicted = self.predict(X) if predicted is None else predicted
         truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
         weight = check_weight(sample_weight, len(predicted))
         if not np.isnan(truth).any():

@@ -14,6 +14,7 @@ from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
 from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight
 
@@ -45,7 +46,9 @@ class Regressor(RegressorMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
+        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed, or a path
+            The items, or a file of them as in `RankRLS.fit`, read in batches: its columns by name if the model was
+            fitted to names, else all that hold numbers.
 
         Returns
         -------
@@ -58,8 +61,10 @@ class Regressor(RegressorMixin, KernelLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix
-        y : array-like, shape (t,) or (t, n_outputs)
+        X : array-like or sparse matrix, or a path
+            The items, or a file of them as in `predict`.
+        y : array-like, shape (t,) or (t, n_outputs), or str
+            The name of the column in a file that has names; None for SVMlight.
         qid : sequence, shape (t,), optional
             Not used, present for API consistency by convention. Its length is checked.
         sample_weight : array-like, shape (t,), optional
@@ -69,7 +74,11 @@ class Regressor(RegressorMixin, KernelLearner):
         float
         """
         check_is_fitted(self)
-        predicted = self.predict(X)
+        X, y, qid = mapped(X), mapped(y), mapped(qid)
+        if is_path(X):
+            predicted, y, qid = predict_scored_file(self, X, y, qid)
+        else:
+            predicted = self.predict(X)
         Queries.from_labels(qid, len(predicted))
         weight = check_weight(sample_weight, len(predicted))
         truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")

@@ -8,7 +8,8 @@ from typing import Any, Self
 from sklearn.base import _fit_context, clone
 
 from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
-from kernelrank.estimators.file_fit import fit_file, is_path, mapped
+from kernelrank.estimators.file_fit import fit_file
+from kernelrank.estimators.file_items import is_path, mapped
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.stream import StreamLearner
