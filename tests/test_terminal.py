@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 from kernelrank.errors import InvalidInputError
 from kernelrank.progress import track
 from kernelrank.terminal import OBEYED, escaped_json, printable
@@ -64,23 +64,23 @@ def test_json_stays_the_same_value():
 
 def test_data_on_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", FakeTerminal())
-    with opened_sink("-") as file:
+    with opened_output("-") as file:
         file.write(f"id\tscore\na{EVIL[:-2]}\t1\n".encode())
     assert sys.stdout.written() == "id\tscore\na" + printable(EVIL[:-2]) + "\t1\n"
-    with pytest.raises(InvalidInputError, match="a terminal cannot show it"), opened_sink("-") as file:
+    with pytest.raises(InvalidInputError, match="a terminal cannot show it"), opened_output("-") as file:
         file.write(b"PAR1\xff\xfe")
 
 
 def test_a_pipe_gets_every_byte(monkeypatch):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
-    with opened_sink("-") as file:
+    with opened_output("-") as file:
         file.write(EVIL.encode() + b"\xff")
     assert sys.stdout.buffer.getvalue() == EVIL.encode() + b"\xff"
 
 
 def test_closed_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(InvalidInputError, match="standard output is closed"), opened_sink("-"):
+    with pytest.raises(InvalidInputError, match="standard output is closed"), opened_output("-"):
         pass
 
 

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from kernelrank.data.atomic import atomic_write, is_stream, remove_abandoned
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
@@ -40,7 +40,7 @@ def test_the_old_file_is_there_until_the_end(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("write", [atomic_write, opened_sink])
+@pytest.mark.parametrize("write", [atomic_write, opened_output])
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_pipe_is_written_to_and_stays(tmp_path, write, linked):
     pipe, read = tmp_path / "pipe", []
@@ -134,7 +134,7 @@ def test_only_our_own_files_are_removed(tmp_path):
     assert sorted(place.name for place in tmp_path.iterdir()) == sorted([*names, link.name])
 
 
-@pytest.mark.parametrize("write", [atomic_write, opened_sink])
+@pytest.mark.parametrize("write", [atomic_write, opened_output])
 def test_a_link_to_itself(tmp_path, write):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")

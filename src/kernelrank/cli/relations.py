@@ -282,9 +282,9 @@ def _load(path: Path) -> RelationExtractor:
 
 def _write(output: Path, text: str) -> None:
     """Write a file, whole or not at all, or standard output."""
-    from kernelrank.data.sink import opened_sink
+    from kernelrank.data.output_stream import opened_output
 
-    with opened_sink(output) as file:
+    with opened_output(output) as file:
         file.write(text.encode())
 
 

@@ -118,14 +118,14 @@ def is_fold(path: Path) -> bool:
 
 def folds_in(path: Path) -> list[Path]:
     """Return the folders in this folder that are folds, by number; none in a file."""
-    from kernelrank.data.folds import fold_order
+    from kernelrank.data.fold_folder import fold_order
 
     return sorted(filter(is_fold, path.iterdir()), key=fold_order) if path.is_dir() else []
 
 
 def fold_file(fold: Path, part: str) -> Path | None:
     """Return the file of a fold, train, vali or test, compressed or not; None without one."""
-    from kernelrank.data.folds import find_part
+    from kernelrank.data.fold_folder import find_part
 
     return find_part(fold, part)
 

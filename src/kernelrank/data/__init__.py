@@ -1,11 +1,11 @@
 """Data: ranking and preference files, read and written, and generators of both."""
 
-from kernelrank.data.folds import Fold, letor_folds
+from kernelrank.data.fold_folder import Fold, letor_folds
 from kernelrank.data.generators import make_preferences, make_ranking
 from kernelrank.data.item_reader import read_item_chunks, read_items
 from kernelrank.data.item_writer import write_items
 from kernelrank.data.items import Items
-from kernelrank.data.preferences import Preferences, read_pairs
+from kernelrank.data.preference_pairs import Preferences, read_pairs
 from kernelrank.data.preferences_writer import write_pairs
 from kernelrank.data.qrels import Qrels, read_qrels, write_qrels
 from kernelrank.data.ranking import Ranking, read_ranking, read_ranking_chunks

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["write_delimited"]
@@ -36,7 +36,7 @@ def write_delimited(
     ----------
     columns : mapping of str to ndarray, shape (m,)
     path : str or path-like
-        See `opened_sink`.
+        See `opened_output`.
     matrix : ndarray or csr_array, shape (m, n), optional
     matrix_names : tuple of str
     delimiter : str, default=","
@@ -63,7 +63,7 @@ def write_delimited(
     def quoted(word: str) -> str:
         return '"' + word.replace('"', '""') + '"' if special.search(word) else word
 
-    with opened_sink(path) as file:
+    with opened_output(path) as file:
         file.write((delimiter.join(quoted(name) for name in names) + "\n").encode())
         for start, stop in _blocks(columns, matrix, len(names)):
             parts = [_words(column[start:stop], quoted) for column in columns.values()]

@@ -12,7 +12,7 @@ import numpy as np
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.file_format import FileFormat, file_format
-from kernelrank.data.growing import GrowingArray
+from kernelrank.data.growing_array import GrowingArray
 from kernelrank.data.item_rows import ItemRows, Survey
 from kernelrank.data.items import Items
 from kernelrank.data.parquet_table import ParquetTable

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from kernelrank.data.file_format import compression_suffix
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 from kernelrank.errors import InvalidInputError, MissingExtraError
 
 __all__ = ["write_parquet"]
@@ -35,7 +35,7 @@ def write_parquet(
     ----------
     columns : mapping of str to ndarray, shape (m,)
     path : str or path-like
-        See `opened_sink`.
+        See `opened_output`.
     matrix : ndarray or csr_array, shape (m, n), optional
     matrix_names : tuple of str
 
@@ -64,7 +64,7 @@ def write_parquet(
     m = matrix.shape[0] if matrix is not None else len(next(iter(columns.values())))
     step = max(1, GROUP_CELLS // len(names))
     with (
-        opened_sink(path) as file,
+        opened_output(path) as file,
         pyarrow.parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer,
     ):
         for start in range(0, m, step):

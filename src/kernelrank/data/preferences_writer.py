@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["write_pairs"]
@@ -66,7 +66,7 @@ def write_pairs(
         if values is not None
     ]
     words = None if names is None else _words(names, int(items.max()))
-    with opened_sink(path) as file:
+    with opened_output(path) as file:
         for winner, loser, *rest in zip(*items.T.tolist(), *numbers, strict=True):
             pair = [str(winner), str(loser)] if words is None else [words[winner], words[loser]]
             file.write((" ".join([*pair, *(repr(value).removesuffix(".0") for value in rest)]) + "\n").encode())

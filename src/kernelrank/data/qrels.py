@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.data.line import shown
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 from kernelrank.data.trec import as_words, read_trec, refuse_repeated
 from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -109,6 +109,6 @@ def write_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
         raise InvalidInputError(f"grades[{item}] is {float(grades[item])!r}: TREC judgements are whole numbers")
     qid, ids = as_words(qrels.qid, "qid", len(grades)), as_words(qrels.ids, "ids", len(grades))
     refuse_repeated(qid, ids)
-    with opened_sink(path) as file:
+    with opened_output(path) as file:
         for label, name, level in zip(qid.tolist(), ids.tolist(), grades.tolist(), strict=True):
             file.write(f"{label} 0 {name} {int(level)}\n".encode())

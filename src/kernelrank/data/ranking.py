@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
-from kernelrank.data.growing import GrowingArray
+from kernelrank.data.growing_array import GrowingArray
 from kernelrank.data.layout import Layout
 from kernelrank.data.rows import read_rows
 from kernelrank.data.source import Source, source_name

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from kernelrank.arrays import canonical
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 
@@ -75,7 +75,7 @@ def write_ranking(
         _refuse_nonfinite(targets, "y")
     labels = _label_words(qid, m)
     names = _name_words(docid, m)
-    with opened_sink(path) as stream:
+    with opened_output(path) as stream:
         for target, label, cells, name in zip(targets.tolist(), labels, _cells(rows), names, strict=True):
             words = [_shown(target), label, *(f"{i}:{_shown(v)}" for i, v in cells), name]
             stream.write((" ".join(filter(None, words)) + "\n").encode())

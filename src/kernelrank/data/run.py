@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
-from kernelrank.data.sink import opened_sink
+from kernelrank.data.output_stream import opened_output
 from kernelrank.data.trec import as_words, read_trec, refuse_repeated
 from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -127,7 +127,7 @@ def write_run(run: Run, path: str | os.PathLike[str]) -> None:
     _, names = np.unique(ids, return_inverse=True)
     order = np.lexsort((-names, -scores, queries.codes))
     rank, last = 0, -1
-    with opened_sink(path) as file:
+    with opened_output(path) as file:
         for row in order.tolist():
             rank = rank + 1 if queries.codes[row] == last else 1
             last = queries.codes[row]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.data.delimited_writer import write_delimited
+from kernelrank.data.output_stream import opened_output
 from kernelrank.data.parquet_writer import write_parquet
 from kernelrank.data.run import Run, write_run
-from kernelrank.data.sink import opened_sink
 from kernelrank.data.words import as_strings, label_array
 from kernelrank.errors import InvalidInputError
 
@@ -69,7 +69,7 @@ def write_scores(
     if format not in get_args(ScoresFormat):
         raise InvalidInputError(f"format must be one of {', '.join(get_args(ScoresFormat))}, got {format!r}")
     if format == "scores":
-        with opened_sink(path) as file:
+        with opened_output(path) as file:
             file.writelines(f"{value!r}\n".encode() for value in values.tolist())
     elif format == "trec":
         queries = np.full(len(values), "1") if qid is None else qid

@@ -1,4 +1,4 @@
-"""A sink: where a file goes, compressed by its suffix, whole or not at all; ``-`` is standard output."""
+"""The output stream of a file: compressed by its suffix, whole or not at all; ``-`` is standard output."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kernelrank.data.source import opened_for_writing
 from kernelrank.errors import InvalidInputError
 from kernelrank.terminal import is_terminal, printable
 
-__all__ = ["opened_sink"]
+__all__ = ["opened_output"]
 
 
 @contextlib.contextmanager
-def opened_sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def opened_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears whole or not at all.
 
     What goes to standard output waits in a temporary file (in memory up to 64 MiB) until all of it is there.
@@ -44,7 +44,7 @@ def opened_sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     >>> import gzip
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "greeting.txt.gz"
-    ...     with opened_sink(path) as file:
+    ...     with opened_output(path) as file:
     ...         _ = file.write(b"hello")
     ...     gzip.decompress(path.read_bytes())
     b'hello'
