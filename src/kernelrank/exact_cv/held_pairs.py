@@ -115,6 +115,7 @@ class _Residuals:
             g = ((self.left[i] * self.left[j]) @ self.d)[:, None]
             gamma_i, gamma_j = self.gamma[i][:, None], self.gamma[j][:, None]
             determinant = gamma_i * gamma_j - g * g
+            determinant[determinant == 0.0] = np.inf
             missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
             found = self.y[i] - self.y[j] - missed
             found[_alike(self.twin, i, j)] = 0.0

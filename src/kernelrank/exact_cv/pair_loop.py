@@ -58,7 +58,9 @@ def pairs_by_residuals(
             for j in range(first, m):
                 g = G[p, j - columns]
                 missed = (gamma[j] + g) * e[c, i] - (g + gamma[i]) * e[c, j]
-                found[j] = y[c, i] - y[c, j] - missed / (gamma[i] * gamma[j] - g * g)
+                determinant = gamma[i] * gamma[j] - g * g
+                # Zero where rounding took all digits, of items with the same row above all.
+                found[j] = y[c, i] - y[c, j] - missed / (determinant + int(determinant == 0.0))
             if twin[i] >= 0:
                 for j in range(first, m):
                     if twin[j] == twin[i]:
@@ -130,6 +132,7 @@ def pairs_by_smoother(
             g = -share * weight[i] * weight[j] - H[p, j - columns]
             determinant[j] = diagonal[i] * diagonal[j] - g * g
             lost += int(determinant[j] < threshold * weight[i] * weight[j])
+            determinant[j] += int(determinant[j] == 0.0) * 1e-30 * weight[i] * weight[j]
         for c in range(k):
             for j in range(first, m):
                 x = H[p, j - columns]
