@@ -15,7 +15,7 @@ Warnings stand apart, below scikit-learn's and Python's own::
     └── NotConverged                          an iteration stopped at `max_iter`; the message has what is left
     UserWarning
     ├── EdgeOfGridWarning                     the best alpha is the smallest or the largest that was tried
-    ├── LostDigitsWarning                     a stream forgot items much larger than what remains
+    ├── LostDigitsWarning                     rounding has left few digits; the message has how many, and what to do
     ├── PooledAUCWarning                      scores of different models were compared; the message has the reason
     ├── SkippedCandidateWarning               pairs that have no score; the message names the first
     └── SplitDocumentWarning                  what belongs together is trained on and tested on
@@ -117,7 +117,10 @@ class EdgeOfGridWarning(UserWarning):
 
 
 class LostDigitsWarning(UserWarning):
-    """A stream that forgot items much larger than those that remain; the message has the accuracy to expect."""
+    """Rounding that leaves few digits; the message has the accuracy to expect.
+
+    Alpha is tiny beside the kernel or the columns, or a stream forgot items much larger than those that remain.
+    """
 
 
 class SkippedCandidateWarning(UserWarning):

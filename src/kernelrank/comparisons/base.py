@@ -62,6 +62,11 @@ class Comparisons(ABC):
     def centre_transpose(self, V: Float) -> Float:
         """Multiply by the transposed root, ``Cᵀ V``."""
 
+    def root_squares(self) -> Float:
+        """Return about the squared lengths of the rows of C, shape (k,): those of products with random signs, here."""
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(self.n_items, 8))
+        return np.asarray((self.centre(signs) ** 2).mean(axis=1))
+
     @abstractmethod
     def root_target(self) -> Float:
         """Return T with ``Cᵀ T = M N``, shape (k, outputs)."""

@@ -72,6 +72,10 @@ class FactorisedComparisons(Comparisons):
             start = stop
         return product.reshape((-1, *V.shape[1:]))
 
+    def root_squares(self) -> Float:
+        """Return the squared lengths of the rows of all factors."""
+        return np.concatenate([np.zeros(0), *((factor.U**2).sum(axis=1) for factor in self._factors)])
+
     def root_target(self) -> Float:
         """Return T with ``Cᵀ T = M N`` by forward substitution with the square part of each factor."""
         target = self.target()

@@ -62,6 +62,10 @@ class ItemScores(Comparisons):
         """Return ``W^½ V``."""
         return self.centre(V)
 
+    def root_squares(self) -> Float:
+        """Return the weights."""
+        return self.weight
+
     def root_target(self) -> Float:
         """Return ``W^½ y``."""
         return self.centre(self.scores)

@@ -234,6 +234,10 @@ class ScoredQueries(Comparisons):
         inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
         return (root * self.centre(as_columns(V) * inverse)).reshape(V.shape)
 
+    def root_squares(self) -> Float:
+        """Return ``c w W_q``, of which each row takes a projection."""
+        return np.asarray(self._root_scale[1].ravel() ** 2)
+
     def root_target(self) -> Float:
         """Return ``C y'``."""
         return self.centre(self.magnitudes)

@@ -9,6 +9,7 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.dask.statistics import Statistics
 from kernelrank.errors import InvalidInputError
+from kernelrank.solvers.rounding import one_warning, report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["FoldModels"]
@@ -30,6 +31,7 @@ class FoldModels:
     errors: Float
 
     @classmethod
+    @one_warning("held-out scores")
     def of(cls, statistics: Statistics, alphas: Float) -> FoldModels:
         """Train without each fold: one eigendecomposition each, O(r³), and O(r²) for each alpha and output."""
         held = np.flatnonzero(statistics.pair_weight > 0)
@@ -45,6 +47,8 @@ class FoldModels:
             others = np.arange(n_folds) != fold
             values, vectors = spectrum(statistics.gram[others].sum(axis=0), np.inf)
             rotated = vectors.T @ statistics.right[others].sum(axis=0)  # (r, outputs)
+            for alpha in alphas:
+                report_error(float(alpha), spectral_error(values, rotated, float(alpha), primal=True))
             w = np.tensordot(vectors, rotated[:, :, None] / (values[:, None] + alphas)[:, None, :], axes=1)
             A, b = statistics.gram[fold], statistics.right[fold]
             squares = np.einsum("roa,roa->oa", w, np.tensordot(A, w, axes=1))

@@ -35,6 +35,7 @@ from kernelrank.kernels import (
 )
 from kernelrank.queries import Queries
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
+from kernelrank.solvers.rounding import one_warning
 from kernelrank.validation import check_items
 
 __all__ = ["KernelLearner", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
@@ -210,6 +211,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         """Choose how the minimum is found."""
         return get_solver(self.solver, features, graph, n_alphas, tol=self.tol, max_iter=self.max_iter)
 
+    @one_warning("predictions")
     def _fit(
         self,
         X: Matrix,
@@ -235,6 +237,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         progress.done()
         return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
 
+    @one_warning("predictions")
     def _fit_path(
         self, X: Matrix, graphs: list[OutputGraph], alphas: Sequence[float], *, one_output: bool
     ) -> list[Self]:

@@ -34,6 +34,7 @@ from kernelrank.progress import track
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.normal_equations import NormalEquations
+from kernelrank.solvers.rounding import one_warning
 
 __all__ = ["StreamLearner"]
 
@@ -336,7 +337,8 @@ class StreamLearner(KernelLearner):
         )
         right = np.column_stack([stream.right, stream.rounding.probes()]) if doubtful else stream.right
         equations = NormalEquations(stream.gram, right, lambda w: w)
-        solved = Cholesky().solve(equations, float(self.alpha)).coefficients
+        with one_warning("predictions", shown=not doubtful):
+            solved = Cholesky().solve(equations, float(self.alpha)).coefficients
         coefficients = solved[:, :n_outputs]
         check_finite(coefficients)
         error = stream.rounding.relative_error(coefficients, solved[:, n_outputs:]) if doubtful else 0.0

@@ -26,6 +26,7 @@ from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import ExplicitFeatures, Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
+from kernelrank.solvers.rounding import one_warning
 from kernelrank.validation import check_scores, check_weight
 
 __all__ = ["TransductiveRankRLS"]
@@ -202,6 +203,7 @@ n_features_in_
         clone(self)._fit_anchors(X, y, qid, sample_weight, values, models)
         return models
 
+    @one_warning("predictions")
     def _fit_anchors(self, X: Any, y: Any, qid: Any, sample_weight: Any, anchors: Float, models: list[Self]) -> None:
         """Transduce for all anchors at once, train on what comes out, and give each model its own."""
         X = self._check_items(X, reset=True)

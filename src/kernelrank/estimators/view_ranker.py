@@ -28,8 +28,8 @@ from kernelrank.kernels import Kernel, takes_sparse
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.normal_equations import NormalEquations
+from kernelrank.solvers.rounding import one_warning
 from kernelrank.solvers.spectral import Spectrum
-from kernelrank.solvers.spectrum import spectrum
 from kernelrank.validation import check_items
 
 __all__ = ["ViewRanker", "co_equations"]
@@ -188,6 +188,7 @@ class ViewRanker(Ranker):
             return Agreement.none([view.rank for view in views])
         return data.unscored.agreement(views, self.query_weight)
 
+    @one_warning("predictions")
     def _weights(
         self,
         data: CoData,
@@ -204,8 +205,7 @@ class ViewRanker(Ranker):
             if len(alphas) == 1:
                 path[0][:, columns] = Cholesky().solve(equations, alphas[0], last=True).coefficients
                 continue
-            values, vectors = spectrum(equations.A, equations.rounding)
-            state = Spectrum(values, vectors, vectors.T @ equations.b, equations.back)
+            state = Spectrum.of(equations)
             for w, alpha in zip(path, alphas, strict=True):
                 w[:, columns] = Spectral().solve(state, alpha).coefficients
         return path
@@ -255,4 +255,12 @@ def co_equations(
             gram, right = turns[number].T @ gram @ turns[number], turns[number].T @ right
         A[part, part] += gram
         b.append(right)
-    return NormalEquations(A, np.vstack(b), lambda w: w)
+
+    def sums(w: Float) -> Float:
+        own = [w[part] for part in agreement.parts]
+        if turns is not None:
+            own = [turn @ weights for turn, weights in zip(turns, own, strict=True)]
+        sizes = [view.map.sums(weights) for view, weights in zip(views, own, strict=True)]
+        return np.asarray(np.sqrt(graph.diagonal().sum()) * np.sum(sizes, axis=0))
+
+    return NormalEquations(A, np.vstack(b), lambda w: w, sums=sums)

@@ -18,6 +18,7 @@ coefficients, ``e = Γ y``,
 
 For several λ, B holds the eigenvectors of A and ``d = 1 / (μ + λ)``. For one λ a spectrum is never computed: with the
 Cholesky factor ``RᵀR = A + λ I``, ``B = R⁻¹`` and ``d = 1``, which serves the same formulas at a twentieth of the cost.
+The same is done for small λ where A is so uneven that a spectrum would lose its small rows beside its large ones.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import Comparisons, ItemScores
 from kernelrank.features import ColumnFeatures, Features, FullKernel
 from kernelrank.solvers.normal_equations import primal_is_smaller
+from kernelrank.solvers.rounding import Rounding, spectral_error
 from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
 __all__ = ["Factors", "factorise"]
@@ -65,6 +67,12 @@ class Factors:
         Make the right factor, and ``Cᵀ A B`` for the dual form of one λ, both (m, s), at their first use.
     kernel : ndarray, shape (m, m), or None
         K, if it was formed.
+    basis, target : ndarray, shape (s, s) and (s, k)
+        B and the right-hand side that `rotated` is made of.
+    rounding : Rounding or None
+        How Cholesky's factorisation rounds A; None for a spectrum.
+    trusted : float, default=0
+        The λ from which on a spectrum has all digits.
     """
 
     graph: Comparisons
@@ -76,6 +84,10 @@ class Factors:
     multiply: Callable[[], Float]
     smoothen: Callable[[], Float]
     kernel: Float | None
+    basis: Float
+    target: Float
+    rounding: Rounding | None
+    trusted: float = 0.0
 
     @cached_property
     def right(self) -> Float:
@@ -107,6 +119,14 @@ class Factors:
             return np.ones((self.left.shape[1], len(lams)))
         shrunk: Float = 1.0 / (self.values[:, None] + lams)
         return shrunk
+
+    def relative_error(self, lam: float) -> float:
+        """Estimate the relative error that rounding leaves in predictions at a λ: O(s²) time."""
+        if self.values is not None:
+            return spectral_error(self.values, self.rotated, lam, primal=self.primal)
+        assert self.rounding is not None
+        B = self.basis
+        return self.rounding.relative_error(lambda g: B @ (B.T @ g), B @ self.rotated, self.target, lam)
 
     def smoother(self, lam: float) -> tuple[Float, Float, Float]:
         """Return Q', Q'' (m × s) and d (s,) with ``H = L - λ Γ = Q' diag(d) Q''ᵀ``, formed without that difference."""
@@ -159,17 +179,20 @@ def factorise(
         A, b = columns.gram(graph), columns.transpose_multiply(graph.target())
     elif isinstance(features, FullKernel):
         K = features.kernel.matrix(features.X)
-        largest = float(np.abs(np.diagonal(K)).max()) * float(graph.diagonal().max())
+        kernel_scale = float(np.abs(np.diagonal(K)).max())
+        largest = kernel_scale * float(graph.diagonal().max())
         A, b = graph.centre_kernel(K.copy() if scores else K), graph.root_target()
         # A kernel is computed to fewer digits than a sum: distances between items far from the origin lose some. One
         # that is constant in every query leaves nothing but the rounding of what was taken away.
         rounding = max(1e-9 * float(np.trace(A)), 100 * len(K) * float(np.finfo(np.float64).eps) * largest)
     else:
         A, b = features.centred_kernel(graph), graph.root_target()
-    trace = float(np.trace(A))
-    if columns is None and trusted_alpha(A) > 0.0:
+    trace, trusted, primal = float(np.trace(A)), trusted_alpha(A), columns is not None
+    if not primal and trusted > 0.0:
         trace = float(len(A) * np.median(np.diagonal(A)))
-    for values, B, numbers in _decompose(A, lams, rounding):
+    summands = None if K is None else kernel_scale * graph.root_squares()
+    of_factor = Rounding.of_factor(A, primal=primal, summands=summands)
+    for values, B, numbers in _decompose(A, lams, rounding, trusted):
         rotated = B.T @ b
         if columns is not None:
             right = columns.multiply(B)
@@ -179,13 +202,14 @@ def factorise(
         known = values if _is_identity(graph) else None
         multiply = partial(_kernel_times, features, K, left, known) if columns is None else partial(_same, right)
         smoothen = partial(_smooth, graph, A, B)
-        yield Factors(graph, columns is not None, trace, values, left, rotated, multiply, smoothen, K), numbers
+        own = of_factor if values is None else None
+        yield Factors(graph, primal, trace, values, left, rotated, multiply, smoothen, K, B, b, own, trusted), numbers
 
 
-def _decompose(A: Float, lams: Float, rounding: float) -> Iterator[tuple[Float | None, Float, Index]]:
+def _decompose(A: Float, lams: Float, rounding: float, trusted: float) -> Iterator[tuple[Float | None, Float, Index]]:
     """Yield ``μ, B`` and the numbers of the λ that they serve; A is overwritten."""
     distinct, which = np.unique(lams, return_inverse=True)
-    uneven = int(np.searchsorted(distinct, trusted_alpha(A)))  # so many λ are too small for a spectrum
+    uneven = int(np.searchsorted(distinct, trusted))  # so many λ are too small for a spectrum
     if uneven > MANY_ALPHAS:
         uneven = 0
     if len(distinct) - uneven <= FEW_ALPHAS:

@@ -21,6 +21,7 @@ from kernelrank.exact_cv.leave_sets_out import PIVOT, SET_BYTES
 from kernelrank.exact_cv.problem import Problem
 from kernelrank.progress import track
 from kernelrank.solvers.automatic import DIRECT_LIMIT
+from kernelrank.solvers.rounding import report_error
 
 __all__ = ["Fold", "FoldResiduals"]
 
@@ -65,6 +66,7 @@ class FoldResiduals:
         graph = problem.graph
         assert isinstance(graph, ScoredQueries)
         ((factors, _),) = factorise(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
+        report_error(alpha, factors.relative_error(alpha))
         first, second, sign = _products(factors, alpha)
         left = np.empty_like(first)
         roots = _Roots(graph)

@@ -25,6 +25,8 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.compiled import compiled
 from kernelrank.features import Features
+from kernelrank.solvers.normal_equations import kernel_summands
+from kernelrank.solvers.rounding import Rounding
 
 __all__ = ["Gamma"]
 
@@ -41,10 +43,13 @@ class Gamma:
     matrix : ndarray, shape (m, m)
     coefficients : ndarray, shape (m, k)
         ``Γ y`` for every output.
+    error : float
+        The relative error that rounding leaves in predictions, as it is estimated.
     """
 
     matrix: Float
     coefficients: Float
+    error: float
 
     @classmethod
     def of(cls, features: Features, graph: ItemScores | ScoredQueries, lam: float) -> Gamma | None:
@@ -67,6 +72,7 @@ class Gamma:
         lift = float(np.trace(A))
         if lam > lift:
             return None
+        rounding = Rounding.of_factor(A, primal=False, summands=kernel_summands(features, graph))
         root = np.sqrt(graph.weight)
         share = 0.0
         if isinstance(graph, ScoredQueries):
@@ -77,11 +83,13 @@ class Gamma:
         factor, failed_at = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
         if failed_at > 0:
             return None
-        solution, _info = lapack.dpotrs(factor, graph.root_target(), lower=1)
+        target = graph.root_target()
+        solution, _info = lapack.dpotrs(factor, target, lower=1)
+        error = rounding.relative_error(lambda g: lapack.dpotrs(factor, g, lower=1)[0], solution, target, lam)
         inverse, _info = lapack.dpotri(factor, lower=1, overwrite_c=1)
         matrix = inverse.T
         _complete(matrix, root, share)
-        return cls(matrix, root[:, None] * solution)
+        return cls(matrix, root[:, None] * solution, error)
 
 
 def _lift(A: Float, root: Float, c: float) -> None:

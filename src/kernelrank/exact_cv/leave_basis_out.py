@@ -39,6 +39,7 @@ from kernelrank.arrays import Float, Index, block_rows
 from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ReducedSet
+from kernelrank.solvers.rounding import report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["leave_basis_out"]
@@ -97,6 +98,10 @@ def leave_basis_out(
     column_of, left_of = _places(features, graph.n_items)
     scores = np.zeros((len(sets.items), target.shape[1], len(alphas)))
     lost = np.zeros(len(sets), dtype=bool)
+    for alpha in alphas:
+        w = vectors @ (rotated / (values + alpha)[:, None])
+        error = spectral_error(values, rotated, float(alpha), primal=True, sums=features.sums(graph, w))
+        report_error(float(alpha), error)
     rounding = 1e4 * float(np.finfo(np.float64).eps)
     for first, last in _batches(sets, block_rows(features.map.rank)):
         start = int(sets.bounds[first])

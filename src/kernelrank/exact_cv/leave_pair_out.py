@@ -42,6 +42,7 @@ from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.features import ColumnFeatures
 from kernelrank.solvers.normal_equations import primal_is_smaller
+from kernelrank.solvers.rounding import report_error
 
 __all__ = ["leave_pair_out"]
 
@@ -129,12 +130,12 @@ def _all_at_once(
     n_pairs = pairs.n_pairs if isinstance(pairs, DifferingPairs) else len(pairs)
     kept = n_pairs if differences or not isinstance(pairs, DifferingPairs) else 0
     difference = np.empty((len(alphas), problem.truth.shape[1], kept))
-    found = _by_gamma(problem, pairs, alphas / kappa, difference)
+    found = _by_gamma(problem, pairs, alphas, kappa, difference)
     if found is None:
-        found = _attempt(problem, pairs, alphas / kappa, difference, threshold=PIVOT[True])
+        found = _attempt(problem, pairs, alphas, kappa, difference, threshold=PIVOT[True])
     if found is None:
         dual = problem.graph.n_items <= DUAL_LIMIT
-        found = _attempt(problem, pairs, alphas / kappa, difference, threshold=-np.inf, dual=dual)
+        found = _attempt(problem, pairs, alphas, kappa, difference, threshold=-np.inf, dual=dual)
     assert found is not None
     agreement, left = found
     for number, places in left:
@@ -148,17 +149,18 @@ def _all_at_once(
 
 
 def _by_gamma(
-    problem: Problem, pairs: DifferingPairs | Index, lams: Float, difference: Float
+    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, kappa: float, difference: Float
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
     """Do what `_attempt` does by way of all of Γ; None unless that is the cheapest form and keeps the digits."""
     m = problem.graph.n_items
     columns = isinstance(problem.features, ColumnFeatures) and primal_is_smaller(problem.features)
-    if columns or not isinstance(pairs, DifferingPairs) or pairs.n_pairs < MOST_PAIRS * m * m or len(lams) > 1:
+    if columns or not isinstance(pairs, DifferingPairs) or pairs.n_pairs < MOST_PAIRS * m * m or len(alphas) > 1:
         return None
     assert isinstance(problem.base, (ItemScores, ScoredQueries))
-    gamma = Gamma.of(problem.features, problem.base, float(lams[0]))
+    gamma = Gamma.of(problem.features, problem.base, float(alphas[0]) / kappa)
     if gamma is None:
         return None
+    report_error(float(alphas[0]), gamma.error)
     agreement = np.zeros(difference.shape[:2])
     pairs_of_gamma(gamma, pairs, problem.truth, problem.twins, agreement[0], difference[0])
     return agreement, []
@@ -167,7 +169,8 @@ def _by_gamma(
 def _attempt(
     problem: Problem,
     pairs: DifferingPairs | Index,
-    lams: Float,
+    alphas: Float,
+    kappa: float,
     difference: Float,
     *,
     threshold: float,
@@ -177,9 +180,11 @@ def _attempt(
     order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
     agreement = np.zeros(difference.shape[:2])
     left: list[tuple[int, Index]] = []
+    lams = alphas / kappa
     for factors, numbers in problem.factors(lams, scores=False, dual=dual):
         in_order = factors.left[order]
         for number in numbers:
+            report_error(float(alphas[number]), factors.relative_error(float(lams[number])))
             held = held_pairs(factors, in_order, order, problem.truth, problem.twins, float(lams[number]), threshold)
             if isinstance(pairs, DifferingPairs):
                 places = held.all_pairs(pairs, agreement[number], difference[number])

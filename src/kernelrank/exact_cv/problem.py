@@ -72,7 +72,7 @@ class Problem:
     def factors(self, lams: Float, *, scores: bool, dual: bool = False) -> Iterator[tuple[Factors, Index]]:
         """Decompose as `factorise` does, or return to a spectrum that was kept."""
         kept: Factors | None = None if self.spectra is None else self.spectra.get((scores, dual))
-        if kept is not None:
+        if kept is not None and np.all(lams >= kept.trusted):
             yield kept, np.arange(len(lams))
             return
         for factors, numbers in factorise(self.features, self.base, lams, scores=scores, dual=dual):

@@ -68,10 +68,12 @@ from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.solvers.automatic import DIRECT_LIMIT
+from kernelrank.solvers.rounding import one_warning
 
 __all__ = ["transduce"]
 
 
+@one_warning("predictions")
 def transduce(problem: Problem, unscored: Index, folds: ItemSets, alpha: float, anchors: Float) -> tuple[Float, Float]:
     """Return the scores of the unscored items for every anchor, and the inductive prediction.
 

@@ -190,6 +190,11 @@ class KernelMap:
         b[self.taken] = solve_triangular(self.U, w, check_finite=False)
         return b
 
+    def sums(self, w: Float) -> Float:
+        """Return for each output how large the coefficients are together, times the largest k(x, x)."""
+        # The first pivot is the largest diagonal entry.
+        return np.asarray(self.U[0, 0] ** 2 * np.linalg.norm(self.coefficients(w), axis=0))
+
 
 class KernelRows:
     """The features of many items, computed when rows are asked for and never kept.

@@ -139,6 +139,10 @@ class ReducedSet(ExplicitFeatures):
             return super().normal_equations(comparisons)
         return self.map.transform_equations(*comparisons.normal_equations(self._kernels))
 
+    def sums(self, comparisons: Comparisons, w: Float) -> Float:
+        """Return the size of the sums that scores are, as if all kernels were the largest, beside the root of L."""
+        return np.asarray(np.sqrt(comparisons.diagonal().sum()) * self.map.sums(w))
+
     def from_primal(self, w: Float) -> Float:
         """Return ``b = U⁻¹ w``, the coefficients of the basis items."""
         return self.map.coefficients(w)

@@ -17,6 +17,7 @@ from kernelrank.estimators.number_range import check_finite, check_range, overfl
 from kernelrank.exact_cv import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
 from kernelrank.exact_cv.problem import Retrain
 from kernelrank.features import ReducedSet
+from kernelrank.solvers.rounding import one_warning
 
 __all__ = ["HELD_OUT_BASIS", "HoldoutData"]
 
@@ -103,6 +104,7 @@ class HoldoutData:
             for columns, graph in graphs
         ]
 
+    @one_warning("held-out scores")
     def scores(self, sets: ItemSets, alphas: Float) -> Float:
         """Return the scores of each set by the model trained without it, shape (total, outputs, alphas)."""
         scores = np.empty((len(sets.items), self.n_outputs, len(alphas)))
@@ -112,6 +114,7 @@ class HoldoutData:
         check_finite(scores, "scores of items held out")
         return scores
 
+    @one_warning("held-out differences")
     def pairs(self, pairs: Index | None, alphas: Float, *, differences: bool = True) -> PairHoldout:
         """Hold out pairs: all whose scores differ, or those given; every axis is kept.
 

@@ -14,14 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
-from kernelrank.features import ColumnFeatures, Features
+from kernelrank.features import ColumnFeatures, Features, FullKernel, ReducedSet
 
-__all__ = ["NormalEquations", "primal_is_smaller"]
+__all__ = ["NormalEquations", "kernel_summands", "primal_is_smaller"]
+
+
+def _no_sums(_: Float) -> float:
+    return 0.0
 
 
 @dataclass(frozen=True)
@@ -33,12 +38,18 @@ class NormalEquations:
     back: Callable[[Float], Float]
     rounding: float = np.inf
     """How negative rounding can make an eigenvalue of A; infinite in the primal, where A is made of squares."""
+    primal: bool = True
+    summands: Float | None = None
+    """The size of what the diagonal of A is a difference of, where that is known, shape (s,)."""
+    sums: Callable[[Float], Float | float] = _no_sums
+    """From x to how large the coefficients of basis items are beside what predictions differ by; see `Rounding`."""
 
     @classmethod
     def of(cls, features: Features, comparisons: Comparisons) -> NormalEquations:
         """Form the equations: O(m r²) time in the primal, O(m² r) and a kernel matrix in the dual."""
         if isinstance(features, ColumnFeatures) and primal_is_smaller(features):
-            return cls(*features.normal_equations(comparisons), features.from_primal)
+            sums = partial(features.sums, comparisons) if isinstance(features, ReducedSet) else _no_sums
+            return cls(*features.normal_equations(comparisons), features.from_primal, sums=sums)
         A = features.centred_kernel(comparisons)
         scale = features.kernel_scale * float(comparisons.diagonal().max())
         return cls(
@@ -46,7 +57,16 @@ class NormalEquations:
             comparisons.root_target(),
             lambda x: features.from_dual(comparisons.centre_transpose(x)),
             100 * len(A) * float(np.finfo(np.float64).eps) * scale,
+            primal=False,
+            summands=kernel_summands(features, comparisons),
         )
+
+
+def kernel_summands(features: Features, comparisons: Comparisons) -> Float | None:
+    """Return how large the diagonal of ``C K Cᵀ`` would be if nothing cancelled; None for features in columns."""
+    if not isinstance(features, FullKernel):
+        return None
+    return np.asarray(features.kernel_scale * comparisons.root_squares())
 
 
 def primal_is_smaller(features: Features) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
@@ -12,6 +13,7 @@ from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.normal_equations import NormalEquations
+from kernelrank.solvers.rounding import report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
 __all__ = ["Spectral", "Spectrum"]
@@ -19,16 +21,31 @@ __all__ = ["Spectral", "Spectrum"]
 
 @dataclass(frozen=True)
 class Spectrum:
-    """``A = V diag(μ) Vᵀ`` with the right-hand side in the same basis, ``Vᵀ b``."""
+    """``A = V diag(μ) Vᵀ`` with the right-hand side in the same basis, ``Vᵀ b``.
+
+    Parameters
+    ----------
+    values, vectors, rotated : ndarray, shapes (s,), (s, s), (s, outputs)
+        μ, V and ``Vᵀ b``.
+    equations : NormalEquations
+        What was decomposed; its matrix is kept only where small alphas need it.
+    trusted : float
+        The alpha from which on the spectrum is used.
+    """
 
     values: Float
     vectors: Float
     rotated: Float
-    back: Callable[[Float], Float]
-    equations: NormalEquations | None = None
-    """The equations themselves, where a spectrum loses digits that a factorisation keeps."""
-    trusted: float = 0.0
-    """The alpha from which on the spectrum is used."""
+    equations: NormalEquations
+    trusted: float
+
+    @classmethod
+    def of(cls, equations: NormalEquations) -> Spectrum:
+        """Decompose normal equations, whose matrix is overwritten."""
+        trusted = trusted_alpha(equations.A)
+        kept = replace(equations, A=equations.A.copy() if trusted > 0.0 else np.zeros((0, 0)))
+        values, vectors = spectrum(equations.A, equations.rounding)
+        return cls(values, vectors, vectors.T @ equations.b, kept, trusted)
 
 
 @dataclass(frozen=True)
@@ -46,15 +63,14 @@ class Spectral(Solver[Spectrum]):
 
     def prepare(self, features: Features, comparisons: Comparisons) -> Spectrum:
         """Form the normal equations and decompose them."""
-        equations = NormalEquations.of(features, comparisons)
-        trusted = trusted_alpha(equations.A)
-        kept = replace(equations, A=equations.A.copy()) if trusted > 0.0 else None
-        values, vectors = spectrum(equations.A, equations.rounding)
-        return Spectrum(values, vectors, vectors.T @ equations.b, equations.back, kept, trusted)
+        return Spectrum.of(NormalEquations.of(features, comparisons))
 
     def solve(self, state: Spectrum, alpha: float, **_: Any) -> Solution:
         """Solve for one alpha."""
-        if state.equations is not None and alpha < state.trusted:
-            return Cholesky().solve(state.equations, alpha)
-        x = state.vectors @ (state.rotated / (state.values + alpha)[:, None])
-        return Solution(state.back(x), x)
+        equations, rotated = state.equations, state.rotated
+        if alpha < state.trusted:
+            return Cholesky().solve(equations, alpha)
+        x = state.vectors @ (rotated / (state.values + alpha)[:, None])
+        error = spectral_error(state.values, rotated, alpha, primal=equations.primal, sums=equations.sums(x))
+        report_error(alpha, error)
+        return Solution(equations.back(x), x)

@@ -21,6 +21,7 @@ from kernelrank.model_selection.search.candidates import Candidates, measure
 from kernelrank.model_selection.search.holdout_plan import CV_NAMES, HoldoutPlan
 from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
 from kernelrank.queries import Queries
+from kernelrank.solvers.rounding import one_warning
 
 __all__ = ["AlphaSearch"]
 
@@ -78,6 +79,7 @@ class AlphaSearch(KernelLearner):
         self._search(X, y, qid, graphs, one_output=one_output)
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output, alpha=self.alpha_)
 
+    @one_warning("held-out scores")
     def _search(self, X: Matrix, y: Any, qid: Any, graphs: list[OutputGraph], *, one_output: bool) -> None:
         """Hold out for every kernel, and keep the best candidate."""
         queries = None if qid is None else Queries.from_labels(qid, X.shape[0])

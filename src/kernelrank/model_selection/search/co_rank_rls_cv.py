@@ -34,6 +34,7 @@ from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
 from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, read_scoring
 from kernelrank.progress import track
 from kernelrank.queries import Queries
+from kernelrank.solvers.rounding import one_warning, report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["NUS", "CoRankRLSCV"]
@@ -189,6 +190,7 @@ class CoRankRLSCV(ViewRanker):
         scale = scale_of_columns(parts, data.X, self._unlabelled(queries, data.weight))
         return AlphaGrid.around(scale, whole=True)
 
+    @one_warning("held-out scores")
     def _held_out(
         self,
         data: CoData,
@@ -259,8 +261,12 @@ def _fold_weights(
         plain = co_equations(X, graph, views, turned, 0.0, turns)
         for number, nu in enumerate(nus):
             values, vectors = spectrum(plain.A + turned.penalty(nu), plain.rounding)
-            rotated = (vectors.T @ plain.b)[:, :, None] / (values[:, None, None] + alphas)
-            w = np.einsum("ij,joa->ioa", vectors, rotated, optimize=True)
+            rotated = vectors.T @ plain.b
+            shrunk = rotated[:, :, None] / (values[:, None, None] + alphas)
+            w = np.einsum("ij,joa->ioa", vectors, shrunk, optimize=True)
+            for a, alpha in enumerate(alphas):
+                sums = plain.sums(w[:, :, a])
+                report_error(float(alpha), spectral_error(values, rotated, float(alpha), primal=True, sums=sums))
             for view_turn, part, whole in zip(turns, turned.parts, agreement.parts, strict=True):
                 W[whole, number, columns] = np.einsum("ij,joa->ioa", view_turn, w[part], optimize=True)
     return W.reshape(len(W), -1) / len(views)

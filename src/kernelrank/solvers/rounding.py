@@ -1,0 +1,229 @@
+"""How many digits a direct solution has: rounding, simulated by a few random right-hand sides.
+
+A factorisation of ``A + alpha I`` rounds A by about ``ε ρ √(a_ii a_jj)`` in entry (i, j), where ρ is the largest
+eigenvalue of A scaled to ones on its diagonal; a spectrum rounds it by ε times the largest eigenvalue everywhere. So
+the solution x solves a system whose right-hand side is off by g with
+
+    ``g_i = ε ρ √a_ii ‖√diag(A) x‖ ξ_i / √s``,   ξ normal,
+
+and is off itself by ``z = (A + alpha I)⁻¹ g``: a solution with the same factor, O(s²). What counts is not z but the
+predictions: with a kernel that is smooth beside alpha, z is large in directions that no prediction sees. In the dual,
+the differences of predictions are ``A x = b - alpha x``, and off by ``A z = g - alpha z``, both beside √a_ii; in the
+primal their squares add up to ``xᵀ A x = xᵀ(b - alpha x)``, and ``zᵀ A z``. The ratio of the two, compared with sixty
+digits, is the relative error of the predictions of training items, and of others like them, within a factor of a few.
+Far from the training items predictions may be less exact.
+
+Coefficients of basis items may be far larger than the predictions that they add up to: then the kernel's own rounding,
+ε beside each of them, counts as well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelrank.arrays import Float
+from kernelrank.errors import LostDigitsWarning
+
+__all__ = ["Rounding", "one_warning", "report_error", "spectral_error"]
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+PROBES = 4
+"""The number of random right-hand sides."""
+
+MARGIN = 2.0
+"""By how much an estimated error is made larger: estimates are seldom too small by more than that."""
+
+SPECTRUM_GROWTH = {True: 4.0, False: 1.5}
+"""A spectrum is less exact than a factorisation, in the primal above all, whose matrix has fewer errors of its own."""
+
+COEFFICIENT_MARGIN = 4.0
+"""The rounding of the kernel of a basis counts so much: it enters the features, and the predictions once more."""
+
+TOLERATED = 1e-6
+"""The relative error of predictions from which on there is a warning."""
+
+UNEXPLAINED = 1e-3
+"""Predictions that vary less than this beside the scores count as if they varied so much."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How a factorisation rounds a matrix.
+
+    Parameters
+    ----------
+    root : ndarray, shape (s, 1)
+        The square roots of the diagonal, or of what it is a difference of.
+    growth : float
+        ρ.
+    primal : bool
+        Whether the unknowns are weights of features.
+    """
+
+    root: Float
+    growth: float
+    primal: bool
+
+    @classmethod
+    def of_factor(cls, A: Float, *, primal: bool, summands: Float | None = None) -> Rounding:
+        """Look at a matrix that will be factorised: O(s²) time.
+
+        Parameters
+        ----------
+        A : ndarray, shape (s, s)
+        primal : bool
+        summands : ndarray, shape (s,), optional
+            The size of what the diagonal is a difference of, and rounded beside: kernels before they were centred.
+        """
+        diagonal = np.diagonal(A) if summands is None else np.maximum(np.diagonal(A), summands)
+        if len(A) == 0 or diagonal.max() <= 0.0:
+            return cls(np.zeros((len(A), 1)), 1.0, primal)
+        # Entries of zero, or that rounding made negative, belong to items without pairs and constant columns.
+        root = np.sqrt(np.maximum(diagonal, EPSILON**2 * diagonal.max()))
+        # One step of the power iteration, from a column of the scaled matrix.
+        first = int(np.argmax(diagonal))
+        column = A[first] / (root * root[first])
+        with np.errstate(over="ignore", invalid="ignore"):
+            growth = float(np.linalg.norm(A @ (column / root) / root) / np.linalg.norm(column))
+        return cls(root[:, None], max(growth, 1.0), primal)
+
+    @classmethod
+    def of_spectrum(cls, values: Float, *, primal: bool) -> Rounding:
+        """Look at eigenvalues in ascending order."""
+        largest = float(values[-1]) if len(values) else 0.0
+        return cls(np.full((len(values), 1), np.sqrt(largest)), SPECTRUM_GROWTH[primal], primal)
+
+    def relative_error(
+        self, solve: Callable[[Float], Float], x: Float, b: Float, alpha: float, sums: Float | float = 0.0
+    ) -> float:
+        """Estimate the relative error of predictions, the largest over the outputs.
+
+        Parameters
+        ----------
+        solve : callable
+            From g to ``(A + alpha I)⁻¹ g``.
+        x, b : ndarray, shape (s, outputs)
+            The solution and its right-hand side.
+        alpha : float
+        sums : ndarray, shape (outputs,), or 0
+            The size of the coefficients of basis items, as if their kernels were as large as they can be.
+
+        Returns
+        -------
+        float
+        """
+        largest = self.growth * float(self.root.max(initial=0.0)) ** 2
+        if largest <= alpha:
+            return 0.0  # alpha is not small beside A
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            spread = np.maximum(self._spread(x, b, alpha), UNEXPLAINED * self._scores(b))
+            per_probe = EPSILON * self.growth * np.linalg.norm(self.root * x, axis=0) / spread
+            rest = COEFFICIENT_MARGIN * EPSILON * sums / spread
+            bound = _largest(per_probe * self._most(alpha) + rest)
+            if bound <= TOLERATED:
+                return bound
+            g = self.root * np.random.default_rng(0).standard_normal((len(x), PROBES)) / np.sqrt(len(x))
+            return _largest(per_probe * np.sqrt(np.mean(self._spread(solve(g), g, alpha) ** 2)) + rest)
+
+    def _most(self, alpha: float) -> float:
+        """Return the largest error that a probe can be expected to show, whatever the other eigenvalues are."""
+        return float(np.linalg.norm(self.root)) / np.sqrt(4.0 * alpha * len(self.root)) if self.primal else 1.0
+
+    def _spread(self, x: Float, b: Float, alpha: float) -> Float:
+        """Return the size of ``A x = b - alpha x``, as predictions differ, for each column."""
+        product = b - alpha * x
+        if self.primal:
+            return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->j", x, product), 0.0)))
+        return np.asarray(np.linalg.norm(product / self.root, axis=0))
+
+    def _scores(self, b: Float) -> Float:
+        """Return the size of what is to be predicted; unknown in the primal."""
+        return np.zeros(b.shape[1]) if self.primal else np.asarray(np.linalg.norm(b / self.root, axis=0))
+
+
+def _largest(errors: Float) -> float:
+    return MARGIN * float(np.nanmax(errors, initial=0.0))
+
+
+def spectral_error(values: Float, rotated: Float, alpha: float, *, primal: bool, sums: Float | float = 0.0) -> float:
+    """Estimate the relative error of predictions from a spectrum, in the basis of its eigenvectors: O(s) time.
+
+    Parameters
+    ----------
+    values, rotated : ndarray, shapes (s,), (s, outputs)
+        Eigenvalues of A in ascending order, and the right-hand side.
+    alpha, primal, sums
+        As above.
+
+    Returns
+    -------
+    float
+    """
+    shrink = 1.0 / (values + alpha)[:, None]
+    rounding = Rounding.of_spectrum(values, primal=primal)
+    return rounding.relative_error(lambda g: shrink * g, shrink * rotated, rotated, alpha, sums)
+
+
+_found: ContextVar[list[tuple[float, float]] | None] = ContextVar("found", default=None)
+"""Errors that are told together, or None where each is told at once."""
+
+
+def report_error(alpha: float, error: float) -> None:
+    """Warn if predictions have fewer than about six digits: at once, or at the end of `one_warning`.
+
+    Parameters
+    ----------
+    alpha : float
+    error : float
+        The relative error of predictions to be expected.
+    """
+    found = _found.get()
+    if error <= TOLERATED:
+        return
+    if found is None:
+        _warn([(alpha, error)], "predictions")
+    else:
+        found.append((float(alpha), error))
+
+
+@contextmanager
+def one_warning(what: str, *, shown: bool = True) -> Iterator[None]:
+    """Tell all errors that are reported inside in one warning, at the end of the outermost of these blocks.
+
+    Parameters
+    ----------
+    what : str
+        What has the errors, such as "predictions".
+    shown : bool, default=True
+        Whether to warn at all.
+    """
+    if _found.get() is not None and shown:
+        yield
+        return
+    found: list[tuple[float, float]] = []
+    token = _found.set(found)
+    try:
+        yield
+    finally:
+        _found.reset(token)
+    if found and shown:
+        _warn(found, what)
+
+
+def _warn(found: list[tuple[float, float]], what: str) -> None:
+    alphas = {alpha for alpha, _ in found}
+    error = min(max(error for _, error in found), 1.0)
+    which = f"alpha={max(alphas):g}" if len(alphas) == 1 else f"alphas up to {max(alphas):g}"
+    warnings.warn(
+        f"{what} with {which} have a relative error of about {error:.0e}: beside alpha, the kernel or columns are too "
+        "large for double precision. Choose a larger alpha, or remove duplicate and nearly duplicate items or columns",
+        LostDigitsWarning,
+        stacklevel=3,
+    )
