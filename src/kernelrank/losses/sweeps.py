@@ -162,7 +162,7 @@ def rounded_mass(scores: Float, values: NDArray[Any], bounds: Index, low: float,
     Examples
     --------
     >>> float(rounded_mass(np.array([0.0, 0.5]), np.ones(2), np.array([0, 2]), 0.0, 1.0))
-    6.0
+    5.0
     """
     largest = 0.0
     for q in range(len(bounds) - 1):
