@@ -123,14 +123,15 @@ class Rounding:
         if largest <= alpha:
             return 0.0  # alpha is not small beside A
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            spread = np.maximum(self._spread(x, b, alpha), UNEXPLAINED * self._scores(b))
-            per_probe = EPSILON * self.growth * np.linalg.norm(self.root * x, axis=0) / spread
-            rest = COEFFICIENT_MARGIN * EPSILON * sums / spread
-            bound = _largest(per_probe * self._most(alpha) + rest)
+            sizes = EPSILON * self.growth * _lengths(self.root, x)
+            rest = COEFFICIENT_MARGIN * EPSILON * sums
+            spread = self._spread(x, b, alpha)
+            bound = _largest((sizes * self._most(alpha) + rest) / spread)
             if bound <= TOLERATED:
                 return bound
             g = self.root * np.random.default_rng(0).standard_normal((len(x), PROBES)) / np.sqrt(len(x))
-            return _largest(per_probe * np.sqrt(np.mean(self._spread(solve(g), g, alpha) ** 2)) + rest)
+            errors = sizes * np.sqrt(np.mean(self._spread(solve(g), g, alpha) ** 2)) + rest
+            return _largest(errors / np.maximum(spread, UNEXPLAINED * self._scores(b)))
 
     def _most(self, alpha: float) -> float:
         """Return the largest error that a probe can be expected to show, whatever the other eigenvalues are."""
@@ -141,11 +142,16 @@ class Rounding:
         product = b - alpha * x
         if self.primal:
             return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->j", x, product), 0.0)))
-        return np.asarray(np.linalg.norm(product / self.root, axis=0))
+        return _lengths(1.0 / self.root, product)
 
     def _scores(self, b: Float) -> Float:
         """Return the size of what is to be predicted; unknown in the primal."""
-        return np.zeros(b.shape[1]) if self.primal else np.asarray(np.linalg.norm(b / self.root, axis=0))
+        return np.zeros(b.shape[1]) if self.primal else _lengths(1.0 / self.root, b)
+
+
+def _lengths(scale: Float, x: Float) -> Float:
+    """Return the length of each column of x, scaled row by row."""
+    return np.asarray(np.sqrt(np.einsum("i,ij,ij->j", scale[:, 0] ** 2, x, x)))
 
 
 def _largest(errors: Float) -> float:
