@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelrank.arrays import Float
-from kernelrank.losses.rounding import Rounding
+from kernelrank.losses.loss_rounding import Rounding
 
 __all__ = ["LossPoint", "PairLoss", "Pairs", "PlacedPairs"]
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
-from kernelrank.losses.rounding import Rounding, growth
+from kernelrank.losses.loss_rounding import Rounding, growth
 
 __all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.losses.base import Pairs, PlacedPairs
-from kernelrank.losses.rounding import growth
+from kernelrank.losses.loss_rounding import growth
 
 __all__ = ["ListedPairs"]
 

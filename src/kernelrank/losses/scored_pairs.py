@@ -12,7 +12,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
-from kernelrank.losses.rounding import growth
+from kernelrank.losses.loss_rounding import growth
 from kernelrank.losses.sweeps import FEW_LEVELS, rounded_mass, sums_above, sums_below
 from kernelrank.queries import Queries
 from kernelrank.sorting import sort_queries

@@ -24,7 +24,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses import LossPoint, PairLoss
-from kernelrank.losses.rounding import growth
+from kernelrank.losses.loss_rounding import growth
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.pair_problem import PairProblem
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
-from kernelrank.losses.rounding import growth
+from kernelrank.losses.loss_rounding import growth
 from kernelrank.solvers.certificate import Plane
 
 __all__ = ["CuttingPlanes", "maximise_on_simplex"]
