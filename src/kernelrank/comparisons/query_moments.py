@@ -122,7 +122,7 @@ class QueryMeans:
 
     @classmethod
     def joined(cls, tables: list[QueryMeans]) -> Self:
-        """Put tables one below the other."""
+        """Concatenate tables."""
         return cls(*(np.concatenate([getattr(table, field.name) for table in tables]) for field in fields(cls)))
 
     def merge(self, parts: QueryMeans, queries: Index) -> tuple[Float, Float]:

@@ -45,7 +45,7 @@ class SpanningParts:
 
     @classmethod
     def joined(cls, tables: list[SpanningParts]) -> SpanningParts:
-        """Put tables one below the other."""
+        """Concatenate tables."""
         return cls(
             np.concatenate([table.code for table in tables]),
             np.concatenate([table.fold for table in tables]),

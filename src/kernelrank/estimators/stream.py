@@ -39,10 +39,10 @@ from kernelrank.solvers.rounding import one_warning
 __all__ = ["StreamLearner"]
 
 EXACT = 1e-8
-"""The relative error of coefficients from which on a stream that forgot something is no longer what a fit would be."""
+"""`forget` warns when the expected relative error of the coefficients is larger than this."""
 
 USELESS = 0.1
-"""The one from which on it is no model."""
+"""`forget` refuses when the expected relative error of the coefficients reaches this."""
 
 
 def _can_begin(learner: StreamLearner) -> bool:
