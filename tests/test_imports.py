@@ -28,6 +28,7 @@ BASE = {
     "arrays",
     "compiled",
     "fitted_state",
+    "item_sets",
     "model_states",
     "progress",
     "queries",

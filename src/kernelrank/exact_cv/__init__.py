@@ -2,10 +2,10 @@
 
 from kernelrank.exact_cv.differing_pairs import DifferingPairs
 from kernelrank.exact_cv.holdout_result import PairHoldout, pair_accuracy
-from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.leave_pair_out import leave_pair_out
 from kernelrank.exact_cv.leave_sets_out import leave_sets_out
 from kernelrank.exact_cv.problem import Problem
+from kernelrank.item_sets import ItemSets
 
 __all__ = [
     "DifferingPairs",

@@ -16,9 +16,9 @@ from kernelrank.arrays import Float, Index, block_rows, blocks
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.factors import Factors, factorise
-from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.leave_sets_out import PIVOT, SET_BYTES
 from kernelrank.exact_cv.problem import Problem
+from kernelrank.item_sets import ItemSets
 from kernelrank.progress import track
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.rounding import report_error

@@ -37,8 +37,8 @@ from scipy.linalg import lapack, solve_triangular
 
 from kernelrank.arrays import Float, Index, block_rows
 from kernelrank.comparisons import Comparisons
-from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ReducedSet
+from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.rounding import report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum
 

@@ -36,11 +36,11 @@ from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.exact_cv.differing_pairs import DifferingPairs
 from kernelrank.exact_cv.gamma import Gamma
 from kernelrank.exact_cv.held_pairs import held_pairs, pairs_of_gamma
-from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
 from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.features import ColumnFeatures
+from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.normal_equations import primal_is_smaller
 from kernelrank.solvers.rounding import report_error
 

@@ -47,12 +47,12 @@ from scipy.linalg import lapack
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
 from kernelrank.exact_cv.factors import Factors
-from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.leave_basis_out import leave_basis_out
 from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.small_systems import packed_products, solve_packed
 from kernelrank.features import ColumnFeatures, Features, ReducedSet
+from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.normal_equations import primal_is_smaller
 from kernelrank.solvers.rounding import report_error
 

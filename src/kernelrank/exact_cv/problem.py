@@ -34,9 +34,9 @@ from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.query_weights import item_squares, pair_weight
 from kernelrank.exact_cv.factors import Factors, factorise
-from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
 from kernelrank.features.duplicate_rows import duplicate_rows
+from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
 __all__ = ["Problem"]

@@ -64,9 +64,9 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
 from kernelrank.exact_cv.fold_residuals import FoldResiduals
-from kernelrank.exact_cv.item_sets import ItemSets
 from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
+from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.rounding import one_warning
 
