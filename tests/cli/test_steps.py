@@ -65,7 +65,7 @@ def test_numbers_are_those_of_python(run, ranking):
         expected = paired_test(*results, random_state=0)
         assert (facts["difference"], facts["pvalue"]) == (expected.difference, expected.pvalue)
         assert facts["wilcoxon_pvalue"] == expected.wilcoxon_pvalue
-        assert (facts["low"], facts["high"], facts["exact"]) == (expected.low, expected.high, True)
+        assert (facts["low"], facts["high"], facts["exact"]) == (*expected.interval, True)
 
 
 def test_new_measures_have_options_of_the_command(run, ranking):

@@ -77,7 +77,7 @@ def test_drawn_flips_agree_with_all_of_them(monkeypatch):
 
 def test_equal_rankings_differ_by_chance_only():
     test = paired_test(result([0.5, 0.25, 1.0]), result([0.5, 0.25, 1.0]))
-    assert (test.pvalue, test.difference, test.low, test.high) == (1.0, 0.0, 0.0, 0.0)
+    assert (test.pvalue, test.difference, test.interval.low, test.interval.high) == (1.0, 0.0, 0.0, 0.0)
     assert test.wilcoxon_pvalue == 1.0
 
 
@@ -97,7 +97,7 @@ def test_interval_holds_the_difference_and_grows_with_confidence():
     rng = np.random.default_rng(0)
     first, second = result(rng.random(50)), result(rng.random(50))
     narrow, wide = (paired_test(first, second, confidence=c, random_state=0) for c in (0.5, 0.99))
-    assert wide.low < narrow.low < narrow.difference < narrow.high < wide.high
+    assert wide.interval.low < narrow.interval.low < narrow.difference < narrow.interval.high < wide.interval.high
 
 
 @pytest.mark.parametrize(

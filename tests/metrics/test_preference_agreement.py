@@ -46,8 +46,8 @@ def test_the_interval_counts_preferences_with_an_item_in_common(seed, weighted):
     n = value * (1 - value) / literal_variance(pairs, share * (agreed - value))
     z = 1.6448536269514722
     centre, half = value + z**2 / (2 * n), z * np.sqrt(value * (1 - value) / n + z**2 / (4 * n**2))
-    assert found.low == pytest.approx((centre - half) / (1 + z**2 / n))
-    assert found.high == pytest.approx((centre + half) / (1 + z**2 / n))
+    assert found.interval.low == pytest.approx((centre - half) / (1 + z**2 / n))
+    assert found.interval.high == pytest.approx((centre + half) / (1 + z**2 / n))
     assert found.n_preferences == (60 if weight is None else np.count_nonzero(weight))
 
 
@@ -63,7 +63,7 @@ def test_the_interval_covers_what_it_says(of_items, of_answers, n_items, n_prefe
     for _ in range(300):
         scores, pairs = draw(rng, n_items, n_preferences, **settings)
         found = preference_agreement(pairs, scores)
-        inside += found.low <= truth <= found.high
+        inside += found.interval.low <= truth <= found.interval.high
     # 95 % of 300 is 285, with a standard error of 4; a few per cent are lost on few items.
     assert 266 <= inside <= 297
 
@@ -82,17 +82,17 @@ def test_ties_count_a_half_and_agreement_without_exception_is_not_certainty():
     assert preference_agreement([(0, 1), (1, 2)], [1.0, 1.0, 1.0]).value == 0.5
     assert preference_agreement([(0, 1), (1, 2)], [1.0, 1.0, 1.0]).n_ties == 2
     sure = preference_agreement([(0, 1), (2, 3), (0, 3)], [4.0, 1.0, 3.0, 2.0])
-    assert (sure.value, sure.high) == (1.0, 1.0)
-    assert sure.low == pytest.approx(1 / (1 + 1.959963984540054**2 / 2))
+    assert (sure.value, sure.interval.high) == (1.0, 1.0)
+    assert sure.interval.low == pytest.approx(1 / (1 + 1.959963984540054**2 / 2))
     never = preference_agreement([(1, 0), (3, 2), (3, 0)], [4.0, 1.0, 3.0, 2.0])
-    assert (never.low, never.value, never.high) == pytest.approx((0.0, 0.0, 1 - sure.low))
+    assert (never.interval.low, never.value, never.interval.high) == pytest.approx((0.0, 0.0, 1 - sure.interval.low))
 
 
 def test_repeated_answers_are_no_new_ones():
     scores, pairs = [3.0, 2.0, 1.0, 0.0], np.array([(0, 1), (1, 2), (3, 2), (0, 3)])
     once, often = preference_agreement(pairs, scores), preference_agreement(np.repeat(pairs, 50, axis=0), scores)
     assert often.value == pytest.approx(once.value)
-    assert (often.low, often.high) == pytest.approx((once.low, once.high))
+    assert (*often.interval,) == pytest.approx((*once.interval,))
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_the_auc_of_one_ranking_has_an_interval():
     interval = AUC()(classes[40:], model.predict(X[40:])).interval()
     shown = section(HTMLPage(report.html), "measures")
     assert f"{interval.low:.3f} to {interval.high:.3f}" in shown
-    assert f"The interval of AUC: {interval.how}." in shown.replace("’", "'")
+    assert f"AUC: 95% interval from {interval.method};" in shown.replace("’", "'")
     assert "resampled" not in shown
 
 

@@ -105,7 +105,8 @@ def _compared(
 
     results = [judgement.measure(measure, rules) for judgement in pair]
     test = paired_test(results[0], results[1], confidence=confidence, n_resamples=resamples, random_state=seed)
-    facts = {name: value for name, value in asdict(test).items() if name != "label"}
+    facts = {name: value for name, value in asdict(test).items() if name not in ("label", "interval")}
+    facts |= {"low": test.interval.low, "high": test.interval.high, "confidence": test.interval.level}
     means = {"first": results[0].mean, "second": results[1].mean}
     return {"measure": measure.name, "rules": rules.rules_of(measure), **means, **facts}
 

@@ -111,7 +111,7 @@ def facts_of(
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,
         "confidence": confidence,
-        "interval": None if interval is None else interval.how or "queries resampled",
+        "interval": None if interval is None else interval.method,
         "queries": len(result),
         "left_out": result.n_left_out,
     }
@@ -132,7 +132,7 @@ def interval_lines(found: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
     for how, names in kinds.items():
         subject = "Intervals" if len(kinds) == 1 and len(found) == len(names) else f"Interval of {', '.join(names)}"
-        lines.append(f"{subject}: {how}; the predictions do not vary.")
+        lines.append(f"{subject}: {how}.")
     return lines
 
 

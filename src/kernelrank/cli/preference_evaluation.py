@@ -49,16 +49,18 @@ def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path:
     answer.fact("judged", str(judged))
     answer.fact("data", str(source.path))
     answer.fact("preferences", str(path))
-    answer.fact("agreement", asdict(found))
+    facts = {name: value for name, value in asdict(found).items() if name != "interval"}
+    facts |= {"low": found.interval.low, "high": found.interval.high, "confidence": found.interval.level}
+    answer.fact("agreement", facts)
     heading = ("agreement", f"{100 * confidence:.4g}% interval", "preferences", "items", "tied scores")
     row = (
         f"{found.value:.4f}",
-        f"[{found.low:.4f}, {found.high:.4f}]",
+        f"[{found.interval.low:.4f}, {found.interval.high:.4f}]",
         found.n_preferences,
         found.n_items,
         found.n_ties,
     )
     answer.table("", heading, [tuple(str(cell) for cell in row)])
     answer.line("The share of preferences that the scores agree with; a tie counts a half.", style="dim")
-    answer.line("Interval: preferences with an item in common vary together; the predictions do not vary.", style="dim")
+    answer.line(f"Interval: {found.interval.method}.", style="dim")
     answer.show()

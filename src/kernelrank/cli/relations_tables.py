@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelrank.relations.extraction_scores import ExtractionScores, ScoreInterval
+    from kernelrank.metrics import Interval
+    from kernelrank.relations.extraction_scores import ExtractionScores
     from kernelrank.relations.ranked_candidate import RankedCandidate
 
 __all__ = ["COLUMNS", "as_csv", "as_json_lines", "interval_row", "pair_row", "score_facts", "score_row"]
@@ -48,12 +49,13 @@ def score_row(name: str, scores: ExtractionScores) -> tuple[str, ...]:
     return (name, *("–" if value != value else f"{100 * value:.1f}" for value in values))
 
 
-def interval_row(intervals: Mapping[str, ScoreInterval]) -> tuple[str, ...]:
+def interval_row(intervals: Mapping[str, Interval]) -> tuple[str, ...]:
     """Return the intervals of the four measures, in a row of their own: beside them they would not fit 80 columns."""
-    return (f"    {100 * intervals['f'].confidence:g} % interval", *(str(intervals[name]) for name in MEASURES))
+    shown = (f"[{100 * low:.1f}, {100 * high:.1f}]" for low, high in (intervals[name] for name in MEASURES))
+    return (f"    {100 * intervals['f'].level:g} % interval", *shown)
 
 
-def score_facts(scores: ExtractionScores, intervals: Mapping[str, ScoreInterval] | None = None) -> dict[str, Any]:
+def score_facts(scores: ExtractionScores, intervals: Mapping[str, Interval] | None = None) -> dict[str, Any]:
     """Return the four measures for programs."""
     facts: dict[str, Any] = {name: getattr(scores, name) for name in MEASURES}
     if intervals is not None:

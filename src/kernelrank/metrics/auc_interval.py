@@ -30,9 +30,8 @@ import numpy as np
 from scipy import optimize, stats
 
 from kernelrank.arrays import Float, Index
-from kernelrank.errors import InvalidInputError
 
-__all__ = ["Components", "check_confidence", "logit_interval"]
+__all__ = ["Components", "logit_interval"]
 
 EDGE = 1e-12
 """How near to 0 or 1 an AUC counts as there."""
@@ -162,9 +161,3 @@ def _newcombe(auc: float, quantile: float, n_positive: int, n_negative: int) -> 
     low = 0.0 if auc <= EDGE or excess(EDGE) <= 0 else float(optimize.brentq(excess, EDGE, min(auc, 1 - EDGE)))
     high = 1.0 if auc >= 1 - EDGE or excess(1 - EDGE) <= 0 else float(optimize.brentq(excess, max(auc, EDGE), 1 - EDGE))
     return low, high
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse a confidence that is not between 0 and 1."""
-    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")

@@ -1,19 +1,24 @@
-"""An interval for a mean over queries: how it would vary had other queries been asked."""
+"""Intervals of estimates, and that of a mean over queries: how it would vary had other queries been asked."""
 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from kernelrank.metrics.measure_result import MeasureResult
 
-__all__ = ["Interval", "bootstrap_interval"]
+__all__ = ["FIXED", "Interval", "bootstrap_interval", "check_confidence", "percentile_interval", "resampled_means"]
+
+FIXED = "the predictions do not vary"
+"""What an interval of given predictions leaves out."""
 
 # Draws held at once: 32 MB of query numbers, whatever the number of queries and resamples.
 _DRAWS_AT_ONCE = 4_000_000
@@ -21,48 +26,72 @@ _DRAWS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of a mean over queries: a percentile bootstrap, or DeLong's interval of the AUC of one query.
+    """An interval of an estimate: the one type for all of them.
 
     Parameters
     ----------
     low, high : float
-        Its ends.
-    confidence : float
-        How often such an interval is to hold the mean.
-    label : str
-        The measure with its rules.
-    n_queries, n_resamples : int
-        How many queries were drawn from, and how often; 0 resamples where none was drawn.
-    how : str, default=""
-        What the interval rests on, where it is no bootstrap.
+        Its ends; ``low, high = interval`` gives them.
+    level : float
+        How often such an interval is to hold what is estimated.
+    method : str
+        What it rests on, and what varies.
 
     Examples
     --------
-    >>> interval = Interval(0.25, 0.5, 0.95, "AUC", 12, 2000)
+    >>> interval = Interval(0.25, 0.5, 0.95, "12 queries resampled 2000 times")
     >>> print(interval)
-    AUC: 95% interval [0.2500, 0.5000] (12 queries resampled 2000 times; the predictions do not vary)
+    95% interval [0.2500, 0.5000] (12 queries resampled 2000 times)
+    >>> 0.3 in interval, round(interval.width, 2)
+    (True, 0.25)
     """
 
     low: float
     high: float
-    confidence: float
-    label: str
-    n_queries: int
-    n_resamples: int
-    how: str = ""
+    level: float
+    method: str
+
+    @property
+    def width(self) -> float:
+        """How far the ends are apart."""
+        return self.high - self.low
+
+    def __iter__(self) -> Iterator[float]:
+        yield self.low
+        yield self.high
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        how = self.how or f"{self.n_queries} queries resampled {self.n_resamples} times"
-        return (
-            f"{self.label}: {100 * self.confidence:.4g}% interval [{self.low:.4f}, {self.high:.4f}] "
-            f"({how}; the predictions do not vary)"
-        )
+        return f"{100 * self.level:.4g}% interval [{self.low:.4f}, {self.high:.4f}] ({self.method})"
 
     def __repr__(self) -> str:
         return f"<Interval {self}>"
 
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that is not between 0 and 1."""
+    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
+
+
+def percentile_interval(draws: Float, confidence: float, method: str) -> Interval:
+    """Return the percentiles of what was drawn, NaN left out; both ends are NaN if nothing else is left."""
+    known = draws[~np.isnan(draws)]
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(known, [tail, 1 - tail]) if len(known) else (np.nan, np.nan)
+    return Interval(float(low), float(high), confidence, method)
+
+
+def resampled_means(values: Float, n_resamples: int, generator: np.random.Generator) -> Float:
+    """Return the means of values that were drawn with replacement, as many at a time as memory allows."""
+    means = np.empty(n_resamples)
+    step = max(1, _DRAWS_AT_ONCE // len(values))
+    for start in range(0, n_resamples, step):
+        drawn = generator.integers(len(values), size=(min(step, n_resamples - start), len(values)))
+        means[start : start + step] = values[drawn].mean(axis=1)
+    return means
 
 
 def bootstrap_interval(
@@ -105,18 +134,11 @@ def bootstrap_interval(
     values = result.values
     if len(values) < 2:
         raise InvalidInputError("an interval over queries needs at least two measured queries, got one")
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    check_confidence(confidence)
     if not isinstance(n_resamples, numbers.Integral) or n_resamples < 1:
         raise InvalidInputError(f"n_resamples must be a whole number of at least 1, got {n_resamples!r}")
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31 - 1))
     generator = np.random.default_rng(random_state)
-    means = np.empty(n_resamples)
-    step = max(1, _DRAWS_AT_ONCE // len(values))
-    for start in range(0, n_resamples, step):
-        drawn = generator.integers(len(values), size=(min(step, n_resamples - start), len(values)))
-        means[start : start + step] = values[drawn].mean(axis=1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(low), float(high), confidence, result.label, len(values), int(n_resamples))
+    means = resampled_means(values, int(n_resamples), generator)
+    return percentile_interval(means, confidence, f"{len(values)} queries resampled {n_resamples} times; {FIXED}")

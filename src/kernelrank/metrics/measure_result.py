@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.metrics.auc_interval import Components, check_confidence, logit_interval
-from kernelrank.metrics.interval import Interval, bootstrap_interval
+from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.metrics.interval import FIXED, Interval, bootstrap_interval, check_confidence
 from kernelrank.metrics.judged_items import FloatArray
 
 __all__ = ["MeasureResult"]
@@ -91,7 +91,7 @@ class MeasureResult:
         --------
         >>> from kernelrank.metrics import AUC
         >>> print(AUC()([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]).interval())
-        AUC (...): 95% interval [0.0880, 0.9985] (DeLong's variance over 3 and 3 items; the predictions do not vary)
+        95% interval [0.0880, 0.9985] (DeLong's variance over 3 and 3 items; the predictions do not vary)
         """
         if len(self) == 1 and self.components is not None:
             check_confidence(confidence)
@@ -99,7 +99,7 @@ class MeasureResult:
             variance, degrees = self.components.variance()
             low, high = logit_interval(self.mean, variance, confidence, *sizes, degrees)
             how = f"DeLong's variance over {sizes[0]} and {sizes[1]} items"
-            return Interval(low, high, confidence, self.label, 1, 0, how)
+            return Interval(low, high, confidence, f"{how}; {FIXED}")
         return bootstrap_interval(self, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
 
     def __float__(self) -> float:

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import stats
 
 from kernelrank.errors import InvalidInputError
+from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval, resampled_means
 
 if TYPE_CHECKING:
     from kernelrank.metrics.judged_items import FloatArray
@@ -56,10 +57,8 @@ class PairedTest:
         The measure with its rules.
     difference : float
         The mean over queries of first minus second.
-    low, high : float
+    interval : Interval
         A percentile bootstrap interval of the mean difference, queries resampled.
-    confidence : float
-        What the interval is to hold.
     pvalue : float
         The share of sign flips of the differences at least as extreme, two-sided.
     wilcoxon_pvalue : float
@@ -71,16 +70,15 @@ class PairedTest:
 
     Examples
     --------
-    >>> print(PairedTest("AUC", 0.05, 0.01, 0.09, 0.95, 0.03125, 0.0625, 6, 5, 0, True))
+    >>> interval = Interval(0.01, 0.09, 0.95, "6 queries resampled 10000 times")
+    >>> print(PairedTest("AUC", 0.05, interval, 0.03125, 0.0625, 6, 5, 0, True))
     AUC: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.0312 by sign flips, 0.0625 by Wilcoxon's signed
     ranks, zero differences left out (6 queries: 5 better, 0 worse, 1 equal)
     """
 
     label: str
     difference: float
-    low: float
-    high: float
-    confidence: float
+    interval: Interval
     pvalue: float
     wilcoxon_pvalue: float
     n_queries: int
@@ -89,10 +87,11 @@ class PairedTest:
     exact: bool
 
     def __str__(self) -> str:
+        low, high = self.interval
         equal = self.n_queries - self.n_first_better - self.n_second_better
         return (
-            f"{self.label}: difference {self.difference:+.4f}, {100 * self.confidence:.4g}% interval "
-            f"[{self.low:+.4f}, {self.high:+.4f}], p = {self.pvalue:.3g} by sign flips, {self.wilcoxon_pvalue:.3g} by "
+            f"{self.label}: difference {self.difference:+.4f}, {100 * self.interval.level:.4g}% interval "
+            f"[{low:+.4f}, {high:+.4f}], p = {self.pvalue:.3g} by sign flips, {self.wilcoxon_pvalue:.3g} by "
             f"{WILCOXON} ({self.n_queries} queries: "
             f"{self.n_first_better} better, {self.n_second_better} worse, {equal} equal)"
         )
@@ -140,8 +139,7 @@ def paired_test(
     >>> test.difference, test.pvalue, test.wilcoxon_pvalue, test.exact
     (1.0, 0.03125, 0.03125, True)
     """
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    check_confidence(confidence)
     if not isinstance(n_resamples, numbers.Integral) or n_resamples < 1:
         raise InvalidInputError(f"n_resamples must be a whole number of at least 1, got {n_resamples!r}")
     differences = _differences(first, second)
@@ -149,13 +147,12 @@ def paired_test(
     moving = differences[differences != 0]
     exact = len(moving) <= EXHAUSTIVE_QUERIES
     pvalue = _every_flip(moving) if exact else _drawn_flips(moving, int(n_resamples), generator)
-    low, high = _interval(differences, confidence, int(n_resamples), generator)
+    means = resampled_means(differences, int(n_resamples), generator)
+    how = f"{len(differences)} queries resampled {n_resamples} times; {FIXED}"
     return PairedTest(
         first.label,
         float(differences.mean()),
-        low,
-        high,
-        confidence,
+        percentile_interval(means, confidence, how),
         pvalue,
         _signed_ranks(moving),
         len(differences),
@@ -211,16 +208,3 @@ def _drawn_flips(moving: FloatArray, n_draws: int, generator: np.random.Generato
 
 def _extreme(sums: FloatArray, moving: FloatArray) -> Any:
     return np.abs(sums) >= abs(moving.sum()) - ROUNDING * np.abs(moving).sum()
-
-
-def _interval(
-    differences: FloatArray, confidence: float, n_resamples: int, generator: np.random.Generator
-) -> tuple[float, float]:
-    means = np.empty(n_resamples)
-    step = max(1, DRAWN_AT_ONCE // len(differences))
-    for start in range(0, n_resamples, step):
-        drawn = generator.integers(len(differences), size=(min(step, n_resamples - start), len(differences)))
-        means[start : start + step] = differences[drawn].mean(axis=1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)

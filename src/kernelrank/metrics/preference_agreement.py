@@ -10,9 +10,12 @@ from scipy.special import ndtri
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
+from kernelrank.metrics.interval import FIXED, Interval, check_confidence
 from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["PreferenceAgreement", "preference_agreement"]
+
+METHOD = f"preferences with an item in common vary together; {FIXED}"
 
 
 @dataclass(frozen=True)
@@ -23,23 +26,20 @@ class PreferenceAgreement:
     ----------
     value : float
         The share, a tie counting a half, weighted where preferences have weights.
-    low, high : float
-        The ends of the interval.
-    confidence : float
+    interval : Interval
     n_preferences, n_items, n_ties : int
         How many preferences there are with a weight above zero, between how many items, and how many of them have tied
         scores.
 
     Examples
     --------
-    >>> print(PreferenceAgreement(0.75, 0.5, 0.9, 0.95, 40, 20, 0))
-    agreement with 40 preferences between 20 items: 0.7500, 95% interval [0.5000, 0.9000]
+    >>> print(PreferenceAgreement(0.75, Interval(0.5, 0.9, 0.95, METHOD), 40, 20, 0))
+    agreement with 40 preferences between 20 items: 0.7500, 95% interval [0.5000, 0.9000] (preferences with an item in
+    common vary together; the predictions do not vary)
     """
 
     value: float
-    low: float
-    high: float
-    confidence: float
+    interval: Interval
     n_preferences: int
     n_items: int
     n_ties: int
@@ -47,7 +47,7 @@ class PreferenceAgreement:
     def __str__(self) -> str:
         return (
             f"agreement with {self.n_preferences} preferences between {self.n_items} items: {self.value:.4f}, "
-            f"{100 * self.confidence:.4g}% interval [{self.low:.4f}, {self.high:.4f}]"
+            f"{self.interval}"
         )
 
 
@@ -102,8 +102,7 @@ def preference_agreement(
     scores = np.asarray(y_score, dtype=np.float64)
     if scores.ndim != 1 or not np.all(np.isfinite(scores)):
         raise InvalidInputError(f"y_score must be finite numbers, one for each item, got the shape {scores.shape}")
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    check_confidence(confidence)
     given = check_pairs(pairs, len(scores))
     checked = check_pair_values(weight, len(given), name="weight")
     weights = np.ones(len(given)) if checked is None else checked
@@ -118,8 +117,8 @@ def preference_agreement(
     else:
         value = float(share @ agreed)
         independent = value * (1 - value) / _variance(given, share * (agreed - value), len(scores))
-    low, high = _wilson(value, independent, confidence)
-    return PreferenceAgreement(value, low, high, confidence, len(given), n_items, int((difference == 0).sum()))
+    interval = Interval(*_wilson(value, independent, confidence), confidence, METHOD)
+    return PreferenceAgreement(value, interval, len(given), n_items, int((difference == 0).sum()))
 
 
 def _variance(pairs: Index, errors: Float, n_items: int) -> float:

@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
-from kernelrank.metrics.auc_interval import check_confidence, logit_interval
+from kernelrank.metrics.auc_interval import logit_interval
+from kernelrank.metrics.interval import check_confidence
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_methods import METHODS, Found, Task

@@ -24,7 +24,8 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
-from kernelrank.metrics.auc_interval import Components, check_confidence
+from kernelrank.metrics.auc_interval import Components
+from kernelrank.metrics.interval import check_confidence
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import INTERVALS, to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task, pair_components, pair_variance

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
 from kernelrank.errors import SplitDocumentWarning
+from kernelrank.metrics.interval import Interval
 from kernelrank.relations.corpus import Corpus
 from kernelrank.relations.extraction_scores import (
     ExtractionScores,
-    ScoreInterval,
     document_intervals,
     measure,
     measure_all_true,
@@ -58,7 +58,7 @@ class CrossCorpus:
         """Measure the co-occurrence baseline."""
         return measure_all_true(self.labels)
 
-    def intervals(self, rule: Rule = "calibrated", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
+    def intervals(self, rule: Rule = "calibrated", *, confidence: float = 0.95) -> dict[str, Interval]:
         """Resample documents; see `document_intervals`."""
         return document_intervals(self.labels, self.scores, self.decisions(rule), self.documents, confidence=confidence)
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, SplitDocumentWarning
+from kernelrank.metrics.interval import Interval
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.choice import Choice, choose
 from kernelrank.relations.extraction_scores import (
     ExtractionScores,
-    ScoreInterval,
     document_intervals,
     measure,
     measure_all_true,
@@ -92,7 +92,7 @@ class CrossValidation:
         """Measure the decisions of all folds together; AUC compares candidates of one fold only."""
         return measure(self.labels, self.scores, self.decisions(rule), self.folds)
 
-    def intervals(self, rule: Rule = "calibrated", *, confidence: float = 0.95) -> dict[str, ScoreInterval]:
+    def intervals(self, rule: Rule = "calibrated", *, confidence: float = 0.95) -> dict[str, Interval]:
         """Resample documents for intervals of the pooled measures; see `document_intervals`."""
         decided = self.decisions(rule)
         return document_intervals(self.labels, self.scores, decided, self.documents, self.folds, confidence=confidence)

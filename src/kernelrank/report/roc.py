@@ -11,7 +11,8 @@ from sklearn.utils import check_array
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.auc_interval import Components, check_confidence
+from kernelrank.metrics.auc_interval import Components
+from kernelrank.metrics.interval import check_confidence
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task
