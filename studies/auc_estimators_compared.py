@@ -25,9 +25,9 @@ from threadpoolctl import threadpool_limits
 from kernelrank import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
 from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.two_classes import TwoClasses
 
 ALPHA = 1.0
 SETTINGS = {

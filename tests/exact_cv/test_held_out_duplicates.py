@@ -9,9 +9,9 @@ from scipy import sparse
 from kernelrank import RLS, RankRLS, estimate_auc, leave_pair_out, leave_query_out
 from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
+from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_jackknife import aucs_without
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.two_classes import TwoClasses
 from tests.oracles.holdout import retrained_scores
 
 ALPHAS = 2.0 ** np.array([-10.0, 0.0, 10.0])

@@ -17,9 +17,9 @@ from sklearn.naive_bayes import GaussianNB
 from kernelrank import RLS, RankRLS, RankRLSCV, RLSClassifier, estimate_auc
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_jackknife import _by_sets, aucs_without, jackknife_variance
-from kernelrank.model_selection.two_classes import TwoClasses
 from tests.oracles import auc as oracle
 
 METHODS = ["leave_pair_out", "averaged", "pooled", "balanced_leave_pair_out"]

@@ -10,11 +10,11 @@ from sklearn.utils.validation import _num_samples
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.auc_interval import logit_interval
 from kernelrank.metrics.interval import check_confidence
+from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_methods import METHODS, Found, Task
 from kernelrank.model_selection.estimator_refit import settled
-from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 
 __all__ = ["estimate_auc", "to_estimate"]
 

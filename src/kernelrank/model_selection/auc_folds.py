@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection.two_classes import TwoClasses, shared_groups
+from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 
 __all__ = ["auc_folds"]
 

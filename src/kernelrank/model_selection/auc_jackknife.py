@@ -49,9 +49,9 @@ from kernelrank.compiled import compiled
 from kernelrank.exact_cv import ItemSets, Problem
 from kernelrank.exact_cv.factors import factorise
 from kernelrank.exact_cv.leave_sets_out import PIVOT
+from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.two_classes import TwoClasses
 from kernelrank.queries import Queries
 
 __all__ = ["MOST_TRIPLES", "aucs_without", "jackknife_variance", "triples_are_cheap"]

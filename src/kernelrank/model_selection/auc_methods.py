@@ -33,9 +33,9 @@ from sklearn.utils import check_random_state
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
+from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance, triples_are_cheap
 from kernelrank.model_selection.holdout import holdout, leave_pair_out
-from kernelrank.model_selection.two_classes import TwoClasses
 
 __all__ = ["METHODS", "Found", "Task", "pair_components", "pair_variance", "set_of"]
 

@@ -32,10 +32,10 @@ from kernelrank.estimators.rls import RLS
 from kernelrank.estimators.rls_classifier import RLSClassifier
 from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
+from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.two_classes import TwoClasses, shared_groups
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores
 

@@ -26,13 +26,13 @@ from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.interval import check_confidence
+from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import INTERVALS, to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task, pair_components, pair_variance
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 
 __all__ = ["TournamentROC", "tournament_roc"]
 

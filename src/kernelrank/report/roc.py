@@ -13,11 +13,11 @@ from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.interval import check_confidence
+from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
-from kernelrank.model_selection.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.report.axes import get_axes
 from kernelrank.report.roc_band import roc_band
 
