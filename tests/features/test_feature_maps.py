@@ -66,7 +66,7 @@ def test_a_basis_with_duplicated_items_loses_rank_and_nothing_else():
 
 def test_scores_are_computed_in_blocks(monkeypatch):
     whole = kernel_scores(GAUSSIAN, X, X, V)
-    monkeypatch.setattr("kernelrank.features.full_kernel.SCORE_BYTES", 1)
+    monkeypatch.setattr("kernelrank.features.kernel_map.SCORE_BYTES", 1)
     np.testing.assert_allclose(kernel_scores(GAUSSIAN, X, X, V), whole, rtol=1e-12)
 
 

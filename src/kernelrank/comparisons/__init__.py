@@ -1,10 +1,11 @@
 """What is compared: graphs over the items, each known by its Laplacian."""
 
 from kernelrank.comparisons.base import Comparisons
+from kernelrank.comparisons.costs import compare_pairs, compare_scores
 from kernelrank.comparisons.item_scores import ItemScores
-from kernelrank.comparisons.observed import compare_pairs, compare_scores
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.comparisons.relative_scores import RelativeScores
+from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "ItemScores",
     "Preferences",
     "RelativeScores",
+    "ScoredComparisons",
     "ScoredQueries",
     "compare_pairs",
     "compare_scores",

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, blocks, transpose_product
+from kernelrank.arrays import Float, Index, Matrix, blocks, largest_value, transpose_product
+from kernelrank.queries import Queries
 
-__all__ = ["Comparisons"]
+__all__ = ["Comparisons", "NamedValues"]
+
+NamedValues: TypeAlias = tuple[str, Float]
+"""What the user calls some values, and the values."""
+
+COLUMNS = 16
+"""How many columns of features are multiplied by L at once."""
 
 
 class Comparisons(ABC):
@@ -29,6 +37,10 @@ class Comparisons(ABC):
     n_pairs: int
     """The number of comparisons, l."""
 
+    queries: Queries | None = None
+    """Which items belong together: items are compared inside a query only, and a constant added to the scores of a
+    query changes nothing. None for a graph that knows no queries."""
+
     n_queries: int = 1
     """The number of queries."""
 
@@ -37,6 +49,27 @@ class Comparisons(ABC):
 
     cheap_root: bool = True
     """Whether `centre` costs O(m) a column; otherwise the first call factorises L."""
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether ``L = I``, so that products with it and with its root can be left out."""
+        return False
+
+    def listed_pairs(self) -> tuple[Index, Float] | None:
+        """Return the pairs (l × 2, preferred item first) and their weights (l,) where each was observed by itself."""
+        return None
+
+    def given(self) -> tuple[NamedValues, NamedValues]:
+        """Return the magnitudes and the weights that the user gave, by their names: what a message can blame."""
+        return ("y", self.target()), ("sample_weight", self.diagonal())
+
+    def largest_magnitude(self) -> float:
+        """Return the largest absolute magnitude of a comparison, or of the target, which bounds it up to a degree."""
+        return largest_value(self.target())
+
+    def overflow(self) -> str | None:
+        """Return what is wrong and what to do where the weights of the pairs overflow by the scores; None if not."""
+        return None
 
     @abstractmethod
     def apply(self, V: Float) -> Float:
@@ -83,9 +116,14 @@ class Comparisons(ABC):
         """Return features that differ from Φ by what L does not see, and that lose fewer digits; Φ itself here."""
         return Phi
 
-    @abstractmethod
     def gram_diagonal(self, Phi: Matrix) -> Float:
-        """Return the diagonal of ``Φᵀ L Φ``, shape (n,), in O(nnz)."""
+        """Return the diagonal of ``Φᵀ L Φ``, shape (n,); a few columns at a time are made dense and multiplied here."""
+        diagonal = np.empty(Phi.shape[1])
+        for start in range(0, Phi.shape[1], COLUMNS):
+            part = Phi[:, start : start + COLUMNS]
+            U = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            diagonal[start : start + COLUMNS] = np.einsum("ij,ij->j", U, self.apply(U))
+        return np.maximum(diagonal, 0.0)
 
     @abstractmethod
     def without(self, items: Index) -> Self:

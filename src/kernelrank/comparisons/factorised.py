@@ -9,9 +9,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from kernelrank.arrays import Float, Index, as_columns
+from kernelrank.arrays import Float, Index, Matrix, as_columns
 from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.laplacian_root import laplacian_root
 
@@ -51,6 +52,27 @@ class FactorisedComparisons(Comparisons):
     @cached_property
     def _factors(self) -> list[_Factor]:
         return [_Factor.of(items, W) for items, W in self._dense_blocks()]
+
+    def apply(self, V: Float) -> Float:
+        """Return ``L V = Cᵀ(C V)``."""
+        return self.centre_transpose(self.centre(V))
+
+    def diagonal(self) -> Float:
+        """Return the sums of the weights of each item's pairs."""
+        degree = np.zeros(self.n_items)
+        for items, W in self._dense_blocks():
+            degree[items] += W.sum(axis=1)
+        return degree
+
+    def gram(self, Phi: Matrix) -> Float:
+        """Accumulate ``Φᵀ L Φ`` block by block; rows of a sparse Φ are made dense one block at a time."""
+        total = np.zeros((Phi.shape[1], Phi.shape[1]))
+        degree = self.diagonal()
+        for items, W in self._dense_blocks():
+            rows = np.asarray(Phi[items].toarray() if sparse.issparse(Phi) else Phi[items], dtype=np.float64)
+            centred = rows - rows.mean(axis=0)
+            total += centred.T @ (degree[items][:, None] * centred - W @ centred)
+        return (total + total.T) / 2
 
     def centre(self, V: Float) -> Float:
         """Return ``C V``; means over a block are taken away first, which C does not see and rounding does."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 from scipy import sparse
 
 from kernelrank.arrays import Float, Index, Matrix, as_columns, row_slices, weighted_squares
-from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.gram_sum import GramSum
+from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 
 __all__ = ["ItemScores"]
 
 
-class ItemScores(Comparisons):
+class ItemScores(ScoredComparisons):
     """The case ``L = W, M N = W y`` with item weights W (the identity unless given): no pairs at all.
 
     Parameters
@@ -32,23 +30,17 @@ class ItemScores(Comparisons):
     """
 
     def __init__(self, scores: Float, *, weight: Float | None = None) -> None:
-        self.scores = scores
-        self.weight = np.ones(len(scores)) if weight is None else weight
-        self.n_items = len(scores)
+        super().__init__(scores, weight=weight)
         self.n_pairs = 0
 
     @property
-    def magnitudes(self) -> Float:
-        """The scores y with ``M N = L y``."""
-        return self.scores
+    def is_identity(self) -> bool:
+        """Whether all weights are one."""
+        return bool(np.all(self.weight == 1.0))
 
     def apply(self, V: Float) -> Float:
         """Return ``W V``."""
         return (as_columns(V) * self.weight[:, None]).reshape(V.shape)
-
-    def target(self) -> Float:
-        """Return ``W y``."""
-        return self.apply(self.scores)
 
     def diagonal(self) -> Float:
         """Return the weights."""
@@ -65,10 +57,6 @@ class ItemScores(Comparisons):
     def root_squares(self) -> Float:
         """Return the weights."""
         return self.weight
-
-    def root_target(self) -> Float:
-        """Return ``W^½ y``."""
-        return self.centre(self.scores)
 
     def centre_kernel(self, K: Float) -> Float:
         """Return ``W^½ K W^½``; nothing is touched without weights."""
@@ -104,8 +92,3 @@ class ItemScores(Comparisons):
     def submatrix(self, items: Index) -> Float:
         """Return the weights on the diagonal."""
         return self.weight[items][..., None] * np.eye(items.shape[-1])
-
-    def without(self, items: Index) -> Self:
-        """Drop some items."""
-        kept = self._kept(items)
-        return type(self)(self.scores[kept], weight=self.weight[kept])

@@ -11,16 +11,23 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, transpose_product, weighted_squares
+from kernelrank.arrays import (
+    Float,
+    Index,
+    Matrix,
+    as_columns,
+    blocks,
+    largest_value,
+    transpose_product,
+    weighted_squares,
+)
+from kernelrank.comparisons.base import COLUMNS, NamedValues
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.queries import Queries
 
 __all__ = ["Preferences"]
-
-COLUMNS = 16
-"""How many feature columns are multiplied by the adjacency matrix at once."""
 
 
 class Preferences(FactorisedComparisons):
@@ -58,6 +65,18 @@ class Preferences(FactorisedComparisons):
         self.pairs = pairs
         self.magnitude = magnitude
         self.weight = weight
+
+    def listed_pairs(self) -> tuple[Index, Float]:
+        """Return the preferences and their weights."""
+        return self.pairs, self.weight
+
+    def given(self) -> tuple[NamedValues, NamedValues]:
+        """Return the magnitudes and the weights, by the names of the parameters of `fit_pairs`."""
+        return ("magnitude", self.magnitude), ("weight", self.weight)
+
+    def largest_magnitude(self) -> float:
+        """Return the largest magnitude of a preference."""
+        return largest_value(self.magnitude)
 
     @cached_property
     def _adjacency(self) -> Any:
@@ -126,16 +145,11 @@ class Preferences(FactorisedComparisons):
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return ``Σ_e weight (φ_hj - φ_kj)²`` for each column j, O(l · nnz / m)."""
-        if sparse.issparse(Phi):
-            Phi = self.shifted_features(Phi)
-            cross = np.asarray(Phi.multiply(self._adjacency @ Phi).sum(axis=0)).ravel()
-            return np.maximum(weighted_squares(self._degree, Phi) - 2.0 * cross, 0.0)
-        diagonal = np.empty(Phi.shape[1])
-        for start in range(0, Phi.shape[1], COLUMNS):
-            columns = slice(start, start + COLUMNS)
-            U = np.asarray(Phi[:, columns], dtype=np.float64)
-            diagonal[columns] = np.einsum("ij,ij->j", U, self.apply(U))
-        return np.maximum(diagonal, 0.0)
+        if not sparse.issparse(Phi):
+            return super().gram_diagonal(Phi)
+        Phi = self.shifted_features(Phi)
+        cross = np.asarray(Phi.multiply(self._adjacency @ Phi).sum(axis=0)).ravel()
+        return np.maximum(weighted_squares(self._degree, Phi) - 2.0 * cross, 0.0)
 
     def without(self, items: Index) -> Self:
         """Drop some items and every preference that names one of them; the others keep their order."""

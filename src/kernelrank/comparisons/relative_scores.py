@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, weighted_squares
+from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, largest_value, weighted_squares
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
-from kernelrank.comparisons.score_origin import from_origin, score_origins
+from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.queries import Queries
 
 __all__ = ["RelativeScores"]
@@ -25,7 +26,7 @@ ROW_BYTES = 2**26
 """The size of a block of Laplacian rows."""
 
 
-class RelativeScores(FactorisedComparisons):
+class RelativeScores(ScoredComparisons, FactorisedComparisons):
     """All pairs of different scores in each query, ``Σ (y_i - y_j - (f_i - f_j))² / (y_i - y_j)²``.
 
     ``L_ij = -c w_i w_j / (y_i - y_j)²`` is dense inside a query and has no root in closed form.
@@ -52,6 +53,8 @@ class RelativeScores(FactorisedComparisons):
     array([ 0.5, -0.5])
     """
 
+    queries: Queries
+
     def __init__(
         self,
         scores: Float,
@@ -60,12 +63,8 @@ class RelativeScores(FactorisedComparisons):
         weight: Float | None = None,
         query_weight: QueryWeight = "pairs",
     ) -> None:
-        self.scores = scores
-        self.queries = queries
-        self.weight = np.ones(len(scores)) if weight is None else weight
+        super().__init__(scores, queries, weight=weight)
         self.query_weight: QueryWeight = query_weight
-        self.n_items = len(scores)
-        self.n_queries = len(queries)
         total: Float = np.bincount(queries.codes, weights=self.weight, minlength=len(queries)).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # whoever solves the problem checks its range
             counted = [self._count_pairs(items) for items in queries]
@@ -74,10 +73,22 @@ class RelativeScores(FactorisedComparisons):
         self.n_pairs = int(pairs.sum())
         self.n_idle_queries = int((pairs == 0).sum())
 
-    @cached_property
-    def magnitudes(self) -> Float:
-        """The scores y' with ``M N = L y'``: from the origin of each query."""
-        return from_origin(self.scores, self.queries, score_origins(self.scores, self.queries, self.weight))
+    @property
+    def options(self) -> dict[str, Any]:
+        """The weight of queries."""
+        return {"query_weight": self.query_weight}
+
+    def overflow(self) -> str | None:
+        """Tell whether differences of scores have no squares, by which pairs are divided."""
+        largest, own = 2.0 * self.largest_magnitude(), largest_value(self.weight)
+        degree = float(np.max(self.diagonal(), initial=0.0))
+        overflows = not math.isfinite(degree) and math.isfinite(own * own * self.n_items)
+        if math.isfinite(largest * largest) and not overflows:
+            return None
+        return (
+            "cost='relative' divides by the squared differences of scores, and some in y are too large or too small "
+            "for a float. Scale y, or round scores that are meant to be tied"
+        )
 
     def _count_pairs(self, items: Index) -> tuple[int, float]:
         """Return the number of pairs of a query, and ``Σ_g W_g²`` over its score levels."""
@@ -138,16 +149,6 @@ class RelativeScores(FactorisedComparisons):
         """Return the degrees."""
         return self._degree_and_target[0]
 
-    def gram(self, Phi: Matrix) -> Float:
-        """Accumulate ``Φᵀ L Φ`` query by query; rows of a sparse Φ are made dense one query at a time."""
-        total = np.zeros((Phi.shape[1], Phi.shape[1]))
-        degree = self.diagonal()
-        for items, W in self._dense_blocks():
-            rows = np.asarray(Phi[items].toarray() if sparse.issparse(Phi) else Phi[items], dtype=np.float64)
-            centred = rows - rows.mean(axis=0)
-            total += centred.T @ (degree[items][:, None] * centred - W @ centred)
-        return (total + total.T) / 2
-
     def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
         return shift_queries(Phi, self.queries, self.weight) if sparse.issparse(Phi) else Phi
@@ -166,13 +167,6 @@ class RelativeScores(FactorisedComparisons):
         diagonal = np.arange(items.shape[-1])
         block[..., diagonal, diagonal] = self.diagonal()[items]
         return block
-
-    def without(self, items: Index) -> Self:
-        """Drop some items; the weight of a query follows its new size."""
-        kept = self._kept(items)
-        return type(self)(
-            self.scores[kept], self.queries.subset(kept), weight=self.weight[kept], query_weight=self.query_weight
-        )
 
     def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:
         y = self.scores[:, 0]

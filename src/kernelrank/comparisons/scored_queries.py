@@ -18,19 +18,19 @@ and R by (query, score level). Neither is built:
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelrank.arrays import BLOCK_BYTES, Float, Index, Matrix, as_columns, transpose_product, weighted_squares
-from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
-from kernelrank.comparisons.score_origin import from_origin, score_origins
+from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.item_sets import ItemSets
 from kernelrank.queries import Queries
 from kernelrank.sorting import sort_queries
 
@@ -40,7 +40,7 @@ COMPILED_SORT = 20_000
 """From so many items on, a compiled sort pays for being loaded."""
 
 
-class ScoredQueries(Comparisons):
+class ScoredQueries(ScoredComparisons):
     """All pairs inside each query, with the magnitude cost (21) or the unit cost (20).
 
     Parameters
@@ -70,6 +70,8 @@ class ScoredQueries(Comparisons):
     array([ 2., -2.,  0.])
     """
 
+    queries: Queries
+
     def __init__(
         self,
         scores: Float,
@@ -80,14 +82,10 @@ class ScoredQueries(Comparisons):
         ties: Literal["include", "exclude"] = "include",
         query_weight: QueryWeight = "pairs",
     ) -> None:
-        self.scores = scores
-        self.queries = queries
-        self.weight = np.ones(len(scores)) if weight is None else weight
+        super().__init__(scores, queries, weight=weight)
         self.cost = cost
         self.ties = "exclude" if cost == "unit" else ties
         self.query_weight: QueryWeight = query_weight
-        self.n_items = len(scores)
-        self.n_queries = len(queries)
         self._by_query = Grouping(queries.codes, len(queries), self.weight)
         self._by_level = self._group_levels() if self.ties == "exclude" else None
         with np.errstate(over="ignore", invalid="ignore"):  # whoever solves the problem checks its range
@@ -127,8 +125,8 @@ class ScoredQueries(Comparisons):
         return np.bincount(self._level_query, self._by_level.total**2, self.n_queries).astype(np.float64)
 
     @property
-    def pair_weight(self) -> Float:
-        """``c_q`` of each query, shape (n_queries,)."""
+    def pair_weights(self) -> Float:
+        """``c_q`` of each query, the weight of one pair beside the weights of its items, shape (n_queries,)."""
         return self._c
 
     @property
@@ -137,9 +135,47 @@ class ScoredQueries(Comparisons):
         return None if self._by_level is None else (self._by_level.codes, self._level_query)
 
     @property
-    def pair_weights(self) -> Float:
-        """``c_q``, the weight of one pair in each query beside the weights of its items."""
+    def pair_weight(self) -> Float:
+        """``c_q`` of each query."""
         return self._c
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The cost, the ties and the weight of queries."""
+        return {"cost": self.cost, "ties": self.ties, "query_weight": self.query_weight}
+
+    @property
+    def parts_merge(self) -> bool:
+        """Whether ties are included: degrees depend on the scores otherwise."""
+        return self.ties == "include"
+
+    @property
+    def loses_any_items(self) -> bool:
+        """Whether there is one query, with ties included."""
+        return self.ties == "include" and self.n_queries == 1
+
+    def shortcut_graph(self) -> ScoredQueries:
+        """Return the graph with ``c = 1 / W`` where the only query may lose items: its item weights are w."""
+        if not self.loses_any_items:
+            return self
+        return ScoredQueries(self.scores, self.queries, weight=self.weight, query_weight="items")
+
+    def scale_without(self, sets: ItemSets) -> Float:
+        """Return κ for each set.
+
+        With ties included this is ridge regression with item weights ``ω_i = c_q W_q w_i``. The only query without
+        items of weight ``w_U`` has ``κ w_i`` with ``κ = c(W - w_U)(W - w_U)``. Where every item counts the same,
+        ``c_q = 1 / W_q``, ω is w whatever leaves.
+        """
+        if self.loses_any_items:
+            weight, squares = self.weight, item_squares(self.weight)
+            left, uncompared = (
+                values.sum() - np.add.reduceat(values[sets.items], sets.bounds[:-1]) for values in (weight, squares)
+            )
+            return np.asarray(pair_weight(self.query_weight, left, uncompared) * left)
+        if self.ties == "include" and self.query_weight == "items":
+            return np.ones(len(sets))
+        return super().scale_without(sets)
 
     def _count_pairs(self) -> None:
         """Count pairs, and queries without one, among the items that have weight."""
@@ -167,15 +203,10 @@ class ScoredQueries(Comparisons):
         return as_columns(rest)
 
     @cached_property
-    def origins(self) -> Float:
-        """The constant that `magnitudes` lack in each query and output, shape (n_queries, outputs)."""
-        return score_origins(self.scores, self.queries, self.weight)
-
-    @cached_property
     def magnitudes(self) -> Float:
         """The scores y' with ``M N = L y'``: from the origin of each query, or centred mid-ranks for the unit cost."""
         if self.cost == "magnitude":
-            return from_origin(self.scores, self.queries, self.origins)
+            return super().magnitudes
         assert self._by_level is not None
         level_weight, level_query = self._by_level.total, self._level_query
         up_to = np.cumsum(level_weight)
@@ -194,10 +225,6 @@ class ScoredQueries(Comparisons):
             product += self._by_level.sums(U)[self._by_level.codes]
         product *= self._item_c * self.weight[:, None]
         return product.reshape(V.shape)
-
-    def target(self) -> Float:
-        """Return ``L y'``."""
-        return self.apply(self.magnitudes)
 
     def diagonal(self) -> Float:
         """Return the degrees, ``c w_i (W_q - w_i)``, less the items of the same level where ties are left out."""
@@ -237,10 +264,6 @@ class ScoredQueries(Comparisons):
     def root_squares(self) -> Float:
         """Return ``c w W_q``, of which each row takes a projection."""
         return np.asarray(self._root_scale[1].ravel() ** 2)
-
-    def root_target(self) -> Float:
-        """Return ``C y'``."""
-        return self.centre(self.magnitudes)
 
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ``: O(m n²) time; memory n² and one block, whatever m is."""
@@ -298,15 +321,3 @@ class ScoredQueries(Comparisons):
         diagonal = np.arange(items.shape[-1])
         block[..., diagonal, diagonal] = self.diagonal()[items]
         return block
-
-    def without(self, items: Index) -> Self:
-        """Drop some items; the weight of a query follows its new size."""
-        kept = self._kept(items)
-        return type(self)(
-            self.scores[kept],
-            self.queries.subset(kept),
-            weight=self.weight[kept],
-            cost=self.cost,
-            ties=self.ties,
-            query_weight=self.query_weight,
-        )

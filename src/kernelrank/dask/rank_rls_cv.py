@@ -11,7 +11,7 @@ from distributed import Client
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.comparisons.observed import Cost, Ties
+from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected

@@ -179,7 +179,7 @@ def _add_whole(total: Statistics, fold: int, batch: Batch, features: FeatureMap,
     if not weight.any():
         total.n_idle_queries += len(batch.queries)
         return
-    graphs, _ = learner._compare(batch.X, batch.scores, codes, weight, allow_idle=True)
+    graphs, _ = learner._compare(batch.X, batch.scores, codes, weight, allow_no_comparisons=True)
     graph = graphs[0][1]
     pairs = float(graph.diagonal().sum()) / 2
     if learner.cost == "unit":

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
-from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.estimator_lock import estimator_lock
 from kernelrank.estimators.file_items import is_path, mapped, predict_file
@@ -108,7 +108,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     @abstractmethod
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Make the graphs of the training data; also tell whether there is one output, and y no columns."""
 
@@ -215,7 +215,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _fit(
         self,
         X: Matrix,
-        graphs: list[OutputGraph],
+        graphs: Sequence[tuple[Index, Comparisons]],
         progress: FitProgress,
         *,
         one_output: bool,
@@ -239,7 +239,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     @one_warning("predictions")
     def _fit_path(
-        self, X: Matrix, graphs: list[OutputGraph], alphas: Sequence[float], *, one_output: bool
+        self, X: Matrix, graphs: Sequence[tuple[Index, Comparisons]], alphas: Sequence[float], *, one_output: bool
     ) -> list[Self]:
         """Solve for every alpha from one preparation of each graph."""
         features = self._features(X)
@@ -265,7 +265,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _keep(
         self,
         features: Features,
-        graphs: list[OutputGraph],
+        graphs: Sequence[tuple[Index, Comparisons]],
         solutions: list[Solution],
         solver: str,
         *,
@@ -279,14 +279,12 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         for (columns, _), solution in zip(graphs, solutions, strict=True):
             coefficients[:, columns] = solution.coefficients
         check_finite(coefficients)
-        if isinstance(features, ReducedSet):
+        if features.basis is not None:
             self.basis_ = features.basis
-            self.X_fit_ = features.basis_items if not features.kernel.precomputed else None
-        elif isinstance(features, FullKernel):
-            self.X_fit_ = features.kept_items
-        if isinstance(features, ExplicitFeatures) and not isinstance(features, ReducedSet):
+        if features.linear:
             self.coef_ = coefficients[:, 0] if one_output else np.ascontiguousarray(coefficients.T)
         else:
+            self.X_fit_ = features.kept_items
             self.dual_coef_ = coefficients[:, 0] if one_output else coefficients
         self.solver_ = solver
         self.n_iter_ = max(solution.n_iter or 1 for solution in solutions)
@@ -297,9 +295,9 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     def _start(self, features: Features, one_output: bool) -> Float | None:
         """Return the coefficients of an earlier fit as a warm start, if they fit the new problem."""
-        if isinstance(features, ReducedSet):
+        if features.basis is not None:
             return None
-        name = "coef_" if isinstance(features, ExplicitFeatures) else "dual_coef_"
+        name = "coef_" if features.linear else "dual_coef_"
         earlier: Float | None = getattr(self, name, None)
         if earlier is None or (earlier.ndim == 1) != one_output:
             return None

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ItemScores
-from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
@@ -45,13 +45,13 @@ class Classifier(ClassifierMixin, KernelLearner):
         return tags
 
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Build the graph of all outputs; also tell whether there is one only, as for two classes."""
         Queries.from_labels(qid, X.shape[0])
         scores = check_scores(self._encode(y), X.shape[0])
         weight = check_weight(sample_weight, X.shape[0])
-        return compare_items(scores, weight, allow_idle=allow_idle), scores.shape[1] == 1
+        return compare_items(scores, weight, allow_no_comparisons=allow_no_comparisons), scores.shape[1] == 1
 
     def _encode(self, y: Any) -> Float:
         """Turn classes into columns of ±1, one for each class, or one for two."""

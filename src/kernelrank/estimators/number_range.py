@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from kernelrank.arrays import Float, Matrix, largest_value
-from kernelrank.comparisons import Comparisons, Preferences, RelativeScores
+from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 
@@ -56,30 +56,20 @@ def check_energy(energy: float, graph: Comparisons, X: Matrix) -> None:
     """Refuse a graph on items X with a certain energy, ``Σ k(x, x)``, if their products overflow."""
     with overflow_is_checked():
         weight = float(np.max(graph.diagonal(), initial=0.0))
-        magnitude = largest_value(_magnitudes(graph))
+        magnitude = graph.largest_magnitude()
         length = math.sqrt(energy) if energy >= 0 else math.nan
         matrix, target = 2.0 * weight * energy, 2.0 * weight * magnitude * math.sqrt(graph.n_items) * length
-    if isinstance(graph, RelativeScores):
-        _check_differences(graph, weight, 2.0 * magnitude)
+        overflow = graph.overflow()
+    if overflow is not None:
+        raise InvalidInputError(overflow)
     if math.isfinite(matrix) and math.isfinite(target):
         return
-    scores, weights = ("magnitude", "weight") if isinstance(graph, Preferences) else ("y", "sample_weight")
+    (scores, given_scores), (weights, given_weights) = graph.given()
     # An overflow is the fault of what has overflowed already, or else of what is largest.
     largest = {weights: weight, scores: magnitude, "X": length / math.sqrt(max(1, graph.n_items))}
     culprit = max(largest, key=lambda name: largest[name] if math.isfinite(largest[name]) else math.inf)
-    values = {weights: getattr(graph, "weight", None), scores: getattr(graph, "scores", None), "X": X}[culprit]
-    raise _error(culprit, largest[culprit] if values is None else largest_value(values))
-
-
-def _check_differences(graph: RelativeScores, degree: float, largest: float) -> None:
-    """Refuse scores whose differences have no squares: those of the relative cost are divided by them."""
-    own = largest_value(graph.weight)
-    if math.isfinite(largest * largest) and (math.isfinite(degree) or not math.isfinite(own * own * graph.n_items)):
-        return
-    raise InvalidInputError(
-        "cost='relative' divides by the squared differences of scores, and some in y are too large or too small for a "
-        "float. Scale y, or round scores that are meant to be tied"
-    )
+    values = {weights: given_weights, scores: given_scores, "X": X}[culprit]
+    raise _error(culprit, largest_value(values))
 
 
 def check_finite(values: Float, name: str = "coefficients") -> None:
@@ -91,15 +81,6 @@ def check_finite(values: Float, name: str = "coefficients") -> None:
             f"the {name} are beyond what a float holds (1.8e+308): y is too large, or alpha too small. Divide y by a "
             "constant, or raise alpha"
         )
-
-
-def _magnitudes(graph: Comparisons) -> Float:
-    """Return the magnitudes that a graph compares, or its target, which any graph has."""
-    for name in ("magnitudes", "magnitude"):
-        if hasattr(graph, name):
-            values: Float = getattr(graph, name)
-            return values
-    return graph.target()
 
 
 def _error(name: str, largest: float) -> InvalidInputError:

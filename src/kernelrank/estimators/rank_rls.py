@@ -10,7 +10,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.comparisons import compare_pairs
-from kernelrank.comparisons.observed import COSTS, TIES, Cost, Ties
+from kernelrank.comparisons.costs import COSTS, TIES, Cost, Ties
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Matrix
+from kernelrank.arrays import Index, Matrix
 from kernelrank.comparisons import Comparisons, compare_pairs
-from kernelrank.comparisons.observed import Cost, OutputGraph
+from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
@@ -181,12 +181,13 @@ class RankSVM(Ranker):
             features = super()._features(X)
         else:
             features = ReducedSet(kernel, X, np.arange(X.shape[0]))
-        return features.kept() if isinstance(features, ReducedSet) else features
+        assert features.columns is not None
+        return features.columns.kept()
 
     def _keep(
         self,
         features: Features,
-        graphs: list[OutputGraph],
+        graphs: Sequence[tuple[Index, Comparisons]],
         solutions: list[Solution],
         solver: str,
         *,

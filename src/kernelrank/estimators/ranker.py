@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ScoredQueries, compare_scores
-from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
+from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
@@ -33,7 +33,7 @@ class Ranker(RegressorMixin, KernelLearner):
     query_weight: QueryWeight
 
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Build the graphs of scored items; also tell whether y has one dimension."""
         scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
@@ -44,7 +44,7 @@ class Ranker(RegressorMixin, KernelLearner):
             cost=self.cost,
             ties=self.ties,
             query_weight=self.query_weight,
-            allow_idle=allow_idle,
+            allow_no_comparisons=allow_no_comparisons,
         )
         return graphs, scores.ndim == 1
 

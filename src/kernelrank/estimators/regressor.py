@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ItemScores
-from kernelrank.comparisons.observed import OutputGraph, by_missing_pattern
+from kernelrank.comparisons.costs import OutputGraph, by_missing_pattern
 from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
@@ -28,13 +28,15 @@ class Regressor(RegressorMixin, KernelLearner):
     __metadata_request__score: ClassVar = {"qid": True}
 
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_idle: bool = False
+        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Build the graphs, one for each pattern of missing scores; also tell whether y has one dimension."""
         Queries.from_labels(qid, X.shape[0])
         scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
         weight = check_weight(sample_weight, X.shape[0])
-        graphs = compare_items(scores[:, None] if scores.ndim == 1 else scores, weight, allow_idle=allow_idle)
+        graphs = compare_items(
+            scores[:, None] if scores.ndim == 1 else scores, weight, allow_no_comparisons=allow_no_comparisons
+        )
         return graphs, scores.ndim == 1
 
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores:
@@ -96,7 +98,7 @@ class Regressor(RegressorMixin, KernelLearner):
         )
 
 
-def compare_items(scores: Float, weight: Float | None, *, allow_idle: bool = False) -> list[OutputGraph]:
+def compare_items(scores: Float, weight: Float | None, *, allow_no_comparisons: bool = False) -> list[OutputGraph]:
     """Build the graphs of least squares over items: one for each pattern of missing scores.
 
     Parameters
@@ -104,7 +106,7 @@ def compare_items(scores: Float, weight: Float | None, *, allow_idle: bool = Fal
     scores : ndarray, shape (m, outputs)
         NaN where there is none.
     weight : ndarray, shape (m,), or None
-    allow_idle : bool, default=False
+    allow_no_comparisons : bool, default=False
         Whether an output may be without any score of a positive weight.
 
     Returns
@@ -120,7 +122,7 @@ def compare_items(scores: Float, weight: Float | None, *, allow_idle: bool = Fal
     graphs = by_missing_pattern(
         scores, weight, lambda columns, values, item_weight: [(columns, ItemScores(values, weight=item_weight))]
     )
-    for columns, graph in [] if allow_idle else graphs:
+    for columns, graph in [] if allow_no_comparisons else graphs:
         if not np.any(graph.diagonal() > 0):
             raise NothingToCompareError(f"output {int(columns[0])} has no score with a positive weight")
     return graphs

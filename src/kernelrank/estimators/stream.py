@@ -11,7 +11,7 @@ A query that goes on in a later batch changes the weights of the pairs that it h
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import closing
 from typing import Any, ClassVar, Self
 
@@ -20,8 +20,8 @@ from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank.arrays import Matrix
-from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
-from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons import Comparisons
+from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
@@ -208,7 +208,7 @@ class StreamLearner(KernelLearner):
             raise InvalidInputError("forget takes whole queries away, and this stream has mergeable ones")
         stream.check_parameters(self.get_params(deep=False))
         X = self._check_items(X, reset=False)
-        graphs, one_output = self._compare(X, y, qid, sample_weight, allow_idle=True)
+        graphs, one_output = self._compare(X, y, qid, sample_weight, allow_no_comparisons=True)
         self._check_batch(graphs, stream, one_output, "whole")
         self._stream = stream.minus(self._batch(X, graphs))
         error = self._solve_stream()
@@ -245,11 +245,10 @@ class StreamLearner(KernelLearner):
         X = self._check_items(X, reset=stream is None, least=1)
         if stream is None and hasattr(self, "X_fit_"):
             self._fix_kernel(self.X_fit_)  # a basis that was read from all of a file says more than its first batch
-        graphs, one_output = self._compare(X, y, qid, sample_weight, allow_idle=True)
+        graphs, one_output = self._compare(X, y, qid, sample_weight, allow_no_comparisons=True)
         self._check_batch(graphs, stream, one_output, mode)
         graph = graphs[0][1]
         if mode == "mergeable":
-            assert isinstance(graph, ScoredQueries)
             features = self._stream_features(X)
             check_range(features, [graph])
             if stream is None:
@@ -272,9 +271,7 @@ class StreamLearner(KernelLearner):
             raise InvalidInputError(f"y has {n_outputs} outputs, and the first batch had {stream.right.shape[1]}")
         if stream is not None and stream.mode != mode:
             raise InvalidInputError(f"queries={mode!r}, and the first batch had queries={stream.mode!r}")
-        if mode == "mergeable" and not (
-            isinstance(graphs[0][1], ScoredQueries) and graphs[0][1].ties == "include" and len(graphs) == 1
-        ):
+        if mode == "mergeable" and not (graphs[0][1].parts_merge and len(graphs) == 1):
             raise InvalidInputError("queries='mergeable' needs cost='magnitude' and ties='include'")
 
     def _refuse_return(self, stream: StreamStatistics | None, labels: list[Any]) -> None:
@@ -295,10 +292,9 @@ class StreamLearner(KernelLearner):
                 "missing scores"
             )
         graph = graphs[0][1]
-        assert isinstance(graph, (ItemScores, RelativeScores, ScoredQueries))
         check_range(features, [graph])
         fingerprints: list[int] = []
-        if not isinstance(graph, ItemScores):
+        if graph.queries is not None:
             fingerprints = query_fingerprints(X, graph.scores, graph.weight, graph.queries)
         return BatchStatistics(
             *features.normal_equations(graph),
@@ -312,16 +308,16 @@ class StreamLearner(KernelLearner):
     def _stream_features(self, X: Matrix) -> ColumnFeatures:
         """Return the columns of a batch; a basis is chosen once, and then stays."""
         known = hasattr(self, "X_fit_")
-        features = ReducedSet.elsewhere(self._kernel(), X, self.X_fit_) if known else self._features(X)
-        assert isinstance(features, ColumnFeatures)
+        features = (ReducedSet.elsewhere(self._kernel(), X, self.X_fit_) if known else self._features(X)).columns
+        assert features is not None
         if features.n_columns > DIRECT_LIMIT:
             raise InvalidInputError(
                 f"a stream of {features.n_columns:,} columns would keep the products of any two of them, "
                 f"{8e-9 * features.n_columns**2:.0f} GB; at most {DIRECT_LIMIT:,} are taken. Fit to sparse items in "
                 "memory, which keeps none"
             )
-        if isinstance(features, ReducedSet) and not known:
-            self.basis_, self.X_fit_ = features.basis, features.basis_items
+        if features.basis is not None and not known:
+            self.basis_, self.X_fit_ = features.basis, features.kept_items
         return features
 
     def _solve_stream(self) -> float:
@@ -369,10 +365,7 @@ def _n_rows(batch: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _labels(graph: Comparisons) -> list[Any]:
+def _labels(graph: Comparisons) -> list[Hashable]:
     """Return what the user calls the queries of a batch; regression has none."""
-    if isinstance(graph, ItemScores):
-        return []
-    assert isinstance(graph, (RelativeScores, ScoredQueries))
-    labels: list[Any] = graph.queries.labels.tolist()
+    labels: list[Hashable] = [] if graph.queries is None else graph.queries.labels.tolist()
     return labels

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kernelrank.arrays import Float
-from kernelrank.comparisons import ScoredQueries
+from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.stream_rounding import StreamRounding
@@ -148,8 +148,9 @@ class StreamStatistics:
             n_idle_queries=self.n_idle_queries + sign * batch.n_idle_queries,
         )
 
-    def merged(self, features: ColumnFeatures, graph: ScoredQueries) -> StreamStatistics:
-        """Return the statistics with the queries of a batch merged into those known."""
+    def merged(self, features: ColumnFeatures, graph: ScoredComparisons) -> StreamStatistics:
+        """Return the statistics with the queries of a batch, whose parts merge, merged into those known."""
+        assert graph.queries is not None
         gram, right = self.gram.copy(), self.right.copy()
         moments: dict[Any, QueryMoments] = {}
         n_pairs, n_idle_queries = self.n_pairs, self.n_idle_queries

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import compare_scores
-from kernelrank.comparisons.observed import COSTS, TIES, OutputGraph
+from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
@@ -146,7 +146,7 @@ class ViewRanker(Ranker):
             cost=self.cost,
             ties=self.ties,
             query_weight=self.query_weight,
-            allow_idle=items is not None,
+            allow_no_comparisons=items is not None,
         )
 
     def _require_unscored(self, data: CoData, nu: float) -> None:

@@ -3,8 +3,8 @@
 from kernelrank.features.base import ColumnFeatures, Features
 from kernelrank.features.basis import choose_basis
 from kernelrank.features.explicit import ExplicitFeatures
-from kernelrank.features.full_kernel import FullKernel, kernel_scores
-from kernelrank.features.kernel_map import KernelMap, KernelRows
+from kernelrank.features.full_kernel import FullKernel
+from kernelrank.features.kernel_map import KernelMap, KernelRows, kernel_scores
 from kernelrank.features.reduced_set import ReducedSet
 from kernelrank.features.view import View
 from kernelrank.features.view_map import JointRows, ViewMap

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 
@@ -34,6 +35,46 @@ class Features(ABC):
     kernel_scale: float = np.inf
     """The largest k(x, x), once the kernel has been computed; infinite where no kernel can be indefinite."""
 
+    linear: bool = False
+    """Whether coefficients weigh the columns of X, so that a model keeps nothing else; otherwise they weigh items."""
+
+    basis: Index | None = None
+    """The numbers of the basis items, where a few items stand for all; None otherwise."""
+
+    @property
+    def columns(self) -> ColumnFeatures | None:
+        """The map itself where its columns are known, so that the problem has a primal form; None otherwise."""
+        return None
+
+    @property
+    def primal(self) -> ColumnFeatures | None:
+        """The map itself where its columns are known and no more than the items: the primal form is the smaller one."""
+        columns = self.columns
+        return columns if columns is not None and columns.n_columns <= columns.n_items else None
+
+    @property
+    def size(self) -> int:
+        """The size of the smaller form of the problem: the number of items, or of columns where these are fewer."""
+        return self.n_items if self.n_columns is None else min(self.n_items, self.n_columns)
+
+    @property
+    def kept_items(self) -> Matrix | None:
+        """The items that a model keeps to predict; None where it needs none, or only their kernels."""
+        return None
+
+    @property
+    def recomputable(self) -> bool:
+        """Whether kernels of any items can be computed anew, so that `on_few_items` is possible."""
+        return False
+
+    def on_few_items(self, size: int, random_state: np.random.RandomState) -> ColumnFeatures:
+        """Map all items by at most `size` basis items that are drawn, for a preconditioner."""
+        raise NotImplementedError(f"{type(self).__name__} has no kernel that can be recomputed")
+
+    def uncentred_diagonal(self, comparisons: Comparisons) -> Float | None:  # noqa: ARG002
+        """Return how large the diagonal of ``C K Cᵀ`` would be if nothing cancelled; None for features in columns."""
+        return None
+
     @abstractmethod
     def energy(self) -> float:
         """Return ``Σ k(x_i, x_i)`` over the items, or a bound of it; infinite if it overflows."""
@@ -61,9 +102,35 @@ class ColumnFeatures(Features):
     n_columns: int
 
     @property
+    def columns(self) -> ColumnFeatures:
+        """The map itself."""
+        return self
+
+    @property
     def stored(self) -> bool:
         """Whether the columns are stored, and not computed whenever they are asked for."""
         return True
+
+    def kept(self) -> Self:
+        """Keep the columns whatever their size, for a solver that multiplies with them many times."""
+        return self
+
+    @property
+    def terms(self) -> int:
+        """The largest number of stored features of an item: the terms of a score."""
+        return self.n_columns
+
+    @abstractmethod
+    def column_magnitudes(self) -> Float:
+        """Return the largest absolute value in each column, shape (r,)."""
+
+    @abstractmethod
+    def part(self, items: Index) -> ColumnFeatures:
+        """Map some of the items only."""
+
+    def coefficient_sums(self, comparisons: Comparisons, w: Float) -> Float | float:  # noqa: ARG002
+        """Return how large coefficients of basis items are beside what predictions differ by; see `Rounding`."""
+        return 0.0
 
     def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:  # noqa: ARG002
         """Return features for which the problem is the same, and products with the graph lose fewer digits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, product, squared_length, transpose_product
+from kernelrank.arrays import Float, Index, Matrix, column_magnitudes, product, squared_length, transpose_product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import ColumnFeatures
 
@@ -29,10 +29,28 @@ class ExplicitFeatures(ColumnFeatures):
     array([[11.]])
     """
 
+    linear = True
+
     def __init__(self, X: Matrix) -> None:
         self.X = self.items = X
         self.n_items, self.n_columns = X.shape
         self.sparse = sparse.issparse(X)
+
+    @property
+    def terms(self) -> int:
+        """The largest number of stored entries in a row."""
+        if not self.sparse:
+            return self.n_columns
+        counts = np.diff(self.X.indptr) if self.X.format == "csr" else np.bincount(self.X.indices, minlength=1)
+        return int(counts.max(initial=0))
+
+    def column_magnitudes(self) -> Float:
+        """Return the largest absolute value in each column."""
+        return column_magnitudes(self.X)
+
+    def part(self, items: Index) -> ColumnFeatures:
+        """Take some rows of X."""
+        return ExplicitFeatures(self.X[items])
 
     def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:
         """Return sparse columns that lose fewer digits, of which the graph sees the same; dense ones as they are."""

@@ -7,16 +7,15 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, product
+from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import Features
-from kernelrank.features.duplicate_rows import duplicate_rows
+from kernelrank.features.basis import uniformly
+from kernelrank.features.kernel_map import kernel_scores
+from kernelrank.features.reduced_set import ReducedSet
 from kernelrank.kernels import Kernel
 
-__all__ = ["FullKernel", "kernel_scores"]
-
-SCORE_BYTES = 2**26
-"""The size of a block of kernel rows when scores are predicted."""
+__all__ = ["FullKernel"]
 
 KEPT_BYTES = 2**32
 """Up to this size, m = 23,000, conjugate gradients keep the kernel matrix."""
@@ -59,6 +58,15 @@ class FullKernel(Features):
             return None
         return self.X.copy() if sparse.issparse(self.X) else np.array(self.X)
 
+    @property
+    def recomputable(self) -> bool:
+        """Whether the kernel is not precomputed."""
+        return not self.kernel.precomputed
+
+    def on_few_items(self, size: int, random_state: np.random.RandomState) -> ReducedSet:
+        """Map the items by any few of them."""
+        return ReducedSet(self.kernel, self.X, uniformly(min(size, self.n_items), self.n_items, random_state))
+
     def block(self, rows: Index, columns: Index) -> Float:
         """Return the kernel between some items and others."""
         if self.kernel.precomputed:
@@ -79,6 +87,10 @@ class FullKernel(Features):
         self.kernel_scale = float(np.abs(np.diagonal(K)).max())
         return comparisons.centre_kernel(K)
 
+    def uncentred_diagonal(self, comparisons: Comparisons) -> Float:
+        """Return the largest k(x, x) times the squared lengths of the rows of C."""
+        return np.asarray(self.kernel_scale * comparisons.root_squares())
+
     def kernel_multiply(self, V: Float) -> Float:
         """Return ``K V``; rows that are too many to be kept are computed in blocks and forgotten."""
         if self._kept is None:
@@ -92,35 +104,3 @@ class FullKernel(Features):
     def predict(self, X: Matrix, coefficients: Float) -> Float:
         """Return ``k(X, X_train) a``."""
         return kernel_scores(self.kernel, X, self.X, coefficients)
-
-
-def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float) -> Float:
-    """Return ``k(X, basis) coefficients``, rows of the kernel computed in blocks; items with the same row are tied.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : array or sparse matrix, shape (t, n), or (t, r) if precomputed
-    basis : array or sparse matrix, shape (r, n)
-    coefficients : ndarray, shape (r, outputs)
-
-    Returns
-    -------
-    ndarray, shape (t, outputs)
-
-    Notes
-    -----
-    O(t r n) time for a named kernel; memory one block of at most 64 MiB, never t × r.
-    """
-    if kernel.precomputed:
-        return product(X, coefficients)
-    scores = np.empty((X.shape[0], coefficients.shape[1]))
-    step = max(1, SCORE_BYTES // (8 * len(coefficients)))
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, start + step)
-        scores[rows] = kernel.matrix(X[rows], basis) @ coefficients
-    # Where in a product a row stands decides its last digit, and that must not order items that are the same.
-    duplicate_of = duplicate_rows(X)
-    alike = duplicate_of >= 0
-    scores[alike] = scores[duplicate_of[alike]]
-    return scores

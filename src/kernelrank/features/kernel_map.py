@@ -20,11 +20,15 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import blas, lapack, qr, solve_triangular, svd
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.errors import InvalidInputError
+from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.kernels import Kernel, refuse_indefinite
 
-__all__ = ["KernelMap", "KernelRows"]
+__all__ = ["KernelMap", "KernelRows", "kernel_scores"]
+
+SCORE_BYTES = 2**26
+"""The size of a block of kernel rows when scores are predicted."""
 
 UNSURE = 1e4
 """Squared lengths within this factor of what counts as zero may be rounding, or not."""
@@ -225,3 +229,35 @@ class KernelRows:
         """Return the features, or the kernels, of some items."""
         K = self.map.kernel.matrix(self.X[rows], self.basis_items)
         return K if self.plain else self.map.features(K)
+
+
+def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float) -> Float:
+    """Return ``k(X, basis) coefficients``, rows of the kernel computed in blocks; items with the same row are tied.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array or sparse matrix, shape (t, n), or (t, r) if precomputed
+    basis : array or sparse matrix, shape (r, n)
+    coefficients : ndarray, shape (r, outputs)
+
+    Returns
+    -------
+    ndarray, shape (t, outputs)
+
+    Notes
+    -----
+    O(t r n) time for a named kernel; memory one block of at most 64 MiB, never t × r.
+    """
+    if kernel.precomputed:
+        return product(X, coefficients)
+    scores = np.empty((X.shape[0], coefficients.shape[1]))
+    step = max(1, SCORE_BYTES // (8 * len(coefficients)))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        scores[rows] = kernel.matrix(X[rows], basis) @ coefficients
+    # Where in a product a row stands decides its last digit, and that must not order items that are the same.
+    duplicate_of = duplicate_rows(X)
+    alike = duplicate_of >= 0
+    scores[alike] = scores[duplicate_of[alike]]
+    return scores

@@ -15,9 +15,9 @@ from scipy.linalg import solve_triangular
 
 from kernelrank.arrays import Float, Index, Matrix, product, transpose_product
 from kernelrank.comparisons import Comparisons
+from kernelrank.features.basis import uniformly
 from kernelrank.features.explicit import ExplicitFeatures
-from kernelrank.features.full_kernel import kernel_scores
-from kernelrank.features.kernel_map import KernelMap, KernelRows
+from kernelrank.features.kernel_map import KernelMap, KernelRows, kernel_scores
 from kernelrank.kernels import Kernel, refuse_indefinite_on
 
 __all__ = ["ReducedSet"]
@@ -48,6 +48,9 @@ class ReducedSet(ExplicitFeatures):
     -----
     O(m r n + m r² + r³) time; memory r² and a block, and m × r numbers more while that is below 256 MiB.
     """
+
+    linear = False
+    basis: Index
 
     def __init__(self, kernel: Kernel, X: Matrix, basis: Index) -> None:
         items = X[basis]
@@ -87,11 +90,25 @@ class ReducedSet(ExplicitFeatures):
             self.X, self._kernels = self.X[:], None
         return self
 
-    def keep_kernels(self) -> Self:
+    @property
+    def kept_items(self) -> Matrix | None:
+        """The basis items; None if the kernel is precomputed."""
+        return None if self.kernel.precomputed else self.basis_items
+
+    @property
+    def recomputable(self) -> bool:
+        """True: the few items are drawn from the basis, whose kernels are known."""
+        return True
+
+    def on_few_items(self, size: int, random_state: np.random.RandomState) -> ReducedSet:
+        """Map the items by a part of the basis; kernels with all of it are kept as far as there is room."""
+        self._keep_kernels()
+        return self.smaller(uniformly(min(size, self.map.rank), self.map.rank, random_state))
+
+    def _keep_kernels(self) -> None:
         """Keep the kernels with the basis while they take up to 4 GiB, where the features are not kept themselves."""
         if isinstance(self._kernels, KernelRows) and 8 * self.n_items * self.n_columns <= KEPT_KERNEL_BYTES:
             self._kernels = self._kernels[:]
-        return self
 
     def smaller(self, columns: Index) -> ReducedSet:
         """Map the same items by a part of the basis: that of some columns. O(r s²) time for s of them."""
@@ -139,9 +156,11 @@ class ReducedSet(ExplicitFeatures):
             return super().normal_equations(comparisons)
         return self.map.transform_equations(*comparisons.normal_equations(self._kernels))
 
-    def sums(self, comparisons: Comparisons, w: Float) -> Float:
+    def coefficient_sums(self, comparisons: Comparisons, w: Float) -> Float:
         """Return the size of the sums that scores are, as if all kernels were the largest, beside the root of L."""
         return np.asarray(np.sqrt(comparisons.diagonal().sum()) * self.map.sums(w))
+
+    sums = coefficient_sums
 
     def from_primal(self, w: Float) -> Float:
         """Return ``b = U⁻¹ w``, the coefficients of the basis items."""

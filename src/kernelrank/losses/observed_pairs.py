@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelrank.comparisons import Comparisons, Preferences, ScoredQueries
+from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.losses.base import Pairs
 from kernelrank.losses.listed_pairs import ListedPairs
 from kernelrank.losses.scored_pairs import ScoredPairs
@@ -30,8 +30,9 @@ def observed_pairs(comparisons: Comparisons) -> Pairs:
     >>> observed_pairs(graph).total
     2.0
     """
-    if isinstance(comparisons, Preferences):
-        return ListedPairs(comparisons.n_items, comparisons.pairs, comparisons.weight)
+    listed = comparisons.listed_pairs()
+    if listed is not None:
+        return ListedPairs(comparisons.n_items, *listed)
     if isinstance(comparisons, ScoredQueries) and comparisons.scores.shape[1] == 1:
         return ScoredPairs(
             comparisons.scores[:, 0],

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
-from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.number_range import check_finite, check_range, overflow_is_checked

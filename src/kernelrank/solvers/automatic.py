@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kernelrank.comparisons import Comparisons
-from kernelrank.features import Features, FullKernel, ReducedSet
+from kernelrank.features import Features
 from kernelrank.solvers.base import Solver
 from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient
-from kernelrank.solvers.normal_equations import primal_is_smaller
 from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
 from kernelrank.solvers.spectral import Spectral
 
@@ -56,14 +55,13 @@ def choose_solver(
     -------
     Solver
     """
-    size = features.n_items if features.n_columns is None else min(features.n_items, features.n_columns)
+    size = features.size
     iterate = ConjugateGradient(tol=tol, max_iter=max_iter)
-    recomputable = isinstance(features, FullKernel) and not features.kernel.precomputed
-    if size > DIRECT_LIMIT and (recomputable or isinstance(features, ReducedSet)) and comparisons.cheap_root:
+    if size > DIRECT_LIMIT and features.recomputable and comparisons.cheap_root:
         return NystromConjugateGradient(tol=tol, max_iter=max_iter)
     if size > DIRECT_LIMIT or (features.sparse and size > DENSE_LIMIT):
         return iterate
-    if not (comparisons.cheap_root or primal_is_smaller(features)) and size > DENSE_LIMIT:
+    if size > DENSE_LIMIT and features.primal is None and not comparisons.cheap_root:
         return iterate
     return Cholesky() if n_alphas == 1 else Spectral()
 

@@ -21,9 +21,8 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, NotConverged
-from kernelrank.features import ColumnFeatures, Features
+from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
-from kernelrank.solvers.normal_equations import primal_is_smaller
 
 __all__ = ["ConjugateGradient", "Operator", "Precondition"]
 
@@ -78,9 +77,9 @@ class ConjugateGradient(Solver[Operator]):
 
     def prepare(self, features: Features, comparisons: Comparisons) -> Operator:
         """Collect the products; nothing is computed but the diagonal of the operator."""
-        if isinstance(features, ColumnFeatures):
-            columns = features.shifted_features(comparisons)
-            diagonal = primal_is_smaller(columns) and columns.stored
+        if features.columns is not None:
+            columns = features.columns.shifted_features(comparisons)
+            diagonal = columns.primal is not None and columns.stored
             return Operator(
                 lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
                 lambda w: w,

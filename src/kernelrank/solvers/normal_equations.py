@@ -20,7 +20,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
-from kernelrank.features import ColumnFeatures, Features, FullKernel, ReducedSet
+from kernelrank.features import Features
 
 __all__ = ["NormalEquations", "kernel_summands", "primal_is_smaller"]
 
@@ -47,9 +47,10 @@ class NormalEquations:
     @classmethod
     def of(cls, features: Features, comparisons: Comparisons) -> NormalEquations:
         """Form the equations: O(m r²) time in the primal, O(m² r) and a kernel matrix in the dual."""
-        if isinstance(features, ColumnFeatures) and primal_is_smaller(features):
-            sums = partial(features.sums, comparisons) if isinstance(features, ReducedSet) else _no_sums
-            return cls(*features.normal_equations(comparisons), features.from_primal, sums=sums)
+        columns = features.primal
+        if columns is not None:
+            sums = partial(columns.coefficient_sums, comparisons)
+            return cls(*columns.normal_equations(comparisons), columns.from_primal, sums=sums)
         A = features.centred_kernel(comparisons)
         scale = features.kernel_scale * float(comparisons.diagonal().max())
         return cls(
@@ -58,17 +59,15 @@ class NormalEquations:
             lambda x: features.from_dual(comparisons.centre_transpose(x)),
             100 * len(A) * float(np.finfo(np.float64).eps) * scale,
             primal=False,
-            summands=kernel_summands(features, comparisons),
+            summands=features.uncentred_diagonal(comparisons),
         )
 
 
 def kernel_summands(features: Features, comparisons: Comparisons) -> Float | None:
     """Return how large the diagonal of ``C K Cᵀ`` would be if nothing cancelled; None for features in columns."""
-    if not isinstance(features, FullKernel):
-        return None
-    return np.asarray(features.kernel_scale * comparisons.root_squares())
+    return features.uncentred_diagonal(comparisons)
 
 
 def primal_is_smaller(features: Features) -> bool:
     """Whether there are no more columns than items."""
-    return features.n_columns is not None and features.n_columns <= features.n_items
+    return features.primal is not None

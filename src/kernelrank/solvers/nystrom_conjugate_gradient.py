@@ -27,8 +27,7 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError
-from kernelrank.features import Features, FullKernel, ReducedSet
-from kernelrank.features.basis import uniformly
+from kernelrank.features import Features
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient, Operator
 from kernelrank.solvers.spectrum import spectrum
 
@@ -57,7 +56,12 @@ class NystromConjugateGradient(ConjugateGradient):
 
     def prepare(self, features: Features, comparisons: Comparisons) -> Operator:
         """Factorise the kernel of a few items, and collect the products."""
-        reduced = self._reduced(features)
+        if not features.recomputable:
+            raise InvalidInputError(
+                f"solver={self.name!r} is for kernels that can be recomputed and for reduced sets: it takes no linear "
+                "or precomputed kernel without a basis"
+            )
+        reduced = features.on_few_items(self.size, np.random.RandomState(0))
         values, vectors = spectrum(reduced.gram(comparisons), np.inf)
 
         def divide(r: Float, alpha: float) -> Float:
@@ -73,18 +77,3 @@ class NystromConjugateGradient(ConjugateGradient):
             lambda alpha: lambda r: divide(r, alpha),
             lambda x: features.from_dual(comparisons.centre_transpose(x)),
         )
-
-    def _reduced(self, features: Features) -> ReducedSet:
-        """Return the items on the few that the preconditioner is made of: any of them, or of the basis."""
-        random_state = np.random.RandomState(0)
-        if isinstance(features, ReducedSet):
-            features.keep_kernels()
-            rank = features.map.rank
-            return features.smaller(uniformly(min(self.size, rank), rank, random_state))
-        if not isinstance(features, FullKernel) or features.kernel.precomputed:
-            raise InvalidInputError(
-                f"solver={self.name!r} is for kernels that can be recomputed and for reduced sets: it takes no linear "
-                "or precomputed kernel without a basis"
-            )
-        basis = uniformly(min(self.size, features.n_items), features.n_items, random_state)
-        return ReducedSet(features.kernel, features.X, basis)

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
-from kernelrank.arrays import Float, column_magnitudes
-from kernelrank.comparisons import Comparisons, ScoredQueries
+from kernelrank.arrays import Float
+from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
-from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
+from kernelrank.features import ColumnFeatures, Features
 from kernelrank.losses import Pairs, observed_pairs
 from kernelrank.solvers.base import Solution
 
@@ -63,9 +63,9 @@ class PairProblem:
     """
 
     def __init__(self, features: Features, comparisons: Comparisons) -> None:
-        if not isinstance(features, ColumnFeatures):
+        if features.columns is None:
             raise TypeError("a pairwise loss is minimised over columns: map the kernel first")
-        self.features = features
+        self.features: ColumnFeatures = features.columns
         self.comparisons = comparisons
         self.pairs: Pairs = observed_pairs(comparisons)
         self._gram: Float | None = None
@@ -78,20 +78,12 @@ class PairProblem:
     @cached_property
     def row_terms(self) -> int:
         """The largest number of stored features of an item: the terms of a score."""
-        features = self.features
-        if not (isinstance(features, ExplicitFeatures) and features.sparse):
-            return self.size
-        X = features.X
-        counts = np.diff(X.indptr) if X.format == "csr" else np.bincount(X.indices, minlength=1)
-        return int(counts.max(initial=0))
+        return self.features.terms
 
     @cached_property
     def magnitudes(self) -> Float:
         """The largest absolute value in each column of Φ, shape (r,)."""
-        features = self.features
-        if isinstance(features, ExplicitFeatures):
-            return column_magnitudes(features.X)
-        return column_magnitudes(features.rows(np.arange(features.n_items)))
+        return self.features.column_magnitudes()
 
     def threads(self) -> AbstractContextManager[object]:
         """Return a context in which a small problem has one thread."""
@@ -99,20 +91,20 @@ class PairProblem:
         return threadpool_limits(1, "blas") if small else nullcontext()
 
     def sample(self, share: float) -> PairProblem | None:
-        """Return the problem of a random share of the items, whole queries where there are many; None if it is idle.
+        """Return the problem of a random share of the items, whole queries where there are many; None if none is left.
 
         The same items are drawn each time. Their features are copied; the problem itself is left as it is.
         """
         graph, features = self.comparisons, self.features
-        if not (isinstance(graph, ScoredQueries) and isinstance(features, ExplicitFeatures)):
+        if graph.queries is None:
             return None  # of listed pairs, few would have both ends in a sample
         rng = np.random.default_rng(0)
         if graph.n_queries >= MANY_QUERIES:
             kept = (rng.random(graph.n_queries) < share)[graph.queries.codes]
         else:
             kept = rng.random(graph.n_items) < share
-        part = graph.without(np.flatnonzero(~kept).astype(np.int64))
-        return None if part.n_pairs == 0 else PairProblem(ExplicitFeatures(features.X[np.flatnonzero(kept)]), part)
+        part = graph.without(np.flatnonzero(~kept))
+        return None if part.n_pairs == 0 else PairProblem(features.part(np.flatnonzero(kept)), part)
 
     def begin(self, start: Float | None) -> Float:
         """Return the vector to start from, shape (r,)."""

@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Matrix
-from kernelrank.comparisons.observed import OutputGraph
+from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress

@@ -16,7 +16,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Float, Index, blocks
-from kernelrank.comparisons.observed import Cost, OutputGraph, Ties
+from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement

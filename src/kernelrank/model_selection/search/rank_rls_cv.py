@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from kernelrank.comparisons.observed import Cost, Ties
+from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.ranker import Ranker

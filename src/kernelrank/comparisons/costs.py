@@ -1,24 +1,26 @@
-"""What was observed, turned into graphs: scores with options, or pairs with options."""
+"""Costs: the graph that each cost makes of the scores of items, or of pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, blocks
-from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.comparisons.relative_scores import RelativeScores
+from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.queries import Queries
 
 __all__ = [
     "COSTS",
+    "GRAPH_OF_COST",
     "TIES",
     "Cost",
     "OutputGraph",
@@ -30,11 +32,21 @@ __all__ = [
 
 Cost: TypeAlias = Literal["magnitude", "unit", "relative"]
 Ties: TypeAlias = Literal["include", "exclude"]
-COSTS: tuple[Cost, ...] = ("magnitude", "unit", "relative")
 TIES: tuple[Ties, ...] = ("include", "exclude")
 
-OutputGraph: TypeAlias = tuple[Index, Comparisons]
+OutputGraph: TypeAlias = tuple[Index, ScoredComparisons]
 """Some output columns and the one graph that they share."""
+
+GRAPH_OF_COST: dict[Cost, Callable[..., ScoredComparisons]] = {
+    "magnitude": partial(ScoredQueries, ties="exclude"),
+    "unit": partial(ScoredQueries, cost="unit"),
+    "relative": RelativeScores,
+}
+"""The graph of each cost, which takes one column of scores, the queries, `weight` and `query_weight`.
+
+Ties are left out of all of them. With ties included, the magnitude cost has one graph for all outputs."""
+
+COSTS: tuple[Cost, ...] = tuple(GRAPH_OF_COST)
 
 
 def compare_scores(
@@ -45,7 +57,7 @@ def compare_scores(
     cost: Cost = "magnitude",
     ties: Ties = "include",
     query_weight: QueryWeight = "pairs",
-    allow_idle: bool = False,
+    allow_no_comparisons: bool = False,
 ) -> list[OutputGraph]:
     """Compare the items of each query through their scores.
 
@@ -62,7 +74,7 @@ def compare_scores(
         Item weights.
     cost, ties, query_weight : str
         As in `RankRLS`.
-    allow_idle : bool, default=False
+    allow_no_comparisons : bool, default=False
         Whether there may be nothing to compare, as in one batch of many.
 
     Returns
@@ -79,16 +91,12 @@ def compare_scores(
         if cost == "magnitude" and ties == "include":
             graph = ScoredQueries(values, queries, weight=item_weight, query_weight=query_weight)
             return [(columns, graph)]
-        return [(columns[k : k + 1], one_output(values[:, k : k + 1], item_weight)) for k in range(len(columns))]
-
-    def one_output(values: Float, item_weight: Float | None) -> Comparisons:
-        if cost == "relative":
-            return RelativeScores(values, queries, weight=item_weight, query_weight=query_weight)
-        return ScoredQueries(values, queries, weight=item_weight, cost=cost, ties=ties, query_weight=query_weight)
+        graph_of = partial(GRAPH_OF_COST[cost], weight=item_weight, query_weight=query_weight)
+        return [(columns[k : k + 1], graph_of(values[:, k : k + 1], queries)) for k in range(len(columns))]
 
     graphs = by_missing_pattern(scores, weight, build)
-    for columns, graph in [] if allow_idle else graphs:
-        tied = _all_tied(graph) if isinstance(graph, ScoredQueries) else np.zeros(len(columns), dtype=bool)
+    for columns, graph in [] if allow_no_comparisons else graphs:
+        tied = _all_tied(graph, queries)
         if graph.n_pairs == 0 or tied.any():
             output = int(columns[int(np.argmax(tied))])
             raise NothingToCompareError(_nothing_to_compare(queries, output, scores.shape[1]))
@@ -114,12 +122,12 @@ def by_missing_pattern(
     return graphs
 
 
-def _all_tied(graph: ScoredQueries) -> NDArray[np.bool_]:
+def _all_tied(graph: ScoredComparisons, queries: Queries) -> NDArray[np.bool_]:
     """Tell which outputs have one score only in each query, so that nothing but ties would be compared.
 
     The items are read in blocks until every output has shown two different scores in a query: mostly the first one.
     """
-    items, codes = np.flatnonzero(graph.weight > 0), graph.queries.codes
+    items, codes = np.flatnonzero(graph.weight > 0), queries.codes
     n_outputs = graph.scores.shape[1]
     seen, first = np.zeros(graph.n_queries, dtype=bool), np.empty((graph.n_queries, n_outputs))
     tied = np.ones(n_outputs, dtype=bool)
