@@ -16,9 +16,9 @@ from distributed import Client, LocalCluster
 
 from kernelrank import RankRLS, make_ranking
 from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups
-from kernelrank.dask.column_groups import joined_columns, most_rows
+from kernelrank.dask.column_groups import joined_columns, largest_partition
 from kernelrank.dask.partitions import Partitions
-from kernelrank.dask.survey import survey_partition
+from kernelrank.dask.query_counts import count_queries
 
 X, y, qid = make_ranking(n_queries=30, n_items=(1, 12), n_features=19, n_levels=4, random_state=0)
 X = np.asarray(X)
@@ -94,10 +94,10 @@ def test_weights_a_basis_and_folds(client, small, folder, table):
     close(grid.coef_, RankRLS(grid.alpha_).fit(table[NAMES], y, qid=qid).coef_)
 
 
-def test_a_reading_takes_some_columns_and_the_survey_none_of_the_items(small, folder, reads):
+def test_a_reading_takes_some_columns_and_the_counts_none_of_the_items(small, folder, reads):
     data = dd.read_parquet(folder)
     partitions = Partitions.of(data[NAMES], data["grade"], data["query"])
-    dask.compute(*partitions.counted().each(survey_partition, ("y", "qid", "weight")), scheduler="synchronous")
+    dask.compute(*partitions.counted().each(count_queries, ("y", "qid", "weight")), scheduler="synchronous")
     assert {name for columns in reads for name in columns} == {"query"}
     reads.clear()
     sizes = np.full(4, N_ROWS // 4)
@@ -123,7 +123,7 @@ def test_predictions_take_some_columns_at_a_time(client, small, folder, table, r
     order = [place[value] for value in data["x0"].compute(scheduler="synchronous")]
     expected = model.to_local().predict(X)[order]
     found = model.predict(data[NAMES])
-    assert most_rows(data[NAMES]) == (27 if "split_row_groups" in options else 52)
+    assert largest_partition(data[NAMES]) == (27 if "split_row_groups" in options else 52)
     assert found.ndim == outputs
     reads.clear()
     close(found.compute(scheduler="synchronous"), expected)
@@ -138,8 +138,8 @@ def test_predictions_take_some_columns_at_a_time(client, small, folder, table, r
 
 
 def test_how_many_rows_there_are_is_not_always_known(folder, table):
-    assert most_rows(dd.from_pandas(table, npartitions=2)) is None
-    assert most_rows(dd.read_parquet(folder, filters=[("x3", ">", 0.2)])) is None
+    assert largest_partition(dd.from_pandas(table, npartitions=2)) is None
+    assert largest_partition(dd.read_parquet(folder, filters=[("x3", ">", 0.2)])) is None
 
 
 def test_rows_that_are_filtered_and_columns_that_are_computed(client, small, folder, table):

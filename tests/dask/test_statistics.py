@@ -12,8 +12,8 @@ from kernelrank import RankRLS, make_ranking
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of
 from kernelrank.dask.partitions import Partitions
+from kernelrank.dask.query_counts import count_queries, merge_counts
 from kernelrank.dask.statistics import merge_statistics, partition_statistics
-from kernelrank.dask.survey import merge_surveys, survey_partition
 from tests.oracles.pairs import scored_edges
 
 X, y, qid = make_ranking(n_queries=12, n_items=(1, 9), n_features=4, n_levels=4, random_state=0)
@@ -22,11 +22,11 @@ X = np.asarray(X)
 
 def statistics(parts, labels, weight, learner, n_folds=1, width=3, scores=y, items=X):
     """Do what a fit does, one partition after the other."""
-    surveys = [
-        survey_partition(p, scores[part], labels[part], None if weight is None else weight[part])
+    tables = [
+        count_queries(p, scores[part], labels[part], None if weight is None else weight[part])
         for p, part in enumerate(parts)
     ]
-    survey = merge_surveys(surveys)
+    counts = merge_counts(tables)
     level = [
         partition_statistics(
             p,
@@ -34,7 +34,7 @@ def statistics(parts, labels, weight, learner, n_folds=1, width=3, scores=y, ite
             scores[part],
             labels[part],
             None if weight is None else weight[part],
-            survey.spanning(),
+            counts.spanning(),
             FeatureMap(X.shape[1]),
             learner,
             n_folds,
@@ -44,7 +44,7 @@ def statistics(parts, labels, weight, learner, n_folds=1, width=3, scores=y, ite
     ]
     while len(level) > 1:
         level = [merge_statistics(level[i : i + width]) for i in range(0, len(level), width)]
-    return level[0], survey.summary()
+    return level[0], counts.summary()
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
 from kernelrank.dask.cluster import connected
-from kernelrank.dask.column_groups import joined_columns, most_rows
+from kernelrank.dask.column_groups import joined_columns, largest_partition
 from kernelrank.dask.partitions import Partitions, column_names, is_frame, item_array
 from kernelrank.dask.statistics import Statistics
-from kernelrank.dask.work import Work
+from kernelrank.dask.training_data import TrainingData
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.solvers import Cholesky
@@ -103,7 +103,7 @@ class DaskLearner(BaseEstimator):
         if names is not None and expected is not None and list(names) != list(expected):
             raise InvalidInputError("the columns of X are not those of the training data, or in another order")
         model.__dict__.pop("feature_names_in_", None)
-        rows = most_rows(X) if is_frame(X) else None
+        rows = largest_partition(X) if is_frame(X) else None
         joined = None if rows is None else joined_columns(X, rows)
         if joined is not None:
             return self._predict_joined(model, joined)
@@ -180,26 +180,26 @@ class DaskLearner(BaseEstimator):
             )
         return learner
 
-    def _keep(self, work: Work, statistics: Statistics, alpha: float) -> Self:
+    def _keep(self, data: TrainingData, statistics: Statistics, alpha: float) -> Self:
         """Solve for alpha and store what a local fit would store."""
-        partitions: Partitions = work.partitions
+        partitions: Partitions = data.partitions
         equations = NormalEquations(
-            statistics.gram.sum(axis=0), statistics.right.sum(axis=0), work.features.coefficients
+            statistics.gram.sum(axis=0), statistics.right.sum(axis=0), data.features.coefficients
         )
         coefficients: Float = Cholesky().solve(equations, alpha, last=True).coefficients
         for name in FITTED:
             self.__dict__.pop(name, None)
         one = partitions.one_output
-        if work.basis is None:
+        if data.basis is None:
             self.coef_ = coefficients[:, 0] if one else np.ascontiguousarray(coefficients.T)
         else:
             self.dual_coef_ = coefficients[:, 0] if one else coefficients
-            self.X_fit_ = work.basis.items
-            if work.basis.numbers is not None:
-                self.basis_ = work.basis.numbers
-        self.kernel_ = work.learner._kernel().copied()
+            self.X_fit_ = data.basis.items
+            if data.basis.numbers is not None:
+                self.basis_ = data.basis.numbers
+        self.kernel_ = data.learner._kernel().copied()
         self.solver_, self.n_iter_ = "cholesky", 1
-        self.n_queries_ = work.summary.n_queries
+        self.n_queries_ = data.summary.n_queries
         self.n_idle_queries_, self.n_pairs_ = statistics.n_idle_queries, statistics.n_pairs
         self.n_features_in_ = partitions.n_features
         if partitions.names is not None:

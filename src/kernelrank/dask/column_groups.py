@@ -15,13 +15,13 @@ import dask
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["joined_columns", "most_rows"]
+__all__ = ["joined_columns", "largest_partition"]
 
 SMALL = 2**24
 """Partitions of less than this many bytes are read at once."""
 
 N_GROUPS = 8
-"""Into how many groups columns are dealt: fewer need more memory, and more need more openings of the files."""
+"""Into how many groups columns are divided: fewer need more memory, and more need more openings of the files."""
 
 MOST_READ_AGAIN = 2
 """How often a column may be read on average, for the filters and expressions that the groups have in common."""
@@ -52,7 +52,7 @@ def joined_columns(X: Any, n_rows: int) -> Any:
         return None
     # Dask joins the partitions of a file by how many columns are read: of each group not the same ones.
     with dask.config.set({"optimization.tune.active": False}):
-        groups = [list(group) for group in _dealt(names)]
+        groups = [list(group) for group in _column_groups(names)]
         # Each alone: together they would be read as one, with all columns.
         frames = [X[group].optimize(fuse=False) for group in groups]
         whole = _n_columns_read(X.optimize(fuse=False))
@@ -68,8 +68,8 @@ def joined_columns(X: Any, n_rows: int) -> Any:
     return joined
 
 
-def most_rows(X: Any) -> int | None:
-    """Return how many rows a partition of a data frame has at most, as the footers of its Parquet files say.
+def largest_partition(X: Any) -> int | None:
+    """Return the number of rows of the largest partition of a data frame, from the footers of its Parquet files.
 
     None where they do not: for other data frames, and for files whose rows are filtered as they are read.
     """
@@ -97,8 +97,8 @@ def _item_dtype(X: Any) -> np.dtype[Any] | None:
     return common if common == np.float32 else np.dtype(np.float64)
 
 
-def _dealt(names: list[Any]) -> list[list[Any]]:
-    """Deal columns into groups of neighbours."""
+def _column_groups(names: list[Any]) -> list[list[Any]]:
+    """Divide columns into groups of neighbours."""
     bounds = np.linspace(0, len(names), min(N_GROUPS, len(names)) + 1).astype(int)
     return [names[start:stop] for start, stop in pairwise(bounds.tolist())]
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Index
 from kernelrank.dask.column_groups import joined_columns
+from kernelrank.dask.fused_tasks import fused_tasks
 from kernelrank.dask.parquet_columns import read_columns
-from kernelrank.dask.whole_tasks import whole_tasks
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.file_items import is_path
 
@@ -81,7 +81,7 @@ class Partitions:
         items = item_array(X)
         given = {"y": y, "qid": qid, "weight": weight}
         beside = {
-            name: None if one is None else _beside(one, items, "sample_weight" if name == "weight" else name)
+            name: None if one is None else _partitioned_like(one, items, "sample_weight" if name == "weight" else name)
             for name, one in given.items()
         }
         n_outputs, one_output = _count_outputs(beside["y"])
@@ -137,14 +137,14 @@ class Partitions:
         """
         pieces = [getattr(self, name) for name in names]
         present = [piece for piece in pieces if piece is not None]
-        keys = [one if _travels(one) else delayed(one, traverse=False) for one in shared]
+        keys = [one if _is_sent_with_tasks(one) else delayed(one, traverse=False) for one in shared]
         given = tuple(piece is not None for piece in pieces)
         if isinstance(present[0], da.Array):
             return _calls_on_blocks(present, keys, function, given)
         return _calls_on_frames(present, keys, function, given)
 
 
-def _travels(shared: Any) -> bool:
+def _is_sent_with_tasks(shared: Any) -> bool:
     """Whether an argument is a task already, or so small that each task may have a copy of its own."""
     if isinstance(shared, Delayed):
         return True
@@ -192,7 +192,7 @@ def _calls_on_blocks(
         meta=np.empty((0,) * len(out), dtype=object),
         align_arrays=False,
     )
-    return whole_tasks(calls)
+    return fused_tasks(calls)
 
 
 def _call_with_frames(
@@ -245,7 +245,7 @@ def _as_array(collection: Any) -> Any:
         return collection.to_dask_array()
 
 
-def _beside(values: Any, items: da.Array, name: str) -> Any:
+def _partitioned_like(values: Any, items: da.Array, name: str) -> Any:
     """Return a collection with the partitions of the items."""
     rows = items.chunks[0]
     known = not any(math.isnan(size) for size in rows)

@@ -15,7 +15,7 @@ from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
 from kernelrank.dask.partitions import Partitions
-from kernelrank.dask.work import Work
+from kernelrank.dask.training_data import TrainingData
 from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["DaskRankRLS"]
@@ -130,9 +130,9 @@ n_features_in_, feature_names_in_
         """
         learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight)
         with connected(self.client) as client:
-            work = Work(client, learner, partitions)
-            statistics = work.statistics()
-        return self._keep(work, statistics, float(self.alpha))
+            data = TrainingData(client, learner, partitions)
+            statistics = data.statistics()
+        return self._keep(data, statistics, float(self.alpha))
 
     def _alpha(self) -> float:
         return float(self.alpha)

@@ -16,9 +16,9 @@ from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
 from kernelrank.dask.fold_models import FoldModels
-from kernelrank.dask.held_out import held_out_accuracy
+from kernelrank.dask.held_out_accuracy import held_out_accuracy
 from kernelrank.dask.partitions import Partitions
-from kernelrank.dask.work import Work
+from kernelrank.dask.training_data import TrainingData
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
 from kernelrank.model_selection.search.candidates import Candidates, Measured
@@ -141,15 +141,15 @@ n_features_in_, feature_names_in_
         given = None if is_auto(self.alphas) else AlphaGrid.given(self.alphas)
         learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight)
         with connected(self.client) as client:
-            work = Work(client, learner, partitions)
-            statistics = work.statistics(int(self.cv))
-            grid = given or AlphaGrid.around(work.alpha_scale(statistics), whole=True)
+            data = TrainingData(client, learner, partitions)
+            statistics = data.statistics(int(self.cv))
+            grid = given or AlphaGrid.around(data.alpha_scale(statistics), whole=True)
             models = FoldModels.of(statistics, grid.alphas)
-            splits = -models.errors if self.scoring == "squared_error" else held_out_accuracy(work, models)
+            splits = -models.errors if self.scoring == "squared_error" else held_out_accuracy(data, models)
         found = Measured(np.nanmean(splits, axis=0), np.nanstd(splits, axis=0), splits, None)
         candidates = Candidates([{}], per_target=False)
         candidates.search(grid, lambda _: found)
-        self._keep(work, statistics, float(candidates.alpha))
+        self._keep(data, statistics, float(candidates.alpha))
         self.alpha_ = float(candidates.alpha)
         self.alphas_ = candidates.alphas
         self.best_score_ = candidates.score

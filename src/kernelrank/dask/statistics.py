@@ -1,6 +1,6 @@
 """The statistics of partitions: sums over queries that add up, whichever partition each item lies in.
 
-With ``ω_q = c_q W_q`` from the survey of all partitions, a query gives ``ω_q S_q`` to ``Φᵀ L Φ``, where S_q is its
+With ``ω_q = c_q W_q`` from the counts of all partitions, a query gives ``ω_q S_q`` to ``Φᵀ L Φ``, where S_q is its
 scatter, and ``ω_q s_q`` to ``Φᵀ M N``. Its scatter is the sum of those inside its parts and of that between their
 means (see `spanning_parts`), so a partition gives ``ω_q`` times the former for all its queries, and the means of the
 queries that go on elsewhere. These are the statistics of `RankRLS.partial_fit`, fold by fold, and with them
@@ -28,8 +28,8 @@ from kernelrank.comparisons.query_moments import QueryMeans
 from kernelrank.comparisons.query_weights import item_squares, pair_weight
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of
+from kernelrank.dask.query_counts import SpanningQueries, item_weight, partition_queries
 from kernelrank.dask.spanning_parts import SpanningParts
-from kernelrank.dask.survey import Spanning, item_weight, partition_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection.search.alpha_scale import centred_trace
@@ -143,7 +143,7 @@ def partition_statistics(
     y: Any,
     qid: Any,
     weight: Any,
-    spanning: Spanning,
+    spanning: SpanningQueries,
     features: FeatureMap,
     learner: RankRLS,
     n_folds: int,
@@ -197,7 +197,7 @@ def _add_whole(total: Statistics, fold: int, batch: Batch, features: FeatureMap,
 
 
 def _add_parts(
-    total: Statistics, fold: int, batch: Batch, spanning: Spanning, features: FeatureMap, learner: RankRLS
+    total: Statistics, fold: int, batch: Batch, spanning: SpanningQueries, features: FeatureMap, learner: RankRLS
 ) -> None:
     """Add the scatter inside the parts of queries that this partition has, and note the means of those that span."""
     queries, weight = batch.queries, batch.weight

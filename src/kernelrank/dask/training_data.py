@@ -1,4 +1,4 @@
-"""The work of a fit: a survey of the queries, a basis if there is one, and then one pass over the items."""
+"""The training data of a fit: the counts of the queries, a basis if there is one, and one pass over the items."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sklearn.base import clone
 from kernelrank.dask.cluster import gathered, reduced
 from kernelrank.dask.feature_map import Basis, FeatureMap, choose_map
 from kernelrank.dask.partitions import Partitions
+from kernelrank.dask.query_counts import QueryCounts, QuerySummary, count_queries, merge_counts
 from kernelrank.dask.statistics import Statistics, merge_statistics, mergeable, partition_statistics
-from kernelrank.dask.survey import Summary, Survey, merge_surveys, survey_partition
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection.search.alpha_scale import mean_eigenvalue
 
-__all__ = ["Work"]
+__all__ = ["TrainingData"]
 
-SURVEYS = 64
-"""How many surveys one task merges."""
+TABLES = 64
+"""How many tables of counts one task merges."""
 
 
-class Work:
+class TrainingData:
     """The training data of a fit, on a cluster.
 
     Parameters
@@ -36,7 +36,7 @@ class Work:
 
     Attributes
     ----------
-    summary : Summary
+    summary : QuerySummary
         How many queries there are.
     features : FeatureMap
     basis : Basis or None
@@ -46,12 +46,12 @@ class Work:
 
     def __init__(self, client: Client, learner: RankRLS, partitions: Partitions) -> None:
         self.client, self.learner = client, learner
-        surveys = partitions.counted().each(survey_partition, ("y", "qid", "weight"))
+        tables = partitions.counted().each(count_queries, ("y", "qid", "weight"))
         # Tables of labels are small, and one merge of many takes less time than several of a few.
-        survey = client.persist(reduced(merge_surveys, surveys, SURVEYS))
-        self.spanning = client.persist(delayed(Survey.spanning)(survey))
-        self.summary: Summary = gathered(client, delayed(Survey.summary)(survey))[0]
-        self._refuse_spanning(partitions.n_outputs)
+        counts = client.persist(reduced(merge_counts, tables, TABLES))
+        self.spanning = client.persist(delayed(QueryCounts.spanning)(counts))
+        self.summary: QuerySummary = gathered(client, delayed(QueryCounts.summary)(counts))[0]
+        self._check_mergeable(partitions.n_outputs)
         self.partitions = partitions = partitions.in_column_groups(self.summary.sizes)
         self.features: FeatureMap
         self.basis: Basis | None
@@ -59,7 +59,7 @@ class Work:
             learner, partitions, self.summary.sizes, lambda *tasks: gathered(client, *tasks)
         )
 
-    def _refuse_spanning(self, n_outputs: int) -> None:
+    def _check_mergeable(self, n_outputs: int) -> None:
         if self.summary.n_spanning and not mergeable(self.learner):
             raise InvalidInputError(
                 f"{self.summary.n_spanning} queries lie in several partitions, such as {self.summary.example!r}, and "

@@ -1,4 +1,4 @@
-"""Whole tasks: what makes a partition and what is done with it, in one task.
+"""Fused tasks: what makes a partition and what is done with it, in one task.
 
 Dask makes one task of functions that are mapped over blocks, and of chains. Where blocks come from a list of tasks
 instead, as from stacks of files or delayed readers, X, y and qid are three of these, and Dask leaves a task with three
@@ -14,11 +14,11 @@ import dask.array as da
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
-__all__ = ["whole_tasks"]
+__all__ = ["fused_tasks"]
 
 
-def whole_tasks(calls: da.Array) -> list[Delayed]:
-    """Return a task for each block of an array, which does all that no other block needs.
+def fused_tasks(calls: da.Array) -> list[Delayed]:
+    """Return one task for each block of an array, which also does everything that only this block needs.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def whole_tasks(calls: da.Array) -> list[Delayed]:
             for one in own:
                 del graph[one]
             graph[key] = whole
-    layer = f"whole-{calls.name}"
+    layer = f"fused-{calls.name}"
     collected = HighLevelGraph.from_collections(layer, graph, dependencies=())
     return [Delayed(key, collected, layer=layer) for key in keys]
 

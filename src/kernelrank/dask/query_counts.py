@@ -1,4 +1,4 @@
-"""The survey of the queries: how large each is, and which of them lie in several partitions."""
+"""Counts of the queries: how large each is, and which of them lie in several partitions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 from kernelrank.validation import check_weight
 
-__all__ = ["Spanning", "Summary", "Survey", "item_weight", "merge_surveys", "partition_queries", "survey_partition"]
+__all__ = [
+    "QueryCounts",
+    "QuerySummary",
+    "SpanningQueries",
+    "count_queries",
+    "item_weight",
+    "merge_counts",
+    "partition_queries",
+]
 
 
 @dataclass(frozen=True)
-class Spanning:
+class SpanningQueries:
     """The queries that lie in several partitions.
 
     Parameters
@@ -49,8 +57,8 @@ class Spanning:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What the client is told: counts, the number of rows of each partition, and one query that spans."""
+class QuerySummary:
+    """What is sent to the client: counts, the number of rows of each partition, and one query in several of them."""
 
     n_queries: int
     n_idle_queries: int
@@ -61,7 +69,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Survey:
+class QueryCounts:
     """The queries of one or more partitions.
 
     Parameters
@@ -86,16 +94,18 @@ class Survey:
     n_parts: Index
     sizes: dict[int, int]
 
-    def spanning(self) -> Spanning:
+    def spanning(self) -> SpanningQueries:
         """Return the queries that lie in several partitions."""
         several = self.n_parts > 1
-        return Spanning(self.labels[several], self.weight[several], self.uncompared[several], self.n_parts[several])
+        return SpanningQueries(
+            self.labels[several], self.weight[several], self.uncompared[several], self.n_parts[several]
+        )
 
-    def summary(self) -> Summary:
-        """Return what the client is told."""
+    def summary(self) -> QuerySummary:
+        """Return what is sent to the client."""
         several = np.flatnonzero(self.n_parts > 1)
         pairs = self.n_items * (self.n_items - 1) // 2
-        return Summary(
+        return QuerySummary(
             len(self.labels),
             int((pairs == 0).sum()),
             int(pairs.sum()),
@@ -105,8 +115,8 @@ class Survey:
         )
 
 
-def survey_partition(number: int, y: Any, qid: Any, weight: Any) -> Survey:
-    """Survey one partition: O(m) time, or O(m log m) where its queries are scattered.
+def count_queries(number: int, y: Any, qid: Any, weight: Any) -> QueryCounts:
+    """Count the items of the queries of one partition: O(m) time, or O(m log m) where its queries are scattered.
 
     Scores are looked at for their number only, and only without labels.
     """
@@ -121,32 +131,34 @@ def survey_partition(number: int, y: Any, qid: Any, weight: Any) -> Survey:
     total = np.bincount(queries.codes, weights=weights, minlength=len(queries)).astype(np.float64)
     squares = None if weights is None else item_squares(weights)
     uncompared = np.bincount(queries.codes, weights=squares, minlength=len(queries)).astype(np.float64)
-    return Survey(queries.labels, count, total, uncompared, np.ones(len(queries), dtype=np.int64), {number: n_rows})
+    return QueryCounts(
+        queries.labels, count, total, uncompared, np.ones(len(queries), dtype=np.int64), {number: n_rows}
+    )
 
 
-def merge_surveys(surveys: list[Survey]) -> Survey:
-    """Survey some partitions together.
+def merge_counts(several: list[QueryCounts]) -> QueryCounts:
+    """Add up the counts of some partitions.
 
     Examples
     --------
-    >>> first = survey_partition(0, [1.0, 2.0, 3.0], ["a", "a", "b"], None)
-    >>> both = merge_surveys([first, survey_partition(1, [4.0], ["b"], None)])
+    >>> first = count_queries(0, [1.0, 2.0, 3.0], ["a", "a", "b"], None)
+    >>> both = merge_counts([first, count_queries(1, [4.0], ["b"], None)])
     >>> both.spanning().labels, both.summary().n_pairs
     (array(['b'], dtype=object), 2)
     """
-    labels = _joined([survey.labels for survey in surveys])
+    labels = _joined([one.labels for one in several])
     queries = Queries.from_labels(labels, len(labels))
 
     def added(values: list[NDArray[Any]]) -> Float:
         return np.bincount(queries.codes, weights=np.concatenate(values), minlength=len(queries)).astype(np.float64)
 
-    return Survey(
+    return QueryCounts(
         queries.labels,
-        added([survey.n_items for survey in surveys]).astype(np.int64),
-        added([survey.weight for survey in surveys]),
-        added([survey.uncompared for survey in surveys]),
-        added([survey.n_parts for survey in surveys]).astype(np.int64),
-        {number: size for survey in surveys for number, size in survey.sizes.items()},
+        added([one.n_items for one in several]).astype(np.int64),
+        added([one.weight for one in several]),
+        added([one.uncompared for one in several]),
+        added([one.n_parts for one in several]).astype(np.int64),
+        {number: size for one in several for number, size in one.sizes.items()},
     )
 
 

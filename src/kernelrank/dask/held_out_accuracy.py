@@ -12,9 +12,9 @@ from kernelrank.arrays import Float, Index, product
 from kernelrank.dask.cluster import gathered, reduced
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.fold_models import FoldModels
+from kernelrank.dask.query_counts import SpanningQueries
 from kernelrank.dask.statistics import Batch
-from kernelrank.dask.survey import Spanning
-from kernelrank.dask.work import Work
+from kernelrank.dask.training_data import TrainingData
 from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators import RankRLS
 from kernelrank.metrics import PairwiseAccuracy
@@ -59,7 +59,7 @@ class ScoredItems:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class AccuracySums:
     """Sums over the queries measured so far.
 
     Parameters
@@ -75,7 +75,7 @@ class HeldOut:
     waiting: ScoredItems
 
     @classmethod
-    def of(cls, items: ScoredItems, n_folds: int) -> HeldOut:
+    def of(cls, items: ScoredItems, n_folds: int) -> AccuracySums:
         """Measure the queries that are complete."""
         shape = (n_folds, *items.scores.shape[1:])
         total, count = np.zeros(shape), np.zeros(shape)
@@ -93,13 +93,13 @@ class HeldOut:
         return cls(total, count, items.rows(~complete))
 
 
-def held_out_accuracy(work: Work, models: FoldModels) -> Float:
+def held_out_accuracy(data: TrainingData, models: FoldModels) -> Float:
     """Return the pairwise accuracy of each fold (folds, outputs, alphas), averaged over its queries that have a pair.
 
     O(m r a) time for a alphas. The items of queries that lie in several partitions meet, with a numbers each.
     """
-    parts = work.each(_measure, models.coefficients)
-    result: HeldOut = gathered(work.client, reduced(_merge, parts))[0]
+    parts = data.each(_measure, models.coefficients)
+    result: AccuracySums = gathered(data.client, reduced(_merge, parts))[0]
     if not result.count.any():
         raise NothingToCompareError("no fold has two items with different scores to compare")
     nothing = np.full(result.total.shape, np.nan)
@@ -113,17 +113,17 @@ def _measure(
     y: Any,
     qid: Any,
     weight: Any,
-    spanning: Spanning,
+    spanning: SpanningQueries,
     features: FeatureMap,
     learner: RankRLS,
     coefficients: Float,
-) -> HeldOut:
+) -> AccuracySums:
     """Score the items of one partition by the models without their fold."""
     n_folds, n_columns, n_outputs, n_alphas = coefficients.shape
     if X.shape[0] == 0:
         none = np.zeros(0, dtype=np.int64)
         empty = ScoredItems(none, none, none, none, np.zeros((0, n_outputs)), np.zeros((0, n_outputs, n_alphas)))
-        return HeldOut.of(empty, n_folds)
+        return AccuracySums.of(empty, n_folds)
     batch = Batch.of(learner, X, y, qid, weight)
     m, codes = len(batch.scores), batch.queries.codes
     place = spanning.places(batch.queries.labels)
@@ -137,7 +137,7 @@ def _measure(
         w = coefficients[held].reshape(n_columns, -1)
         if len(scores[items]):
             scores[items] = product(features.rows(batch.X[items]), w)
-    return HeldOut.of(
+    return AccuracySums.of(
         ScoredItems(
             query[codes],
             fold,
@@ -150,10 +150,10 @@ def _measure(
     )
 
 
-def _merge(several: list[HeldOut]) -> HeldOut:
+def _merge(several: list[AccuracySums]) -> AccuracySums:
     """Add up, and measure the queries whose last part has come."""
-    found = HeldOut.of(ScoredItems.joined([one.waiting for one in several]), len(several[0].total))
-    return HeldOut(
+    found = AccuracySums.of(ScoredItems.joined([one.waiting for one in several]), len(several[0].total))
+    return AccuracySums(
         reduce(np.add, [one.total for one in several], found.total),
         reduce(np.add, [one.count for one in several], found.count),
         found.waiting,

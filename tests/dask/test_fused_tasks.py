@@ -10,7 +10,7 @@ from dask import delayed
 from kernelrank import RankRLS
 from kernelrank.dask import DaskRankRLS
 from kernelrank.dask.partitions import Partitions
-from kernelrank.dask.survey import survey_partition
+from kernelrank.dask.query_counts import count_queries
 
 M, N, PARTS = 60, 3, 4
 
@@ -77,6 +77,6 @@ def test_what_is_shared_and_what_lies_on_the_cluster_stays_apart(data, client):
 
 def test_partitions_without_a_reader_of_their_own(data):
     X, y, qid = (da.from_array(values, chunks=(15, *values.shape[1:])) for values in data)
-    counted = Partitions.of(X, y, qid).counted().each(survey_partition, ("y", "qid", "weight"))
-    surveys = da.compute(*counted, scheduler="synchronous")
-    assert [survey.sizes for survey in surveys] == [{k: 15} for k in range(PARTS)]
+    counted = Partitions.of(X, y, qid).counted().each(count_queries, ("y", "qid", "weight"))
+    tables = da.compute(*counted, scheduler="synchronous")
+    assert [table.sizes for table in tables] == [{k: 15} for k in range(PARTS)]
