@@ -24,6 +24,7 @@ FLOORS = [
     {"cli"},
 ]
 BASE = {
+    "argument_types",
     "errors",
     "arrays",
     "compiled",

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 import kernelrank as kr
 from kernelrank.report import explain
-from kernelrank.report.model_words import kernel_words
+from kernelrank.report.model_description import describe_kernel
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((24, 3))
@@ -61,10 +61,10 @@ def test_parameters_may_be_set_anew(name, tmp_path):
 @pytest.mark.parametrize("name", ["gaussian", "basis", "search", "support vectors"])
 def test_explanations_and_reports_are_of_the_fitted_kernel(name):
     model = LEARNERS[name]().fit(X, y, qid=qid)
-    expected, words = explain(model, NEW[:2]).contributions, kernel_words(model)
+    expected, words = explain(model, NEW[:2]).contributions, describe_kernel(model)
     model.set_params(**OTHER)
     np.testing.assert_array_equal(explain(model, NEW[:2]).contributions, expected)
-    assert kernel_words(model) == words
+    assert describe_kernel(model) == words
 
 
 def test_a_precomputed_kernel_stays_one():

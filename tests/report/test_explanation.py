@@ -1,4 +1,4 @@
-"""Explanations: exact, by name, for every model that is a sum of terms."""
+"""Explanations: exact, by name, for every model whose scores are a sum of contributions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.report import explain
-from kernelrank.report.terms import Terms, last_step, scores_of
+from kernelrank.report.contributions import Contributions, last_step, scores_of
 
 X, y, QID = make_ranking(n_queries=12, n_features=6, n_levels=3, random_state=0)
 ALPHAS = [0.1, 1.0, 10.0]
@@ -82,12 +82,12 @@ def test_contributions_are_what_each_coefficient_does(name):
     scale = np.abs(told.contributions).sum()
     assert told.contributions.sum() + told.rest == pytest.approx(first - second, abs=1e-12 * scale)
     assert (told.n_rest, told.rest) == (0, 0.0)
-    terms = Terms.of(model)
-    assert set(told.names) <= set(terms.names)
-    for term in range(0, len(terms.names), 5):
+    contributions = Contributions.of(model)
+    assert set(told.names) <= set(contributions.names)
+    for term in range(0, len(contributions.names), 5):
         struck = scores_of(without(model, term), items[PAIR])
         expected = (first - second) - (struck[0] - struck[1])
-        found = dict(zip(told.names, told.contributions, strict=True)).get(terms.names[term], 0.0)
+        found = dict(zip(told.names, told.contributions, strict=True)).get(contributions.names[term], 0.0)
         assert found == pytest.approx(expected, abs=1e-10 * scale)
 
 
@@ -179,7 +179,7 @@ def test_as_text_and_as_json():
         ({"X_pair": X[:3]}, "a pair is two items, got 3"),
         ({"X_pair": (X[0], X[1, :2])}, "6 and 2 features"),
         ({"feature_names": ["a"]}, "feature_names has 1 entries, but there are 6"),
-        ({"model": RandomForestRegressor(2).fit(X, y)}, "RandomForestRegressor cannot be taken apart"),
+        ({"model": RandomForestRegressor(2).fit(X, y)}, "Expected a fitted RLS, .* got a RandomForestRegressor"),
     ],
 )
 def test_refused(change, message):

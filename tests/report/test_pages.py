@@ -13,7 +13,7 @@ import matplotlib as mpl
 import pytest
 
 from kernelrank.errors import MissingExtraError
-from kernelrank.report.page import Page, _environment, render
+from kernelrank.report.page import Page, _template_reader, render
 from kernelrank.report.picture import VARIABLES, drawing
 from tests.report.html_page import HTMLPage, contrast
 from tests.report.pages import ATTACK, NAMES, hostile_run, large_run, page
@@ -202,7 +202,7 @@ def test_a_value_that_a_template_lacks_is_an_error():
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_what_is_missing_is_named(package, monkeypatch):
-    _environment.cache_clear()
+    _template_reader.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
         MissingExtraError, match=rf"{package} is not installed; run: pip install 'kernelrank\[report\]'"

@@ -26,15 +26,15 @@ from kernelrank import (
 )
 from kernelrank.errors import InvalidInputError
 from kernelrank.report import measured_items
+from kernelrank.report.contributions import Contributions
 from kernelrank.report.data_summary import DataSummary
+from kernelrank.report.environment import parameters_of
 from kernelrank.report.explained_pair import ExplainedPair
 from kernelrank.report.influence import Influence
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import measure_all
-from kernelrank.report.model_words import holdout_words, kernel_words
+from kernelrank.report.model_description import describe_holdout, describe_kernel
 from kernelrank.report.query_roc import POINTS, query_roc
-from kernelrank.report.surroundings import parameters_of
-from kernelrank.report.terms import Terms
 
 X, y, QID = make_ranking(n_queries=10, n_items=(3, 8), n_features=4, n_levels=3, noise=0.5, random_state=0)
 ALPHAS = [0.1, 1.0, 10.0]
@@ -211,25 +211,25 @@ def test_curve_of_queries_has_the_mean_area():
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_influence_is_the_spread_of_each_term(kernel):
     model = RankRLS(kernel=kernel, gamma=None if kernel == "linear" else 0.3).fit(X, y, qid=QID)
-    found = Influence.of(Terms.of(model), X, k=3)
+    found = Influence.of(Contributions.of(model), X, k=3)
     columns = X if kernel == "linear" else rbf_kernel(X, gamma=0.3)
     coefficients = model.coef_ if kernel == "linear" else model.dual_coef_
     moved = coefficients * columns.std(axis=0)
     best = np.argsort(-np.abs(moved))[:3]
     np.testing.assert_allclose(found.movements, moved[best], rtol=1e-12)
     assert found.names == [f"{'x' if kernel == 'linear' else 'item '}{number}" for number in best]
-    assert (found.n_terms, found.n_items) == (len(moved), len(y))
+    assert (found.n_contributions, found.n_items) == (len(moved), len(y))
 
 
 def test_influence_of_sparse_and_of_many_items(monkeypatch):
     thin = np.where(X > 0.5, X, 0.0)
     model = RankRLS().fit(sparse.csr_array(thin), y, qid=QID)
-    found = Influence.of(Terms.of(model), sparse.csr_array(thin))
+    found = Influence.of(Contributions.of(model), sparse.csr_array(thin))
     np.testing.assert_allclose(np.sort(found.spreads), np.sort(thin.std(axis=0)), rtol=1e-12)
     from kernelrank.report import influence
 
     monkeypatch.setattr(influence, "MOST_NUMBERS", 10 * len(y))
-    some = Influence.of(Terms.of(RankRLS(kernel="rbf").fit(X, y, qid=QID)), X)
+    some = Influence.of(Contributions.of(RankRLS(kernel="rbf").fit(X, y, qid=QID)), X)
     assert 5 <= some.n_items <= 10
 
 
@@ -252,8 +252,8 @@ def test_the_explained_pair_is_in_order():
 
 
 def test_models_in_words():
-    assert kernel_words(RankRLS(kernel="poly", gamma=0.5, degree=2)) == "poly (gamma 0.5, degree 2, coef0 1)"
-    assert holdout_words(RankRLSCV(cv=7), queries=True) == "7 folds"
+    assert describe_kernel(RankRLS(kernel="poly", gamma=0.5, degree=2)) == "poly (gamma 0.5, degree 2, coef0 1)"
+    assert describe_holdout(RankRLSCV(cv=7), queries=True) == "7 folds"
     shown = dict(parameters_of(make_pipeline(StandardScaler(), RankRLSCV(alphas=list(range(1, 20))))))
     assert shown["rankrlscv__alphas"] == "1, 2, …, 19 (19 values)"
     assert "standardscaler" not in shown

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection.search.alpha_grid import edge_of
-from kernelrank.report.axes import get_axes
+from kernelrank.report.display import Display
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = ["AlphaCurveDisplay"]
 
 
-class AlphaCurveDisplay:
+class AlphaCurveDisplay(Display):
     """A curve of hold-out scores over alpha.
 
     Parameters
@@ -44,9 +49,7 @@ class AlphaCurveDisplay:
     1.0
     """
 
-    ax_: Any
-    figure_: Any
-    lines_: list[Any]
+    lines_: list[Line2D]
 
     def __init__(
         self,
@@ -79,7 +82,9 @@ class AlphaCurveDisplay:
         return edge_of(self.alphas, mean) != 0
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, name: str | None = None, **line_options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, *, ax: Axes | None = None, name: str | None = None, **line_options: Any
+    ) -> Self:
         """Draw what a fitted search over alpha found.
 
         Parameters
@@ -99,7 +104,7 @@ class AlphaCurveDisplay:
         return cls.of_search(estimator, name=name).plot(ax=ax, **line_options)
 
     @classmethod
-    def of_search(cls, estimator: Any, *, name: str | None = None) -> Self:
+    def of_search(cls, estimator: BaseEstimator, *, name: str | None = None) -> Self:
         """Hold what a fitted search over alpha found; nothing is drawn yet.
 
         Parameters
@@ -138,7 +143,7 @@ class AlphaCurveDisplay:
         alphas: ArrayLike,
         scores: ArrayLike,
         *,
-        ax: Any = None,
+        ax: Axes | None = None,
         name: str | None = None,
         score_name: str = "hold-out score",
         **line_options: Any,
@@ -159,35 +164,20 @@ class AlphaCurveDisplay:
         """
         return cls(alphas, scores, name=name, score_name=score_name).plot(ax=ax, **line_options)
 
-    def plot(self, ax: Any = None, **line_options: Any) -> Self:
-        """Draw the curve and mark the best alpha.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            New ones unless given.
-        line_options
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
+        """Draw the curve and mark the best alpha."""
         options = {"marker": "o", "markersize": 4, **line_options}
-        self.lines_ = self.ax_.plot(self.alphas, self.scores, **options)
+        self.lines_ = ax.plot(self.alphas, self.scores, **options)
         if self.scores.ndim == 1:
             self.lines_[0].set_label(self.name or self.score_name)
         else:
             for number, line in enumerate(self.lines_):
                 line.set_label(f"output {number}")
         best = f"best alpha {self.best_alpha:.4g}" + (", at the edge of the grid" if self.at_the_edge else "")
-        self.ax_.axvline(self.best_alpha, color="0.4", linestyle=":", label=best)
-        self.ax_.set(xscale="log", xlabel="alpha", ylabel=self.score_name)
-        self.ax_.legend(loc="best")
-        return self
+        ax.axvline(self.best_alpha, color="0.4", linestyle=":", label=best)
+        ax.set(xscale="log", xlabel="alpha", ylabel=self.score_name)
+        ax.legend(loc="best")
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     return one is other or bool(np.all(one == other))

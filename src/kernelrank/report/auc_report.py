@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import AUCEstimate, PermutationTest, TournamentROC
+from kernelrank.report.contributions import Contributions, has_contributions
+from kernelrank.report.environment import parameters_of, versions
 from kernelrank.report.influence import Influence
-from kernelrank.report.model_words import kernel_words
+from kernelrank.report.model_description import describe_kernel
 from kernelrank.report.page import Page, render
+from kernelrank.report.picture import Picture
 from kernelrank.report.pictures import null_picture, roc_picture
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.report.surroundings import parameters_of, versions
-from kernelrank.report.terms import Terms, has_terms
 
 __all__ = ["auc_report"]
 
@@ -28,10 +31,10 @@ def auc_report(
     curve: TournamentROC | None = None,
     permutation: PermutationTest | None = None,
     *,
-    model: Any = None,
+    model: BaseEstimator | None = None,
     X: Any = None,
-    ids: Any = None,
-    feature_names: Any = None,
+    ids: Labels | None = None,
+    feature_names: Labels | None = None,
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
@@ -85,8 +88,8 @@ def auc_report(
     if ids is not None and curve is not None and len(ids) != len(curve.scores):
         raise InvalidInputError(f"ids has {len(ids)} entries, but the curve has {len(curve.scores)} items")
     influence = None
-    if model is not None and X is not None and has_terms(model):
-        influence = Influence.of(Terms.of(model, feature_names=feature_names, training_ids=ids), X)
+    if model is not None and X is not None and has_contributions(model):
+        influence = Influence.of(Contributions.of(model, feature_names=feature_names, training_ids=ids), X)
     content = {
         "title": title or "AUC report",
         "estimate": estimate,
@@ -97,9 +100,9 @@ def auc_report(
         "null_picture": None if permutation is None else null_picture(permutation.statistic, permutation.null),
         "influence": influence,
         "learner": None if model is None else type(_learner(model)).__name__,
-        "kernel": None if model is None else kernel_words(_learner(model)),
+        "kernel": None if model is None else describe_kernel(_learner(model)),
         "parameters": [] if model is None else parameters_of(model),
-        "warnings": _cautions(estimate, permutation),
+        "warnings": _warnings(estimate, permutation),
         "notes": list(notes),
         "command": command,
         "versions": versions(),
@@ -107,12 +110,12 @@ def auc_report(
     return render("auc.html.j2", content)
 
 
-def _learner(model: Any) -> Any:
+def _learner(model: BaseEstimator) -> BaseEstimator:
     """Return the estimator that scores, whether it is fitted or not."""
     return model[-1] if hasattr(model, "steps") else model
 
 
-def _roc(curve: TournamentROC, random_state: Any) -> Any:
+def _roc(curve: TournamentROC, random_state: int | None) -> Picture:
     caption = (
         "Every pair of items plays, scored by the model trained without both; an item's score is its number of wins. "
         f"The area is {curve.auc:.3f}. The band resamples items."
@@ -120,7 +123,7 @@ def _roc(curve: TournamentROC, random_state: Any) -> Any:
     return roc_picture(ROCDisplay.of_tournament(curve, random_state=random_state), caption)
 
 
-def _hardest(curve: TournamentROC, ids: Any) -> list[tuple[Any, Any, float]]:
+def _hardest(curve: TournamentROC, ids: Labels | None) -> list[tuple[Any, Any, float]]:
     """Return the items of each class that stand farthest on the side of the other: name, class, share of wins."""
     positive = np.asarray(curve.labels == curve.estimate.classes[1])
     share = curve.scores / (len(curve.scores) - 1)
@@ -133,7 +136,7 @@ def _hardest(curve: TournamentROC, ids: Any) -> list[tuple[Any, Any, float]]:
     ]
 
 
-def _cautions(estimate: AUCEstimate, permutation: PermutationTest | None) -> list[str]:
+def _warnings(estimate: AUCEstimate, permutation: PermutationTest | None) -> list[str]:
     found = [text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") for text in estimate.warnings]
     fewest = min(estimate.n_positive, estimate.n_negative)
     if fewest < FEW_ITEMS:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.argument_types import Labels
+from kernelrank.arrays import Float, Index
 from kernelrank.queries import Queries
 
 __all__ = ["DataSummary"]
@@ -66,7 +67,7 @@ class DataSummary:
     single_level: list[Any]
 
     @classmethod
-    def of(cls, name: str, shape: tuple[int, int], y: Float, qid: Any) -> DataSummary:
+    def of(cls, name: str, shape: tuple[int, int], y: Float, qid: Labels | None) -> DataSummary:
         """Count: O(m log m) time, O(m) memory.
 
         Parameters
@@ -110,10 +111,10 @@ class DataSummary:
         )
 
     @property
-    def n_idle(self) -> int:
+    def n_without_pairs(self) -> int:
         """How many queries have nothing to compare."""
         return len(self.single_item) + len(self.single_level)
 
 
-def _pairs(sizes: Any) -> int:
+def _pairs(sizes: Index) -> int:
     return int((sizes * (sizes - 1) // 2).sum())

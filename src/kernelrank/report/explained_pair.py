@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
+from kernelrank.argument_types import Labels
 from kernelrank.arrays import Index
 from kernelrank.metrics import MeasureResult
 from kernelrank.queries import Queries
+from kernelrank.report.contributions import scores_of
 from kernelrank.report.explanation import Explanation, explain
 from kernelrank.report.measured_items import MeasuredItems
-from kernelrank.report.terms import scores_of
 
 __all__ = ["ExplainedPair"]
 
@@ -46,7 +48,13 @@ class ExplainedPair:
 
     @classmethod
     def of(
-        cls, model: Any, items: MeasuredItems, result: MeasureResult | None, *, feature_names: Any, training_ids: Any
+        cls,
+        model: BaseEstimator,
+        items: MeasuredItems,
+        result: MeasureResult | None,
+        *,
+        feature_names: Labels | None,
+        training_ids: Labels | None,
     ) -> ExplainedPair | None:
         """Take the highest item of the query in the middle, and the highest below it with another true score.
 

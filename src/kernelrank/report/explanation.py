@@ -1,20 +1,26 @@
-"""Why one item stands above another: what each term of the model adds to the difference of their scores."""
+"""Why one item stands above another: what each feature, or training item, adds to the difference of their scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float
+from kernelrank.argument_types import Labels
+from kernelrank.arrays import Float, Matrix
 from kernelrank.errors import InvalidInputError
-from kernelrank.report.terms import Terms, scores_of
+from kernelrank.report.contributions import Contributions, scores_of
 
 __all__ = ["Explanation", "explain"]
+
+Pair: TypeAlias = Matrix | tuple[ArrayLike, ArrayLike]
+"""Two items: a matrix of two rows, dense or sparse, a data frame, or a tuple of two rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +105,11 @@ class Explanation:
 
 
 def explain(
-    model: Any,
-    X_pair: Any,
+    model: BaseEstimator,
+    X_pair: Pair,
     *,
-    feature_names: Any = None,
-    training_ids: Any = None,
+    feature_names: Labels | None = None,
+    training_ids: Labels | None = None,
     k: int = 10,
     output: int | None = None,
 ) -> Explanation:
@@ -151,29 +157,29 @@ def explain(
     if not isinstance(k, Integral) or k < 1:
         raise InvalidInputError(f"k must be a whole number of at least 1, got {k!r}")
     pair = _two_rows(X_pair)
-    terms = Terms.of(model, feature_names=feature_names, training_ids=training_ids, output=output)
+    contributions = Contributions.of(model, feature_names=feature_names, training_ids=training_ids, output=output)
     predicted = scores_of(model, pair)
     predicted = predicted[:, output or 0] if predicted.ndim == 2 else predicted
-    columns = _dense(terms.columns(pair))
-    parts = terms.coefficients * (columns[0] - columns[1])
+    columns = _dense(contributions.columns(pair))
+    parts = contributions.coefficients * (columns[0] - columns[1])
     largest = np.argsort(-np.abs(parts), kind="stable")[: int(k)]
     largest = largest[parts[largest] != 0]
     others = np.ones(len(parts), dtype=bool)
     others[largest] = False
-    values = _dense(pair) if terms.kind == "features" and terms.keeps_columns else columns
+    values = _dense(pair) if contributions.kind == "features" and contributions.keeps_columns else columns
     return Explanation(
-        terms.kind,
+        contributions.kind,
         (float(predicted[0]), float(predicted[1])),
-        [terms.names[number] for number in largest.tolist()],
+        [contributions.names[number] for number in largest.tolist()],
         parts[largest],
-        terms.coefficients[largest],
+        contributions.coefficients[largest],
         values[:, largest].T,
         float(parts[others].sum()),
         int(np.count_nonzero(parts[others])),
     )
 
 
-def _two_rows(X_pair: Any) -> Any:
+def _two_rows(X_pair: Pair) -> Matrix:
     """Return a pair of items as a matrix of two rows, or as the data frame that it is."""
     if isinstance(X_pair, tuple) and len(X_pair) == 2:
         if any(sparse.issparse(row) for row in X_pair):
@@ -187,6 +193,6 @@ def _two_rows(X_pair: Any) -> Any:
     return np.asarray(X_pair) if isinstance(X_pair, (list, tuple)) else X_pair
 
 
-def _dense(rows: Any) -> Float:
+def _dense(rows: Matrix) -> Float:
     """Return two rows as an array, whatever they came as."""
     return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)

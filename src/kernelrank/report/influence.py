@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Matrix
-from kernelrank.report.terms import Terms
+from kernelrank.report.contributions import Contributions
 
 __all__ = ["Influence"]
 
@@ -21,18 +21,18 @@ MOST_NUMBERS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """Terms in descending order of how far they move the scores.
+    """Features or training items in descending order of how far they move the scores.
 
     Parameters
     ----------
     kind : {"features", "items"}
     names : list
-        The terms that move the scores most.
+        Those that move the scores most.
     coefficients : ndarray, shape (k,)
         Weights, or coefficients.
     spreads : ndarray, shape (k,)
-        The standard deviation of a term's feature, or of its kernel, over the items.
-    n_terms : int
+        The standard deviation of each feature, or of the kernel with each training item, over the items.
+    n_contributions : int
         How many there are in all.
     n_items : int
         Over how many items the spread was taken.
@@ -43,7 +43,7 @@ class Influence:
     >>> from kernelrank import RankRLS
     >>> X = np.array([[1.0, 0.0], [2.0, 100.0], [3.0, 0.0]])
     >>> model = RankRLS(0.01).fit(X, [1.0, 2.0, 3.0])
-    >>> Influence.of(Terms.of(model), X, k=1).names
+    >>> Influence.of(Contributions.of(model), X, k=1).names
     ['x0']
     """
 
@@ -51,16 +51,16 @@ class Influence:
     names: list[Any]
     coefficients: Float
     spreads: Float
-    n_terms: int
+    n_contributions: int
     n_items: int
 
     @classmethod
-    def of(cls, terms: Terms, X: Any, k: int = 15) -> Influence:
-        """Order the terms by ``|c_k|`` times the standard deviation of ``φ_k`` over some items.
+    def of(cls, contributions: Contributions, X: Any, k: int = 15) -> Influence:
+        """Order features or training items by ``|c_k|`` times the standard deviation of ``φ_k`` over some items.
 
         Parameters
         ----------
-        terms : Terms
+        contributions : Contributions
         X : matrix, shape (m, n)
         k : int, default=15
             How many to keep.
@@ -73,17 +73,19 @@ class Influence:
         -----
         O(m n) time for features; for a kernel at most four million of its numbers, of items evenly spread over X.
         """
-        m, r = _num_samples(X), len(terms.coefficients)
-        step = 1 if terms.kind == "features" else max(1, -(-m * r // MOST_NUMBERS))
+        m, r = _num_samples(X), len(contributions.coefficients)
+        step = 1 if contributions.kind == "features" else max(1, -(-m * r // MOST_NUMBERS))
         rows = X if step == 1 else _safe_indexing(X, np.arange(0, m, step))
-        spreads = _deviations(terms.columns(rows))
-        largest = np.argsort(-np.abs(terms.coefficients) * spreads, kind="stable")[:k]
-        names = [terms.names[number] for number in largest.tolist()]
-        return cls(terms.kind, names, terms.coefficients[largest], spreads[largest], r, _num_samples(rows))
+        spreads = _deviations(contributions.columns(rows))
+        largest = np.argsort(-np.abs(contributions.coefficients) * spreads, kind="stable")[:k]
+        names = [contributions.names[number] for number in largest.tolist()]
+        return cls(
+            contributions.kind, names, contributions.coefficients[largest], spreads[largest], r, _num_samples(rows)
+        )
 
     @property
     def movements(self) -> Float:
-        """By how much a standard deviation of each term moves a score."""
+        """By how much a standard deviation of each feature, or of each kernel, moves a score."""
         moved: Float = self.coefficients * self.spreads
         return moved
 

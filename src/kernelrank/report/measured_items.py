@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float, Index
+from kernelrank.argument_types import Labels, RandomStateLike
+from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import DifferingPairs, leave_pair_out
 from kernelrank.model_selection import QueryKFold, leave_query_out
@@ -18,8 +22,8 @@ from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.queries import Queries
-from kernelrank.report.model_words import holdout_words
-from kernelrank.report.terms import scores_of
+from kernelrank.report.contributions import scores_of
+from kernelrank.report.model_description import describe_holdout
 
 __all__ = ["MeasuredItems"]
 
@@ -54,20 +58,29 @@ class MeasuredItems:
     X: Any
     y: Float
     scores: Float
-    qid: Any
-    ids: Any
+    qid: Labels | None
+    ids: Labels | None
     how: str
     chose_alpha: bool = False
     folds: bool = False
 
     @classmethod
-    def of_test(cls, model: Any, X: Any, y: Float, qid: Any, ids: Any) -> MeasuredItems:
+    def of_test(cls, model: BaseEstimator, X: Any, y: Float, qid: Labels | None, ids: Labels | None) -> MeasuredItems:
         """Score a test set."""
         return cls(X, y, scores_of(model, X), qid, ids, "a test set that training has not seen")
 
     @classmethod
     def held_out(
-        cls, model: Any, X: Any, y: Float, target: Any, qid: Any, ids: Any, *, given: Any = None, random_state: Any = 0
+        cls,
+        model: BaseEstimator,
+        X: Any,
+        y: Float,
+        target: ArrayLike,
+        qid: Labels | None,
+        ids: Labels | None,
+        *,
+        given: ArrayLike | None = None,
+        random_state: RandomStateLike = 0,
     ) -> MeasuredItems:
         """Score the training items by models that did not see them.
 
@@ -105,7 +118,7 @@ class MeasuredItems:
         chose = plain is not model
         known = getattr(model, "holdout_scores_", None)
         if several and known is not None:
-            how = f"training items, scored by models that did not see them ({holdout_words(model, queries=True)})"
+            how = f"training items, scored by models that did not see them ({describe_holdout(model, queries=True)})"
             return cls(X, y, known, qid, ids, how, chose_alpha=True)
         exact = takes_shortcut(plain)
         if several and exact:
@@ -152,21 +165,21 @@ class MeasuredItems:
         )
 
 
-def _taken(labels: Any, kept: Index) -> Any:
+def _taken(labels: Labels | None, kept: Index) -> list[Any] | None:
     if labels is None:
         return None
     every = list(labels)  # a column of a data frame is read by place, whatever its index says
     return [every[number] for number in kept.tolist()]
 
 
-def _check_given(given: Any, n_items: int) -> Float:
+def _check_given(given: ArrayLike, n_items: int) -> Float:
     scores = np.asarray(given, dtype=np.float64)
     if scores.shape != (n_items,):
         raise InvalidInputError(f"held_out has shape {scores.shape}, but there are {n_items} items")
     return scores
 
 
-def _plain(model: Any) -> Any:
+def _plain(model: BaseEstimator) -> BaseEstimator:
     """Return the learner that a search found, without the search."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
@@ -176,9 +189,9 @@ def _plain(model: Any) -> Any:
     return model._learner(setting).set_params(alpha=float(model.alpha_), gamma=model.gamma_)
 
 
-def _tournament(model: Any, X: Any, target: Any) -> Float:
+def _tournament(model: BaseEstimator, X: Matrix, target: ArrayLike) -> Float:
     """Return the wins of each item over all others, a tie counting a half."""
-    m = len(target)
+    m = _num_samples(target)
     # In descending order of a rank that no two items share every pair differs.
     every = DifferingPairs(np.arange(m), np.arange(1, m + 1))
     ((_, problem),) = HoldoutData(model, X, target).problems
@@ -191,7 +204,7 @@ def _tournament(model: Any, X: Any, target: Any) -> Float:
     return scores
 
 
-def _folds(n_items: int, qid: Any, random_state: Any) -> list[Index]:
+def _folds(n_items: int, qid: Labels | None, random_state: RandomStateLike) -> list[Index]:
     """Cut queries, or the shuffled items of one ranking, into folds."""
     none = np.zeros((n_items, 1))
     if qid is None:

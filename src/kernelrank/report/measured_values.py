@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
 from kernelrank.report.measured_items import MeasuredItems
@@ -38,7 +38,9 @@ class MeasuredValue:
         return ", ".join(self.measure.rules)
 
 
-def measure_all(items: MeasuredItems, measures: Sequence[str | Measure], random_state: Any) -> list[MeasuredValue]:
+def measure_all(
+    items: MeasuredItems, measures: Sequence[str | Measure], random_state: RandomStateLike
+) -> list[MeasuredValue]:
     """Measure; a measure that does not fit the scores says why and stops none of the others.
 
     Parameters

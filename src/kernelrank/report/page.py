@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelrank.data.atomic import atomic_write
 from kernelrank.errors import MissingExtraError
-from kernelrank.report.wording import FILTERS
+from kernelrank.report.number_format import FILTERS
 
 __all__ = ["Page", "render"]
 
@@ -67,11 +67,11 @@ def render(template: str, content: dict[str, Any]) -> Page:
     MissingExtraError
         If jinja2 is not installed.
     """
-    return Page(_environment().get_template(template).render(content))
+    return Page(_template_reader().get_template(template).render(content))
 
 
 @cache
-def _environment() -> Any:
+def _template_reader() -> Any:
     """Return what reads templates; they are compiled once."""
     try:
         import jinja2

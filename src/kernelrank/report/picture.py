@@ -11,9 +11,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelrank.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["Picture", "drawing"]
 
@@ -69,7 +73,7 @@ class Drawing:
         The colour of what stands out from the first.
     """
 
-    def __init__(self, figure: Any, ax: Any, name: str) -> None:
+    def __init__(self, figure: Figure, ax: Axes, name: str) -> None:
         self.figure, self.ax, self.name = figure, ax, name
         self.second = SECOND
 
@@ -109,17 +113,19 @@ def drawing(name: str, height: float = 3.2) -> Iterator[Drawing]:
         raise MissingExtraError("matplotlib", "report") from None
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_settings(mpl))
+        mpl.rcParams.update(_settings())
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         FigureCanvasSVG(figure)
         yield Drawing(figure, figure.add_subplot(), name)
 
 
-def _settings(mpl: Any) -> dict[Any, Any]:
+def _settings() -> dict[Any, Any]:
+    from cycler import cycler
+
     coloured = ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color")
     return {
         **dict.fromkeys(coloured, INK),
-        "axes.prop_cycle": mpl.cycler(color=[FIRST, SECOND]),
+        "axes.prop_cycle": cycler(color=[FIRST, SECOND]),
         "axes.spines.top": False,
         "axes.spines.right": False,
         "font.size": 11.5,

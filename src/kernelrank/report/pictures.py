@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float
 from kernelrank.metrics import MeasureResult
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.number_format import counted, plural, with_decimals, with_digits
 from kernelrank.report.picture import Picture, drawing
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.report.wording import counted, plural, with_decimals, with_digits
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["alpha_picture", "null_picture", "query_picture", "roc_picture"]
 
@@ -26,7 +30,8 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
     """Draw the hold-out score over alpha."""
     with drawing("alpha") as canvas:
         display.plot(ax=canvas.ax)
-        canvas.ax.get_legend().remove()  # it would hide points; the caption says as much
+        if (legend := canvas.ax.get_legend()) is not None:
+            legend.remove()  # it would hide points; the caption says as much
         _plain_powers(canvas.ax)
         best = float(display.scores[np.argmin(np.abs(display.alphas - display.best_alpha))])
         alt = (
@@ -42,7 +47,7 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
         return canvas.picture(alt, caption)
 
 
-def query_picture(result: MeasureResult, *, noun: str = "query", random_state: Any = 0) -> Picture:
+def query_picture(result: MeasureResult, *, noun: str = "query", random_state: RandomStateLike = 0) -> Picture:
     """Draw how a measure is spread over the queries."""
     with drawing("queries") as canvas:
         # The worst are named in a table, where a label of any length has room.
@@ -92,7 +97,7 @@ def null_picture(statistic: float, null: Float) -> Picture:
         return canvas.picture(alt, "What the accuracy would be if scores had nothing to do with the items.")
 
 
-def _plain_powers(ax: Any) -> None:
+def _plain_powers(ax: Axes) -> None:
     """Label powers of ten by plain characters, which the page's font has, rather than by pieces of formulas."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

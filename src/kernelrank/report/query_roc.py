@@ -7,10 +7,10 @@ the true positive rates are averaged at each false positive rate, and the area i
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.arrays import Float
 from kernelrank.metrics import AUC
 from kernelrank.model_selection.auc_estimate import AUCEstimate
@@ -23,7 +23,14 @@ POINTS = np.linspace(0.0, 1.0, 101)
 N_RESAMPLES = 1000
 
 
-def query_roc(positive: Any, scores: Float, *, qid: Any, confidence: float = 0.95, random_state: Any = 0) -> ROCDisplay:
+def query_roc(
+    positive: NDArray[np.bool_],
+    scores: Float,
+    *,
+    qid: Labels | None,
+    confidence: float = 0.95,
+    random_state: RandomStateLike = 0,
+) -> ROCDisplay:
     """Average the ROC curves of queries.
 
     Parameters
@@ -77,7 +84,7 @@ def query_roc(positive: Any, scores: Float, *, qid: Any, confidence: float = 0.9
     return ROCDisplay(fpr, tpr, estimate, band=band, resampled="queries")
 
 
-def _curve(positive: Any, scores: Float) -> Float:
+def _curve(positive: NDArray[np.bool_], scores: Float) -> Float:
     """Return the true positive rates of one query at POINTS; items with the same score are one step."""
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
@@ -88,7 +95,7 @@ def _curve(positive: Any, scores: Float) -> Float:
     return rates
 
 
-def _band(table: Float, confidence: float, random_state: Any) -> tuple[Float, Float]:
+def _band(table: Float, confidence: float, random_state: RandomStateLike) -> tuple[Float, Float]:
     random = np.random.default_rng(random_state)
     means = np.empty((N_RESAMPLES, table.shape[1]))
     for number in range(N_RESAMPLES):

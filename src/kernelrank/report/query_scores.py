@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
+from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult, get_measure
-from kernelrank.report.axes import get_axes
+from kernelrank.report.display import Display
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = ["QueryScoreDisplay"]
 
 
-class QueryScoreDisplay:
+class DisplayOptions(TypedDict, total=False):
+    """Options of a display; see `QueryScoreDisplay`."""
+
+    n_worst: int
+    confidence: float
+    random_state: RandomStateLike
+
+
+class QueryScoreDisplay(Display):
     """The values of all queries in ascending order, their mean, and the worst by name.
 
     Parameters
@@ -45,9 +59,7 @@ class QueryScoreDisplay:
     [('b', 0.0)]
     """
 
-    ax_: Any
-    figure_: Any
-    line_: Any
+    line_: Line2D
 
     def __init__(
         self,
@@ -56,7 +68,7 @@ class QueryScoreDisplay:
         name: str | None = None,
         n_worst: int = 5,
         confidence: float = 0.95,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         if n_worst < 0:
             raise InvalidInputError(f"n_worst must be at least 0, got {n_worst!r}")
@@ -74,15 +86,15 @@ class QueryScoreDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: ArrayLike,
         *,
-        qid: Any,
+        qid: Labels | None,
         measure: str | Measure = "pairwise_accuracy",
-        ax: Any = None,
+        ax: Axes | None = None,
         name: str | None = None,
-        **options: Any,
+        **options: Unpack[DisplayOptions],
     ) -> Self:
         """Measure a fitted estimator on items that it was not trained on, and draw.
 
@@ -113,11 +125,11 @@ class QueryScoreDisplay:
         y_true: ArrayLike,
         y_score: ArrayLike,
         *,
-        qid: Any,
+        qid: Labels | None,
         measure: str | Measure = "pairwise_accuracy",
-        ax: Any = None,
+        ax: Axes | None = None,
         name: str | None = None,
-        **options: Any,
+        **options: Unpack[DisplayOptions],
     ) -> Self:
         """Measure predicted scores, such as those of `leave_query_out`, and draw.
 
@@ -135,50 +147,35 @@ class QueryScoreDisplay:
         chosen = get_measure(measure) if isinstance(measure, str) else measure
         return cls(chosen(y_true, y_score, qid=qid), name=name, **options).plot(ax=ax)
 
-    def plot(self, ax: Any = None, **line_options: Any) -> Self:
-        """Draw the queries.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            New ones unless given.
-        line_options
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
+        """Draw the queries."""
         count = len(self.values)
         share = (np.arange(count) + 0.5) / count
         options = {"marker": "o", "markersize": 3, "linestyle": "none", **line_options}
-        (self.line_,) = self.ax_.plot(100 * share, self.values, label=self.name or "queries", **options)
+        (self.line_,) = ax.plot(100 * share, self.values, label=self.name or "queries", **options)
         mean = self.result.mean
         label = f"mean {mean:.3f}"
         if count > 1:
             interval = self.result.interval(self.confidence, random_state=self.random_state)
             label += f", {100 * self.confidence:.4g}% interval {interval.low:.3f} to {interval.high:.3f}"
-            self.ax_.axhspan(interval.low, interval.high, color="0.4", alpha=0.15, linewidth=0)
-        self.ax_.axhline(mean, color="0.4", linestyle=":", label=label)
+            ax.axhspan(interval.low, interval.high, color="0.4", alpha=0.15, linewidth=0)
+        ax.axhline(mean, color="0.4", linestyle=":", label=label)
         left_out = f", {self.result.n_left_out} left out" if self.result.n_left_out else ""
-        self.ax_.set_xlabel(f"percent of queries with at most this value ({count} queries{left_out})")
+        ax.set_xlabel(f"percent of queries with at most this value ({count} queries{left_out})")
         measure, _, rules = self.result.label.partition(" (")
-        self.ax_.set_ylabel(measure)
+        ax.set_ylabel(measure)
         if rules:
-            self.ax_.set_title(rules.removesuffix(")"), fontsize="small", color="0.3", loc="left")
-        self.ax_.legend(loc="upper left", fontsize="small")
+            ax.set_title(rules.removesuffix(")"), fontsize="small", color="0.3", loc="left")
+        ax.legend(loc="upper left", fontsize="small")
         if self.worst:
             names = "\n".join(f"{label}: {value:.3f}" for label, value in self.worst)
-            self.ax_.text(
+            ax.text(
                 0.98,
                 0.03,
                 f"worst\n{names}",
-                transform=self.ax_.transAxes,
+                transform=ax.transAxes,
                 ha="right",
                 va="bottom",
                 fontsize="small",
                 parse_math=False,  # a dollar sign in a label is no formula
             )
-        return self

@@ -7,28 +7,31 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
+from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult
 from kernelrank.queries import Queries
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
-from kernelrank.report.cautions import cautions
+from kernelrank.report.contributions import Contributions, has_contributions, last_step
 from kernelrank.report.data_summary import DataSummary
+from kernelrank.report.environment import parameters_of, versions
 from kernelrank.report.explained_pair import ExplainedPair
 from kernelrank.report.influence import Influence
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import measure_all
-from kernelrank.report.model_words import holdout_words, kernel_words, scoring_words
+from kernelrank.report.model_description import describe_holdout, describe_kernel, describe_scoring
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture
 from kernelrank.report.pictures import alpha_picture, query_picture, roc_picture
 from kernelrank.report.query_roc import query_roc
 from kernelrank.report.query_scores import QueryScoreDisplay
+from kernelrank.report.report_warnings import report_warnings
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.report.surroundings import parameters_of, versions
-from kernelrank.report.terms import Terms, has_terms, last_step
 from kernelrank.validation import check_scores
 
 __all__ = ["ranking_report"]
@@ -37,14 +40,14 @@ N_WORST = 10
 
 
 def ranking_report(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     y: Any,
     *,
-    qid: Any = None,
-    ids: Any = None,
-    feature_names: Any = None,
-    held_out: Any = None,
+    qid: Labels | None = None,
+    ids: Labels | None = None,
+    feature_names: Labels | None = None,
+    held_out: ArrayLike | None = None,
     test: tuple[Any, Any, Any, Any] | None = None,
     alpha_curve: AlphaCurveDisplay | None = None,
     measures: Sequence[str | Measure] = ("ndcg@10", "map", "pairwise_accuracy"),
@@ -114,8 +117,8 @@ def ranking_report(
         raise InvalidInputError(f"ids has {len(ids)} entries, but there are {len(truth)} items")
     summaries = [DataSummary.of("training set", np.shape(X), truth, qid)]
     if test is None:
-        options = {"given": held_out, "random_state": random_state}
-        items = MeasuredItems.held_out(model, X, truth, y, qid, ids, **options).scored()
+        items = MeasuredItems.held_out(model, X, truth, y, qid, ids, given=held_out, random_state=random_state)
+        items = items.scored()
     else:
         items = _test_items(model, test)
         summaries.append(DataSummary.of("test set", np.shape(items.X), items.y, items.qid))
@@ -124,12 +127,12 @@ def ranking_report(
     first = next((value.result for value in values if value.result is not None), None)
     curve = _curve(model) if alpha_curve is None else alpha_curve
     influence = pair = None
-    if has_terms(model):
-        influence = Influence.of(Terms.of(model, feature_names=feature_names, training_ids=ids), X)
+    if has_contributions(model):
+        influence = Influence.of(Contributions.of(model, feature_names=feature_names, training_ids=ids), X)
         pair = ExplainedPair.of(model, items, first, feature_names=feature_names, training_ids=ids)
     content = {
         "title": title or "Ranking report",
-        **_model_words(model, alpha_curve, queries=summaries[0].n_queries > 1),
+        **_model_description(model, alpha_curve, queries=summaries[0].n_queries > 1),
         "curve": curve,
         "curve_rows": [] if curve is None else list(zip(curve.alphas.tolist(), curve.scores.tolist(), strict=True)),
         "curve_picture": None if curve is None else alpha_picture(curve),
@@ -144,7 +147,7 @@ def ranking_report(
         "pair": pair,
         "largest_part": 0.0 if pair is None else _largest_part(pair),
         "tested": test is not None,
-        "warnings": cautions(model, summaries, items, values, curve),
+        "warnings": report_warnings(model, summaries, items, values, curve),
         "notes": list(notes),
         "command": command,
         "parameters": parameters_of(model),
@@ -153,7 +156,7 @@ def ranking_report(
     return render("ranking.html.j2", content)
 
 
-def _truth(model: Any, y: Any, n_items: int) -> Float:
+def _truth(model: BaseEstimator, y: ArrayLike, n_items: int) -> Float:
     """Return true scores as numbers, the two classes of a classifier as 0 and 1."""
     classes = getattr(last_step(model)[1], "classes_", None)
     if classes is not None and len(classes) > 2:
@@ -166,7 +169,7 @@ def _truth(model: Any, y: Any, n_items: int) -> Float:
     return scores.reshape(-1)
 
 
-def _test_items(model: Any, test: tuple[Any, Any, Any, Any]) -> MeasuredItems:
+def _test_items(model: BaseEstimator, test: tuple[Any, Any, Any, Any]) -> MeasuredItems:
     if not isinstance(test, (tuple, list)) or len(test) != 4:
         raise InvalidInputError("test must be a tuple of four: X, y, qid and ids, where qid and ids may be None")
     X, y, qid, ids = test
@@ -176,7 +179,7 @@ def _test_items(model: Any, test: tuple[Any, Any, Any, Any]) -> MeasuredItems:
     return MeasuredItems.of_test(model, X, _truth(model, y, n_items), qid, ids)
 
 
-def _model_words(model: Any, alpha_curve: AlphaCurveDisplay | None, *, queries: bool) -> dict[str, Any]:
+def _model_description(model: BaseEstimator, alpha_curve: AlphaCurveDisplay | None, *, queries: bool) -> dict[str, Any]:
     """Return what the first paragraph says of a model."""
     transform, learner = last_step(model)
     found = getattr(learner, "alpha_", getattr(learner, "alpha", None))
@@ -184,10 +187,10 @@ def _model_words(model: Any, alpha_curve: AlphaCurveDisplay | None, *, queries: 
     return {
         "learner": learner,
         "steps": [] if transform is None else [type(step).__name__ for _, step in transform.steps],
-        "kernel": kernel_words(learner),
+        "kernel": describe_kernel(learner),
         "alpha": float(found) if isinstance(found, Real) else None,
         "kernel_choice": [(name, value) for name, value in chosen.items() if not name.endswith("alpha")],
-        "holdout": f"by {holdout_words(model, queries=queries)}" if alpha_curve is None else alpha_curve.name,
+        "holdout": f"by {describe_holdout(model, queries=queries)}" if alpha_curve is None else alpha_curve.name,
     }
 
 
@@ -196,7 +199,7 @@ def _largest_part(pair: ExplainedPair) -> float:
     return float(np.abs(pair.explanation.contributions).max(initial=0.0))
 
 
-def _curve(model: Any) -> AlphaCurveDisplay | None:
+def _curve(model: BaseEstimator) -> AlphaCurveDisplay | None:
     """Return what a search over alpha found, if there was one."""
     if not hasattr(model, "cv_results_"):
         return None
@@ -204,11 +207,11 @@ def _curve(model: Any) -> AlphaCurveDisplay | None:
         display = AlphaCurveDisplay.of_search(model)
     except InvalidInputError:
         return None
-    display.score_name = f"hold-out {scoring_words(model)}"
+    display.score_name = f"hold-out {describe_scoring(model)}"
     return display
 
 
-def _query_picture(items: MeasuredItems, result: MeasureResult | None, random_state: Any) -> Picture | None:
+def _query_picture(items: MeasuredItems, result: MeasureResult | None, random_state: int | None) -> Picture | None:
     if result is None or len(result) < 2:
         return None
     return query_picture(result, noun="fold" if items.folds else "query", random_state=random_state)
@@ -224,7 +227,7 @@ def _worst(items: MeasuredItems, result: MeasureResult) -> list[tuple[Any, float
     ]
 
 
-def _roc(items: MeasuredItems, random_state: Any) -> Picture | None:
+def _roc(items: MeasuredItems, random_state: int | None) -> Picture | None:
     """Draw the ROC curve of two levels, averaged over queries where there are several."""
     levels = np.unique(items.y)
     if len(levels) != 2:

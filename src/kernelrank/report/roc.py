@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_curve
 from sklearn.utils import check_array
 
+from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
@@ -18,15 +20,19 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
-from kernelrank.report.axes import get_axes
+from kernelrank.report.display import Display
 from kernelrank.report.roc_band import roc_band
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = ["ROCDisplay"]
 
 POINTS = np.linspace(0.0, 1.0, 201)
 
 
-class ROCDisplay:
+class ROCDisplay(Display):
     """A ROC curve, its band, and the interval of its area.
 
     Parameters
@@ -57,9 +63,7 @@ class ROCDisplay:
     (0.938, 'false positive rate')
     """
 
-    ax_: Any
-    figure_: Any
-    line_: Any
+    line_: Line2D
 
     def __init__(
         self,
@@ -81,17 +85,17 @@ class ROCDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,
-        groups: Any = None,
+        groups: Labels | None = None,
         pos_label: Any = None,
         confidence: float = 0.95,
         interval: str = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomStateLike = None,
+        ax: Axes | None = None,
         name: str | None = None,
         **line_options: Any,
     ) -> Self:
@@ -124,11 +128,11 @@ class ROCDisplay:
         y_true: Any,
         y_score: ArrayLike,
         *,
-        groups: Any = None,
+        groups: Labels | None = None,
         pos_label: Any = None,
         confidence: float = 0.95,
-        random_state: Any = None,
-        ax: Any = None,
+        random_state: RandomStateLike = None,
+        ax: Axes | None = None,
         name: str | None = None,
         **line_options: Any,
     ) -> Self:
@@ -151,7 +155,9 @@ class ROCDisplay:
         return cls.of_scores(y_true, y_score, **options, name=name).plot(ax=ax, **line_options)
 
     @classmethod
-    def of_tournament(cls, roc: TournamentROC, *, name: str | None = None, random_state: Any = None) -> Self:
+    def of_tournament(
+        cls, roc: TournamentROC, *, name: str | None = None, random_state: RandomStateLike = None
+    ) -> Self:
         """Hold a tournament curve and its band; nothing is drawn yet.
 
         Parameters
@@ -166,10 +172,10 @@ class ROCDisplay:
         """
         positive = roc.labels == roc.estimate.classes[1]
         confidence = roc.estimate.confidence
-        options = {"groups": roc.groups, "confidence": confidence, "random_state": random_state}
-        return cls(
-            roc.fpr, roc.tpr, roc.estimate, band=(POINTS, *roc_band(positive, roc.scores, POINTS, **options)), name=name
+        low, high = roc_band(
+            positive, roc.scores, POINTS, groups=roc.groups, confidence=confidence, random_state=random_state
         )
+        return cls(roc.fpr, roc.tpr, roc.estimate, band=(POINTS, low, high), name=name)
 
     @classmethod
     def of_scores(
@@ -177,10 +183,10 @@ class ROCDisplay:
         y_true: Any,
         y_score: ArrayLike,
         *,
-        groups: Any = None,
+        groups: Labels | None = None,
         pos_label: Any = None,
         confidence: float = 0.95,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         name: str | None = None,
     ) -> Self:
         """Hold the curve of given scores and its band; nothing is drawn yet.
@@ -212,33 +218,18 @@ class ROCDisplay:
         )
         return cls(fpr, tpr, estimate, band=(POINTS, low, high), name=name)
 
-    def plot(self, ax: Any = None, **line_options: Any) -> Self:
-        """Draw the curve, its band and the diagonal.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            New ones unless given.
-        line_options
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        self
-        """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
+        """Draw the curve, its band and the diagonal."""
         low, high = self.estimate.interval
         percent = f"{100 * self.estimate.confidence:.4g}%"
         label = f"AUC {self.estimate.auc:.2f}, {percent} interval {low:.2f} to {high:.2f}"
         label = label if self.name is None else f"{self.name}: {label}"
-        (self.line_,) = self.ax_.plot(self.fpr, self.tpr, label=label, **line_options)
+        (self.line_,) = ax.plot(self.fpr, self.tpr, label=label, **line_options)
         if self.band is not None:
             colour = self.line_.get_color()
             text = f"{percent} of curves, {self.resampled} resampled"
-            self.ax_.fill_between(*self.band, color=colour, alpha=0.15, linewidth=0, label=text)
-        self.ax_.plot([0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1)
-        self.ax_.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
-        self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-        self.ax_.legend(loc="lower right", fontsize="small")
-        return self
+            ax.fill_between(*self.band, color=colour, alpha=0.15, linewidth=0, label=text)
+        ax.plot([0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1)
+        ax.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+        ax.legend(loc="lower right", fontsize="small")

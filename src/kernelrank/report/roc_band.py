@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Index
 
 __all__ = ["roc_band"]
@@ -21,7 +20,7 @@ def roc_band(
     groups: Index | None = None,
     confidence: float = 0.95,
     n_resamples: int = 1000,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> tuple[Float, Float]:
     """Resample items of each class, or whole groups, and take pointwise percentiles of the curves.
 

@@ -1,43 +1,45 @@
-"""A fitted model as a sum of terms: of features for a linear kernel, of training items for every other.
+"""A score as a sum of contributions: of features for a linear kernel, of training items for every other kernel.
 
 A score is ``f(x) = Σ_k c_k φ_k(x)``. For a linear kernel φ_k is feature k and c_k its weight; otherwise φ_k(x) is the
-kernel of x and training (or basis) item k, and c_k the coefficient of that item. What a term does to a difference of
-scores, ``c_k (φ_k(x_i) - φ_k(x_j))``, is exact: the terms sum to ``f(x_i) - f(x_j)``, an intercept cancels.
+kernel of x and training (or basis) item k, and c_k the coefficient of that item. The contribution of k to a difference
+of scores, ``c_k (φ_k(x_i) - φ_k(x_j))``, is exact: all of them sum to ``f(x_i) - f(x_j)``, an intercept cancels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float, Index, Matrix, canonical
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 
-__all__ = ["Terms", "has_terms", "last_step", "scores_of"]
+__all__ = ["Contributions", "has_contributions", "last_step", "scores_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """The terms of one output of a fitted model.
+class Contributions:
+    """The features or training items that contribute to one output of a fitted model.
 
     Parameters
     ----------
     kind : {"features", "items"}
-        What a term belongs to.
+        What contributes.
     names : list
-        What the terms are called.
+        What the features or items are called.
     coefficients : ndarray, shape (r,)
         Weights of the features, or coefficients of the items.
     numbers : ndarray of int64, shape (r,)
-        The number of the feature, or of the training item, that a term belongs to.
+        The number of each feature, or of each training item.
     transform : transformer or None
         What stands before the model in a pipeline.
     keeps_columns : bool
@@ -50,8 +52,8 @@ class Terms:
     >>> import numpy as np
     >>> from kernelrank import RankRLS
     >>> X, y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]), np.array([1.0, 2.0, 3.0])
-    >>> terms = Terms.of(RankRLS(0.01).fit(X, y), feature_names=["size", "age"])
-    >>> terms.names, terms.coefficients.round(2)
+    >>> contributions = Contributions.of(RankRLS(0.01).fit(X, y), feature_names=["size", "age"])
+    >>> contributions.names, contributions.coefficients.round(2)
     (['size', 'age'], array([1., 0.]))
     """
 
@@ -59,12 +61,19 @@ class Terms:
     names: list[Any]
     coefficients: Float
     numbers: Index
-    transform: Any
+    transform: Pipeline | None
     keeps_columns: bool
-    learner: Any
+    learner: KernelLearner | None
 
     @classmethod
-    def of(cls, model: Any, *, feature_names: Any = None, training_ids: Any = None, output: int | None = None) -> Terms:
+    def of(
+        cls,
+        model: BaseEstimator,
+        *,
+        feature_names: Labels | None = None,
+        training_ids: Labels | None = None,
+        output: int | None = None,
+    ) -> Contributions:
         """Take a fitted model apart.
 
         Parameters
@@ -81,12 +90,13 @@ class Terms:
 
         Returns
         -------
-        Terms
+        Contributions
         """
         transform, learner = last_step(model)
-        if not has_terms(model):
+        if not has_contributions(model):
             raise InvalidInputError(
-                f"{type(learner).__name__} cannot be taken apart into terms: it has not one coef_ or dual_coef_"
+                f"Expected a fitted RLS, RankRLS, RankSVM or linear model; got a {type(learner).__name__}, whose "
+                "scores are not one sum over features or training items"
             )
         if not hasattr(learner, "coef_"):
             coefficients = _one_output(learner.dual_coef_.T, output)
@@ -112,15 +122,15 @@ class Terms:
         return kernel.matrix(rows, self.learner.X_fit_)
 
 
-def has_terms(model: Any) -> bool:
-    """Tell whether a fitted model is one sum of terms; one over several views, or a forest, is not."""
+def has_contributions(model: BaseEstimator) -> bool:
+    """Tell whether the scores of a fitted model are one sum over features or items; those of a forest are not."""
     learner = last_step(model)[1]
     if hasattr(learner, "coef_"):
         return isinstance(learner.coef_, np.ndarray)
     return isinstance(learner, KernelLearner) and isinstance(getattr(learner, "dual_coef_", None), np.ndarray)
 
 
-def last_step(model: Any) -> tuple[Any, Any]:
+def last_step(model: BaseEstimator) -> tuple[Pipeline | None, BaseEstimator]:
     """Return what transforms the items, or None, and the estimator that scores them.
 
     Parameters
@@ -145,14 +155,14 @@ def last_step(model: Any) -> tuple[Any, Any]:
     return (model[:-1] if steps else None), learner
 
 
-def scores_of(model: Any, X: Any) -> Float:
+def scores_of(model: BaseEstimator, X: Any) -> Float:
     """Return real-valued scores of items: the decision function of a classifier, predictions of all others."""
     judge = getattr(model, "decision_function", None)
     scores: Float = np.asarray(model.predict(X) if judge is None else judge(X), dtype=np.float64)
     return scores
 
 
-def _one_output(coefficients: Any, output: int | None) -> Float:
+def _one_output(coefficients: ArrayLike, output: int | None) -> Float:
     """Return the coefficients of one output from (n,) or (outputs, n)."""
     rows = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
     if output is None and len(rows) > 1:
@@ -164,7 +174,7 @@ def _one_output(coefficients: Any, output: int | None) -> Float:
     return row
 
 
-def _item_names(ids: Sequence[Any] | None, numbers: Index, *, reduced: bool) -> list[Any]:
+def _item_names(ids: Labels | None, numbers: Index, *, reduced: bool) -> list[Any]:
     if ids is None:
         return [f"item {number}" for number in numbers.tolist()]
     least = int(numbers.max()) + 1
@@ -174,7 +184,9 @@ def _item_names(ids: Sequence[Any] | None, numbers: Index, *, reduced: bool) -> 
     return [every[number] for number in numbers.tolist()]
 
 
-def _feature_names(model: Any, transform: Any, given: Any, n_out: int) -> tuple[list[Any], bool]:
+def _feature_names(
+    model: BaseEstimator, transform: Pipeline | None, given: Labels | None, n_out: int
+) -> tuple[list[Any], bool]:
     """Return the names of the columns that the learner sees, and whether they are the columns that were given."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_

@@ -1,12 +1,12 @@
-"""What a run depended on: the parameters of the model, and the versions of what it was computed with."""
+"""The environment of a run: the parameters of the model, and the versions of Python and its packages."""
 
 from __future__ import annotations
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 __all__ = ["parameters_of", "versions"]
 
@@ -31,7 +31,7 @@ def versions() -> list[tuple[str, str]]:
     return found
 
 
-def parameters_of(model: Any) -> list[tuple[str, str]]:
+def parameters_of(model: BaseEstimator) -> list[tuple[str, str]]:
     """List the parameters of an estimator as they would be written; long values are cut.
 
     Examples
@@ -45,7 +45,7 @@ def parameters_of(model: Any) -> list[tuple[str, str]]:
     return [(name, _written(value)) for name, value in values.items() if name not in ("steps", "memory", "verbose")]
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     if isinstance(value, (list, tuple, np.ndarray)) and len(value) > 4:
         ends = [*value[:2], *value[-1:]]
         return "{}, {}, …, {} ({} values)".format(*(f"{end!s}" for end in ends), len(value))

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""How numbers are written in a report."""
 
 from __future__ import annotations
 

@@ -1,26 +1,25 @@
-"""What to know before a number of a report is quoted."""
+"""The warnings of a report: what weakens its numbers."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.contributions import last_step
 from kernelrank.report.data_summary import DataSummary
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import MeasuredValue
-from kernelrank.report.terms import last_step
-from kernelrank.report.wording import counted, with_digits
+from kernelrank.report.number_format import counted, with_digits
 
-__all__ = ["cautions"]
+__all__ = ["report_warnings"]
 
 FEW_QUERIES = 20
 """With fewer queries a bootstrap interval is too narrow."""
 
 
-def cautions(
-    model: Any,
+def report_warnings(
+    model: BaseEstimator,
     summaries: list[DataSummary],
     items: MeasuredItems,
     values: list[MeasuredValue],
@@ -59,7 +58,7 @@ def _of_the_search(curve: AlphaCurveDisplay | None) -> list[str]:
     return [f"The best alpha, {with_digits(curve.best_alpha)}, is the {side} that was tried: try {more} ones."]
 
 
-def _of_the_fit(learner: Any) -> list[str]:
+def _of_the_fit(learner: BaseEstimator) -> list[str]:
     gap, tolerance = getattr(learner, "gap_", None), getattr(learner, "tol", None)
     if gap is None or tolerance is None or gap <= tolerance:
         return []
@@ -71,10 +70,10 @@ def _of_the_fit(learner: Any) -> list[str]:
 
 def _of_the_data(summary: DataSummary) -> list[str]:
     found = []
-    if 2 * summary.n_idle > summary.n_queries:
+    if 2 * summary.n_without_pairs > summary.n_queries:
         found.append(
-            f"{summary.n_idle:,} of {counted(summary.n_queries, 'query')} in the {summary.name} have nothing to "
-            "compare."
+            f"{summary.n_without_pairs:,} of {counted(summary.n_queries, 'query')} in the {summary.name} have nothing "
+            "to compare."
         )
     if summary.n_unscored:
         found.append(f"{counted(summary.n_unscored, 'item')} in the {summary.name} have no score and take no part.")

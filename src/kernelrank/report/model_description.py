@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sklearn.base import BaseEstimator
 
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.model_selection.search import RLSCV, RLSClassifierCV
-from kernelrank.report.wording import counted, with_digits
+from kernelrank.report.number_format import counted, with_digits
 
-__all__ = ["holdout_words", "kernel_words", "scoring_words"]
+__all__ = ["describe_holdout", "describe_kernel", "describe_scoring"]
 
 HOLDOUTS = {
     "leave_query_out": "leave-query-out, exact",
@@ -19,7 +19,7 @@ HOLDOUTS = {
 }
 
 
-def holdout_words(model: Any, *, queries: bool) -> str:
+def describe_holdout(model: BaseEstimator, *, queries: bool) -> str:
     """Say what a search held out.
 
     Parameters
@@ -36,7 +36,7 @@ def holdout_words(model: Any, *, queries: bool) -> str:
     Examples
     --------
     >>> from kernelrank import RankRLSCV
-    >>> holdout_words(RankRLSCV(), queries=False)
+    >>> describe_holdout(RankRLSCV(), queries=False)
     'leave-pair-out, exact'
     """
     cv = getattr(model, "cv", None)
@@ -47,22 +47,22 @@ def holdout_words(model: Any, *, queries: bool) -> str:
     return HOLDOUTS.get(cv, "folds") if isinstance(cv, str) else "folds"
 
 
-def kernel_words(learner: Any) -> str | None:
+def describe_kernel(learner: BaseEstimator) -> str | None:
     """Name the kernel of a learner, with the parameters that it has; None for one that has no kernel.
 
     Examples
     --------
     >>> from kernelrank import RankRLS
-    >>> kernel_words(RankRLS()), kernel_words(RankRLS(kernel="rbf", gamma=0.5))
+    >>> describe_kernel(RankRLS()), describe_kernel(RankRLS(kernel="rbf", gamma=0.5))
     ('linear', 'rbf (gamma 0.5)')
     """
     if not isinstance(learner, KernelLearner):
         return None
     views: list[Kernel] = getattr(learner, "kernels_", [learner._kernel()])
-    return ", ".join(dict.fromkeys(_kernel_words(kernel) for kernel in views))
+    return ", ".join(dict.fromkeys(_describe(kernel) for kernel in views))
 
 
-def _kernel_words(kernel: Kernel) -> str:
+def _describe(kernel: Kernel) -> str:
     if not isinstance(kernel.metric, str):
         return kernel.name
     given = {name: value for name, value in kernel._arguments().items() if isinstance(value, (int, float))}
@@ -70,13 +70,13 @@ def _kernel_words(kernel: Kernel) -> str:
     return f"{kernel.metric} ({words})" if words else kernel.metric
 
 
-def scoring_words(model: Any) -> str:
+def describe_scoring(model: BaseEstimator) -> str:
     """Name what a search judged its candidates by.
 
     Examples
     --------
     >>> from kernelrank import RankRLSCV, RLSCV
-    >>> scoring_words(RankRLSCV()), scoring_words(RLSCV())
+    >>> describe_scoring(RankRLSCV()), describe_scoring(RLSCV())
     ('pairwise accuracy', 'score (minus the mean squared error)')
     """
     scoring = getattr(model, "scoring", None)

@@ -1,0 +1,64 @@
+"""A display: a plot in scikit-learn's style. matplotlib is imported when something is drawn and not before."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+from kernelrank.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["Display"]
+
+
+class Display(ABC):
+    """What all displays share: axes to draw on, the user's or new ones.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def plot(self, ax: Axes | None = None, **line_options: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones unless given.
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        self.ax_ = _new_axes() if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_, line_options)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
+        """Draw on the axes, the main line with the options of the user."""
+
+
+def _new_axes() -> Axes:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("matplotlib", "report") from None
+    _, ax = plt.subplots(layout="constrained")
+    return ax
