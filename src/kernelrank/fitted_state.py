@@ -14,24 +14,27 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 __all__ = [
     "Array",
-    "Each",
     "FittedState",
     "Flag",
     "Items",
     "KernelValue",
     "Kind",
-    "Maybe",
+    "ListOf",
     "Nested",
+    "NoneOr",
     "Number",
     "Record",
     "Sizes",
     "Text",
-    "Whole",
+    "WholeNumber",
 ]
+
+SPARSE = (sparse.sparray, sparse.spmatrix)
 
 
 class Sizes:
@@ -64,7 +67,7 @@ class Kind(ABC):
     """What an attribute must be."""
 
     @abstractmethod
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether a value is of this kind; sets the sizes of axes that are met for the first time."""
 
     @abstractmethod
@@ -73,13 +76,13 @@ class Kind(ABC):
 
 
 @dataclass(frozen=True)
-class Whole(Kind):
+class WholeNumber(Kind):
     """A whole number; `axis` is the axis whose length it is."""
 
     least: int = 0
     axis: str = ""
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether it is large enough, and the length of its axis."""
         if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < self.least:
             return False
@@ -97,7 +100,7 @@ class Number(Kind):
 
     finite: bool = True
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+    def accepts(self, value: object, sizes: Sizes) -> bool:  # noqa: ARG002
         """Whether it is a number."""
         return (
             isinstance(value, (Real, np.floating))
@@ -116,7 +119,7 @@ class Text(Kind):
 
     choices: tuple[str, ...] = ()
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+    def accepts(self, value: object, sizes: Sizes) -> bool:  # noqa: ARG002
         """Whether it is a string."""
         return isinstance(value, str) and (not self.choices or value in self.choices)
 
@@ -129,7 +132,7 @@ class Text(Kind):
 class Flag(Kind):
     """True or False."""
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+    def accepts(self, value: object, sizes: Sizes) -> bool:  # noqa: ARG002
         """Whether it is one of the two."""
         return isinstance(value, (bool, np.bool_))
 
@@ -158,13 +161,13 @@ class Array(Kind):
         self.finite = finite
         self.below = below
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether shape, type and entries are right."""
         if not isinstance(value, np.ndarray) or not self._holds(value, sizes):
             return False
         return any(len(shape) == value.ndim and _fits(shape, value.shape, sizes) for shape in self.shapes)
 
-    def _holds(self, value: Any, sizes: Sizes) -> bool:
+    def _holds(self, value: NDArray[Any], sizes: Sizes) -> bool:
         if self.of == "indices":
             limit = sizes.get(self.below) if self.below else None
             if value.dtype.kind not in "iu" or np.any(value < 0):
@@ -191,12 +194,12 @@ class Items(Kind):
     rows: str
     columns: str
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether shape and entries are right."""
-        if not (sparse.issparse(value) or (isinstance(value, np.ndarray) and value.ndim == 2)):
+        if not isinstance(value, (np.ndarray, *SPARSE)) or value.ndim != 2:
             return False
-        entries = value.data if sparse.issparse(value) else value
-        if value.dtype.kind != "f" or not np.isfinite(entries).all():
+        entries = value if isinstance(value, np.ndarray) else value.data
+        if entries.dtype.kind != "f" or not np.isfinite(entries).all():
             return False
         return _fits((self.rows, self.columns), value.shape, sizes)
 
@@ -205,14 +208,14 @@ class Items(Kind):
         return f"a dense or sparse matrix of finite floats of shape {_shape_words((self.rows, self.columns), sizes)}"
 
 
-class Maybe(Kind):
+class NoneOr(Kind):
     """None, or of another kind; without it one axis is as long as another."""
 
     def __init__(self, kind: Kind, *, equal: tuple[str, str] | None = None) -> None:
         self.kind = kind
         self.equal = equal
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether it is None, or what it may be."""
         if value is not None:
             return self.kind.accepts(value, sizes)
@@ -225,13 +228,13 @@ class Maybe(Kind):
 
 
 @dataclass(frozen=True)
-class Each(Kind):
+class ListOf(Kind):
     """A list or tuple with as many entries as an axis is long."""
 
     kind: Kind
     axis: str
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether its length and every entry are right."""
         return (
             isinstance(value, (list, tuple))
@@ -251,7 +254,7 @@ class Nested(Kind):
     names: tuple[str, ...]
     sizes: Mapping[str, str] = field(default_factory=dict)
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether it is of one of the classes, and its sizes are right."""
         return type(value).__name__ in self.names and all(
             sizes.set(axis, getattr(value, attribute)) for attribute, axis in self.sizes.items()
@@ -269,7 +272,7 @@ class Record(Kind):
 
     values: Mapping[str, Kind] = field(default_factory=dict)
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether it is a dict whose named values are right."""
         return (
             isinstance(value, dict)
@@ -287,17 +290,19 @@ class Record(Kind):
 class KernelValue(Kind):
     """A kernel with parameters that are numbers; whether it takes the items is for a law to say."""
 
-    def accepts(self, value: Any, sizes: Sizes) -> bool:
+    def accepts(self, value: object, sizes: Sizes) -> bool:
         """Whether it is a kernel, and its numbers are finite."""
-        if type(value).__name__ != "Kernel" or not isinstance(value.parameters, Mapping):
+        if type(value).__name__ != "Kernel":
             return False
-        number = Number()
-        gamma_is_right = (
-            value.gamma is None
-            or isinstance(value.gamma, str)
-            or (number.accepts(value.gamma, sizes) and value.gamma >= 0)
+        held, number = vars(value), Number()
+        gamma = held["gamma"]
+        gamma_is_right = gamma is None or isinstance(gamma, str) or (number.accepts(gamma, sizes) and gamma >= 0)
+        return (
+            isinstance(held["parameters"], Mapping)
+            and gamma_is_right
+            and number.accepts(held["degree"], sizes)
+            and number.accepts(held["coef0"], sizes)
         )
-        return gamma_is_right and number.accepts(value.degree, sizes) and number.accepts(value.coef0, sizes)
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
         """Say what is expected."""
@@ -324,7 +329,7 @@ class FittedState:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> state = FittedState({"n_features_in_": Whole(1, "features"), "mean_": Array(("features",))})
+    >>> state = FittedState({"n_features_in_": WholeNumber(1, "features"), "mean_": Array(("features",))})
     >>> state.fault(SimpleNamespace(n_features_in_=2, mean_=np.zeros(3)))
     'mean_: expected an array of finite floats of shape (2,), got an array of float64 of shape (3,)'
     """
@@ -339,7 +344,7 @@ class FittedState:
         """Return the same state with further attributes that it may have."""
         return FittedState(self.needed, self.one_of, {**self.optional, **kinds}, self.laws, self.outputs)
 
-    def fault(self, estimator: Any) -> str | None:
+    def fault(self, estimator: object) -> str | None:
         """Return what is wrong with a fitted estimator; None if nothing is. Time O(bytes)."""
         held, sizes = vars(estimator), Sizes()
         kinds = dict(self.needed)
@@ -363,7 +368,7 @@ class FittedState:
         return None
 
 
-def _holds(law: Callable[[Any], bool], estimator: Any) -> bool:
+def _holds(law: Callable[[Any], bool], estimator: object) -> bool:
     try:
         return bool(law(estimator))
     except Exception:  # what a forged value makes of a law is up to the forger
@@ -391,12 +396,11 @@ def _length_words(axis: str, sizes: Sizes) -> str:
     return axis if sizes.get(axis) is None else str(sizes.get(axis))
 
 
-def _found(value: Any) -> str:
+def _found(value: object) -> str:
     """Describe a value for a message, in which it has no place itself."""
-    if isinstance(value, np.ndarray) or sparse.issparse(value):
-        dense = isinstance(value, np.ndarray)
-        what = f"{'an array' if dense else 'a sparse matrix'} of {value.dtype} of shape {value.shape}"
-        entries = value if dense else value.data
+    if isinstance(value, (np.ndarray, *SPARSE)):
+        entries = value if isinstance(value, np.ndarray) else value.data
+        what = f"{'an array' if entries is value else 'a sparse matrix'} of {entries.dtype} of shape {value.shape}"
         if entries.dtype.kind == "f" and not np.isfinite(entries).all():
             return f"{what} that is not finite"
         return what

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from kernelrank.arrays import Float, Matrix
 from kernelrank.fitted_state import (
     Array,
-    Each,
     FittedState,
     Flag,
     Items,
     KernelValue,
     Kind,
-    Maybe,
+    ListOf,
     Nested,
+    NoneOr,
     Number,
     Record,
     Text,
-    Whole,
+    WholeNumber,
 )
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["STATES"]
 
@@ -28,21 +32,29 @@ LARGEST_KERNEL = 8
 """How many items a kernel is tried on."""
 
 
-def _kernel_takes(kernel: Any, items: Any) -> bool:
+class Kernel(Protocol):
+    """What `kernelrank.kernels.Kernel` can do, which this module must not import."""
+
+    def matrix(self, X: Matrix, Y: Matrix) -> Float:
+        """Return the kernel of items."""
+        ...
+
+
+def _kernel_takes(kernel: Kernel, items: Matrix) -> bool:
     """Whether a kernel gives finite numbers for some of the items that it will be asked for."""
     some = items[:LARGEST_KERNEL]
     return bool(np.isfinite(kernel.matrix(some, some)).all())
 
 
-def _tried(model: Any) -> bool:
+def _tried(model: BaseEstimator) -> bool:
     return getattr(model, "X_fit_", None) is None or _kernel_takes(model.kernel_, model.X_fit_)
 
 
-def _precomputed_alone(model: Any) -> bool:
+def _precomputed_alone(model: BaseEstimator) -> bool:
     return not hasattr(model, "dual_coef_") or (model.X_fit_ is None) == model.kernel_.precomputed
 
 
-def _precomputed_columns(model: Any) -> bool:
+def _precomputed_columns(model: BaseEstimator) -> bool:
     """Whether the columns of a precomputed kernel are those that the coefficients are for."""
     if not model.kernel_.precomputed or not hasattr(model, "dual_coef_"):
         return True
@@ -51,13 +63,13 @@ def _precomputed_columns(model: Any) -> bool:
     return bool(len(model.dual_coef_) == model.n_features_in_)
 
 
-def _outputs(model: Any) -> int:
+def _outputs(model: BaseEstimator) -> int:
     if hasattr(model, "coef_"):
         return 1 if model.coef_.ndim == 1 else len(model.coef_)
     return 1 if model.dual_coef_.ndim == 1 else model.dual_coef_.shape[1]
 
 
-def _outputs_for_classes(model: Any) -> bool:
+def _outputs_for_classes(model: BaseEstimator) -> bool:
     from sklearn.base import is_classifier
 
     if not is_classifier(model):
@@ -66,7 +78,7 @@ def _outputs_for_classes(model: Any) -> bool:
     return n_classes >= 2 and _outputs(model) == (1 if n_classes == 2 else n_classes)
 
 
-def _views_tried(model: Any) -> bool:
+def _views_tried(model: BaseEstimator) -> bool:
     views = zip(model.kernels_, model.X_fit_, strict=True)
     return all(
         (items is None) == kernel.precomputed and (items is None or _kernel_takes(kernel, items))
@@ -74,21 +86,21 @@ def _views_tried(model: Any) -> bool:
     )
 
 
-def _rising_bounds(model: Any) -> bool:
+def _rising_bounds(model: BaseEstimator) -> bool:
     bounds = model.first_bounds_
     return bounds[0] == 0 and bounds[-1] == model.n_pairs_ and bool(np.all(np.diff(bounds) >= 0))
 
 
-def _graphs_and_parts(model: Any) -> bool:
+def _graphs_and_parts(model: BaseEstimator) -> bool:
     """Whether the features of an extractor are known, its scheme is one, and its vectoriser is made for them."""
     names = getattr(model.vectorizer_, "names", ())
     wanted = () if model.features_ == "article" else model.features_.split("+")
     return model._graphs([]) == [] and (model.features_ == "parts" or sorted(names) == sorted(wanted))
 
 
-def _steps_follow(model: Any) -> bool:
+def _steps_follow(model: BaseEstimator) -> bool:
     """Whether each step of a pipeline takes as many columns as the one before returns."""
-    given: Any = None
+    given: int | None = None
     for name, step in model.steps:
         if not isinstance(name, str) or not hasattr(step, "get_params"):
             return False
@@ -99,15 +111,15 @@ def _steps_follow(model: Any) -> bool:
     return len(model.steps) > 0
 
 
-NAMES: dict[str, Kind] = {"n_features_in_": Whole(1, "features")}
+NAMES: dict[str, Kind] = {"n_features_in_": WholeNumber(1, "features")}
 PROVENANCE = Record(
     {
         "file": Text(),
-        "items": Whole(),
-        "queries": Maybe(Whole()),
-        "feature_names": Maybe(Each(Text(), "named features")),
-        "first_index": Whole(),
-        "training_ids": Maybe(Array(("training items",), of="labels")),
+        "items": WholeNumber(),
+        "queries": NoneOr(WholeNumber()),
+        "feature_names": NoneOr(ListOf(Text(), "named features")),
+        "first_index": WholeNumber(),
+        "training_ids": NoneOr(Array(("training items",), of="labels")),
         "named": Record(),
         "command": Text(),
         "version": Text(),
@@ -116,10 +128,10 @@ PROVENANCE = Record(
 ANY: dict[str, Kind] = {"provenance_": PROVENANCE, "feature_names_in_": Array(("features",), of="labels")}
 COUNTS: dict[str, Kind] = {
     "solver_": Text(),
-    "n_iter_": Whole(),
-    "n_queries_": Whole(),
-    "n_idle_queries_": Whole(),
-    "n_pairs_": Whole(),
+    "n_iter_": WholeNumber(),
+    "n_queries_": WholeNumber(),
+    "n_idle_queries_": WholeNumber(),
+    "n_pairs_": WholeNumber(),
 }
 SEARCH: dict[str, Kind] = {
     "alphas_": Array(("alphas",)),
@@ -134,7 +146,7 @@ LEARNER = FittedState(
         {"coef_": Array(("features",), ("outputs", "features"))},
         {
             "dual_coef_": Array(("support",), ("support", "outputs")),
-            "X_fit_": Maybe(Items("support", "features")),
+            "X_fit_": NoneOr(Items("support", "features")),
         },
     ),
     optional={
@@ -153,16 +165,16 @@ LEARNER = FittedState(
 VIEWS = FittedState(
     needed={
         **NAMES,
-        "n_views_": Whole(1, "views"),
-        "kernels_": Each(KernelValue(), "views"),
-        "columns_": Each(
-            Maybe(Array(("columns*",), of="indices", below="features"), equal=("columns*", "features")), "views"
+        "n_views_": WholeNumber(1, "views"),
+        "kernels_": ListOf(KernelValue(), "views"),
+        "columns_": ListOf(
+            NoneOr(Array(("columns*",), of="indices", below="features"), equal=("columns*", "features")), "views"
         ),
-        "dual_coef_": Each(Array(("support*",), ("support*", "outputs")), "views"),
-        "X_fit_": Each(Maybe(Items("support*", "columns*")), "views"),
+        "dual_coef_": ListOf(Array(("support*",), ("support*", "outputs")), "views"),
+        "X_fit_": ListOf(NoneOr(Items("support*", "columns*")), "views"),
         **COUNTS,
     },
-    optional={"n_unscored_": Whole(), "n_unscored_queries_": Whole(), **ANY},
+    optional={"n_unscored_": WholeNumber(), "n_unscored_queries_": WholeNumber(), **ANY},
     laws=(
         ("kernels that give finite numbers for the items of their views", _views_tried),
         (
@@ -174,7 +186,7 @@ VIEWS = FittedState(
 
 PATHS = FittedState(
     needed={
-        "n_pairs_": Whole(0, "pairs"),
+        "n_pairs_": WholeNumber(0, "pairs"),
         "labels_": Array(("labels",), of="labels"),
         "first_bounds_": Array(("labels+1",), of="indices"),
         "seconds_": Array(("pairs",), of="indices", below="labels"),
@@ -194,11 +206,11 @@ STATES: dict[str, FittedState] = {
             **NAMES,
             "kernel_": KernelValue(),
             "basis_items_": Items("basis", "features"),
-            "rank_": Whole(1, "rank"),
+            "rank_": WholeNumber(1, "rank"),
             "taken_": Array(("rank",), of="indices", below="basis"),
             "factor_": Array(("rank", "rank")),
         },
-        optional={"basis_": Maybe(Array(("basis",), of="indices")), **ANY},
+        optional={"basis_": NoneOr(Array(("basis",), of="indices")), **ANY},
         laws=(
             ("a kernel that gives finite numbers for basis_items_", lambda m: _kernel_takes(m.kernel_, m.basis_items_)),
             ("a factor without zeros on its diagonal", lambda model: bool(np.all(np.diagonal(model.factor_) != 0))),
@@ -206,7 +218,7 @@ STATES: dict[str, FittedState] = {
         outputs="rank_",
     ),
     "PartsVectorizer": FittedState(
-        needed={"vectorizers_": Each(Nested(("AllPathsVectorizer",)), "parts"), "n_pairs_": Whole()},
+        needed={"vectorizers_": ListOf(Nested(("AllPathsVectorizer",)), "parts"), "n_pairs_": WholeNumber()},
         laws=(
             ("one vectorizer for each of its names", lambda model: len(model.vectorizers_) == len(model.names)),
             ("as many pairs as its parts have", lambda m: m.n_pairs_ == sum(part.n_pairs_ for part in m.vectorizers_)),
@@ -227,7 +239,7 @@ STATES: dict[str, FittedState] = {
         needed={
             "vectorizer_": Nested(("AllPathsVectorizer", "PartsVectorizer"), {"n_pairs_": "pairs"}),
             "features_": Text(),
-            "scheme_": Maybe(Record()),
+            "scheme_": NoneOr(Record()),
             "coef_": Array(("pairs",)),
             "intercept_": Number(),
             "threshold_": Number(),
@@ -239,8 +251,8 @@ STATES: dict[str, FittedState] = {
             "alpha_": Number(),
             "alphas_": Array(("alphas",)),
             "cv_results_": Record(),
-            "n_candidates_": Whole(),
-            "n_documents_": Whole(),
+            "n_candidates_": WholeNumber(),
+            "n_documents_": WholeNumber(),
             **ANY,
         },
         laws=(("features and a scheme of graphs that the vectorizer is made for", _graphs_and_parts),),
@@ -248,9 +260,9 @@ STATES: dict[str, FittedState] = {
     "StandardScaler": FittedState(
         needed={
             **NAMES,
-            "mean_": Maybe(Array(("features",))),
-            "var_": Maybe(Array(("features",))),
-            "scale_": Maybe(Array(("features",))),
+            "mean_": NoneOr(Array(("features",))),
+            "var_": NoneOr(Array(("features",))),
+            "scale_": NoneOr(Array(("features",))),
         },
         optional=ANY,
         laws=(

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from kernelrank.data.atomic import atomic_write
 from kernelrank.data.container import read_container, storable, write_container
@@ -103,7 +104,7 @@ def register(name: str, place: str, state: FittedState | None = None) -> None:
         STATES[name] = state
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator into a file, whole or not at all.
 
     Parameters and fitted attributes are kept to the last bit. Time O(bytes), memory O(1) beyond the estimator.
@@ -188,7 +189,7 @@ class _Encoder:
         self.arrays: list[NDArray[Any]] = []
         self._number_of: dict[int, int] = {}
 
-    def estimator(self, estimator: Any, where: str, depth: int = 0) -> dict[str, Any]:
+    def estimator(self, estimator: BaseEstimator, where: str, depth: int = 0) -> dict[str, Any]:
         name = type(estimator).__name__
         registered: object = _resolve(name)
         if registered is not type(estimator):
@@ -264,7 +265,7 @@ class _Encoder:
         return number
 
 
-def _state_fault(estimator: Any) -> str | None:
+def _state_fault(estimator: BaseEstimator) -> str | None:
     """Return what is wrong with the attributes of a fitted estimator; None if nothing is, or nobody knows."""
     state = STATES.get(type(estimator).__name__)
     return None if state is None else state.fault(estimator)
@@ -274,7 +275,7 @@ def _is_fitted_name(name: str) -> bool:
     return name.isidentifier() and name.endswith("_") and not name.startswith("__")
 
 
-def _why_not(value: Any) -> str:
+def _why_not(value: object) -> str:
     """Say why a value is not kept, and what to do."""
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return "it is a random number generator; give random_state an integer or None"
@@ -296,7 +297,7 @@ class _Decoder:
     def __init__(self, arrays: list[NDArray[Any]]) -> None:
         self._arrays = arrays
 
-    def estimator(self, content: dict[str, Any]) -> Any:
+    def estimator(self, content: dict[str, Any]) -> BaseEstimator:
         name = content["class"]
         kind = _resolve(name)
         if kind is None:
@@ -315,7 +316,7 @@ class _Decoder:
         self._check(estimator, name)
         return estimator
 
-    def _check(self, estimator: Any, name: str) -> None:
+    def _check(self, estimator: BaseEstimator, name: str) -> None:
         """Refuse parameters and fitted attributes that no estimator of this class has."""
         if hasattr(estimator, "_parameter_constraints"):
             try:

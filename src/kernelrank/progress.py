@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kernelrank.terminal import is_terminal, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = ["track"]
 
@@ -65,16 +68,24 @@ def track(
             progress.advance(task, 1 if size is None else size(step))
 
 
-def _bar(noun: str) -> Any:
+def _bar(noun: str) -> Progress:
     """Return a bar that leaves nothing behind on standard error."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.text import Text
 
     class Count(ProgressColumn):
         """How much has been done, of how much, and how fast."""
 
-        def render(self, task: Any) -> Text:
+        def render(self, task: Task) -> Text:
             done = f"{int(task.completed):,}" + ("" if task.total is None else f" of {int(task.total):,}")
             speed = "" if task.speed is None else f", {task.speed:,.0f}/s"
             return Text(f"{done} {noun}{speed}")

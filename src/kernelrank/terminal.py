@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import IO
 
 __all__ = ["escaped_json", "is_terminal", "printable"]
 
@@ -56,6 +56,6 @@ def escaped_json(text: str) -> str:
     return OBEYED.sub(lambda found: found.group() if found.group() == "\n" else json.dumps(found.group())[1:-1], text)
 
 
-def is_terminal(stream: Any) -> bool:
+def is_terminal(stream: IO[str] | None) -> bool:
     """Whether a stream is open and a terminal; one that was closed before Python began is None."""
     return stream is not None and bool(stream.isatty())

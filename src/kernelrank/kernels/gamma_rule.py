@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils import check_random_state
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Matrix, largest_value, row_slices
 from kernelrank.errors import InvalidInputError
 
@@ -21,7 +22,7 @@ MOST_ITEMS = 1000
 """The median is that of all pairs of so many items, drawn at random where there are more."""
 
 
-def gamma_by_rule(rule: str, X: Matrix, random_state: Any = None, *, manhattan: bool = False) -> float:
+def gamma_by_rule(rule: str, X: Matrix, random_state: RandomStateLike = None, *, manhattan: bool = False) -> float:
     """Return gamma as a rule says; no labels take part.
 
     Parameters
@@ -74,7 +75,7 @@ def _variance(X: Matrix) -> float:
     return float(squares / (X.shape[0] * X.shape[1]))
 
 
-def _median_distance(X: Matrix, random_state: Any, *, manhattan: bool) -> float:
+def _median_distance(X: Matrix, random_state: RandomStateLike, *, manhattan: bool) -> float:
     """Return the median over pairs of items that differ, of up to `MOST_ITEMS` items."""
     if X.shape[0] > MOST_ITEMS:
         X = X[np.sort(check_random_state(random_state).choice(X.shape[0], MOST_ITEMS, replace=False))]

@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Matrix, largest_value
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule
@@ -114,7 +115,7 @@ class Kernel:
         """Whether gamma is a parameter of this kernel."""
         return isinstance(self.metric, str) and "gamma" in _PARAMETERS.get(ALIASES.get(self.metric, self.metric), ())
 
-    def fixed(self, X: Matrix, random_state: Any = None) -> Kernel:
+    def fixed(self, X: Matrix, random_state: RandomStateLike = None) -> Kernel:
         """Return this kernel with the number that gamma stands for on some items; None where it has no gamma.
 
         O(m n) time, see `gamma_by_rule`. None stands for scikit-learn's default, ``1 / n_features``; it is one for

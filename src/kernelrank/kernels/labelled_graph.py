@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 __all__ = ["LabelledGraph"]
 
@@ -57,7 +61,7 @@ class LabelledGraph:
             raise self._error("a weight is not finite")
 
     @classmethod
-    def from_networkx(cls, graph: Any, name: str | None = None) -> Self:
+    def from_networkx(cls, graph: DiGraph, name: str | None = None) -> Self:
         """Make a graph from a NetworkX `DiGraph` or `MultiDiGraph`.
 
         Parameters
@@ -118,7 +122,7 @@ class LabelledGraph:
             return labels
         return tuple(self._labels_of(vertex, of_vertex) for vertex, of_vertex in enumerate(labels))
 
-    def _labels_of(self, vertex: int, labels: Any) -> tuple[str, ...]:
+    def _labels_of(self, vertex: int, labels: Iterable[str]) -> tuple[str, ...]:
         if isinstance(labels, str) or not hasattr(labels, "__iter__"):
             raise self._error(f"the labels of vertex {vertex} must be a sequence of strings, got {labels!r}")
         return tuple(labels)

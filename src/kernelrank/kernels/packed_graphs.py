@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,12 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.labelled_graph import LabelledGraph
 
-__all__ = ["LabelCodes", "PackedGraphs"]
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+__all__ = ["Graph", "LabelCodes", "PackedGraphs"]
+
+Graph: TypeAlias = "LabelledGraph | DiGraph"
 
 CELLS = 2**20
 """Graphs are worked on a few at a time, so that their walks, at most one number for two vertices, stay in a cache."""
@@ -75,7 +80,7 @@ class PackedGraphs:
     weights: Float
 
     @classmethod
-    def of(cls, graphs: Iterable[Any], codes: LabelCodes) -> Self:
+    def of(cls, graphs: Iterable[Graph], codes: LabelCodes) -> Self:
         """Pack graphs, each visited once. Time and memory O(vertices + labels + edges).
 
         Parameters
@@ -158,13 +163,13 @@ class PackedGraphs:
         return self.names[int(np.searchsorted(self.vertex_bounds, vertex, side="right")) - 1]
 
 
-def _checked(graphs: Any) -> Iterable[Any]:
+def _checked(graphs: Iterable[Graph]) -> Iterable[Graph]:
     if isinstance(graphs, LabelledGraph) or hasattr(graphs, "is_directed") or not hasattr(graphs, "__iter__"):
         raise InvalidInputError(f"graphs must be a list of graphs, got one {type(graphs).__name__}")
-    return graphs  # type: ignore[no-any-return]
+    return graphs
 
 
-def _as_graph(graph: Any) -> LabelledGraph:
+def _as_graph(graph: Graph) -> LabelledGraph:
     return graph if isinstance(graph, LabelledGraph) else LabelledGraph.from_networkx(graph)
 
 

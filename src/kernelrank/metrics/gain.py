@@ -10,11 +10,12 @@ at a place is the mean gain of the tied items that compete for it [MN08].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.lists import EmptyRule, ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.measure import check_cutoff, check_option
@@ -113,7 +114,7 @@ def ndcg(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     k: int | None = None,
     gain: Gain = "exponential",
     discount: Discount = "log2",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 
@@ -57,7 +58,9 @@ class JudgedItems:
         return np.lexsort(keys[::-1])
 
 
-def read_items(y_true: ArrayLike, y_score: ArrayLike, qid: Any, sample_weight: Any) -> list[JudgedItems]:
+def read_items(
+    y_true: ArrayLike, y_score: ArrayLike, qid: Labels | None, sample_weight: ArrayLike | None
+) -> list[JudgedItems]:
     """Check the input of a measure and split it by output; O(m) for queries that stand together.
 
     Parameters
@@ -89,7 +92,7 @@ def read_items(y_true: ArrayLike, y_score: ArrayLike, qid: Any, sample_weight: A
     return [JudgedItems(y[:, j].copy(), score[:, j].copy(), queries, weight) for j in range(y.shape[1])]
 
 
-def _columns(values: Any, name: str) -> FloatArray:
+def _columns(values: ArrayLike, name: str) -> FloatArray:
     """Read numbers as a float64 matrix with one column per output."""
     if hasattr(values, "toarray"):
         raise InvalidInputError(f"{name} is a sparse matrix; scores are needed as a dense array")
@@ -112,7 +115,7 @@ def _columns(values: Any, name: str) -> FloatArray:
     return array
 
 
-def _weights(sample_weight: Any, n_items: int) -> FloatArray:
+def _weights(sample_weight: ArrayLike, n_items: int) -> FloatArray:
     weight = _columns(sample_weight, "sample_weight")
     if weight.shape[1] != 1:
         raise InvalidInputError(f"sample_weight must have one entry per item, got the shape {weight.shape}")

@@ -115,7 +115,7 @@ class JudgedRun:
             tuple(query for query in judged if query not in queries),
         )
 
-    def measure(self, measure: Measure, *, order: Any = None) -> MeasureResult:
+    def measure(self, measure: Measure, *, order: ArrayLike | None = None) -> MeasureResult:
         """Measure the run.
 
         O(m log m) time, and places up to the cutoff for each query that lacks a relevant item.

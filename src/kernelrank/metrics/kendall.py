@@ -9,11 +9,11 @@ tie [Kni66]. The root is taken of each factor: P S does not fit into 64 bits for
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.measure_result import MeasureResult
@@ -61,7 +61,7 @@ class KendallTau(Measure):
 
 
 def kendall_tau(
-    y_true: ArrayLike, y_score: ArrayLike, *, qid: Any = None, per_query: bool = False
+    y_true: ArrayLike, y_score: ArrayLike, *, qid: Labels | None = None, per_query: bool = False
 ) -> float | MeasureResult:
     """Give the mean tau_b per query; see `KendallTau`.
 

@@ -11,11 +11,12 @@ the loss that RankRLS minimises [CMR07], divided by the number of pairs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
@@ -69,7 +70,7 @@ class MagnitudePreservingError(Measure):
 
 
 def magnitude_preserving_error(
-    y_true: ArrayLike, y_score: ArrayLike, *, qid: Any = None, per_query: bool = False
+    y_true: ArrayLike, y_score: ArrayLike, *, qid: Labels | None = None, per_query: bool = False
 ) -> float | MeasureResult:
     """Give the mean squared error of predicted differences; see `MagnitudePreservingError`.
 

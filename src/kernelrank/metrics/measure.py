@@ -6,11 +6,12 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
 from kernelrank.metrics.measure_result import MeasureResult
@@ -64,7 +65,12 @@ class Measure(ABC):
         """Say why no query can be measured."""
 
     def __call__(
-        self, y_true: ArrayLike, y_score: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        qid: Labels | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> MeasureResult:
         """Measure each query.
 
@@ -98,7 +104,12 @@ class Measure(ABC):
         return self._measure(outputs[0])
 
     def average(
-        self, y_true: ArrayLike, y_score: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        qid: Labels | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Measure and average: over the measured queries, and over the outputs if there are several."""
         outputs = self._read(y_true, y_score, qid, sample_weight)
@@ -112,7 +123,9 @@ class Measure(ABC):
                 raise NothingToCompareError(f"output {number}: {error}") from None
         return float(np.mean(means))
 
-    def _read(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any) -> list[JudgedItems]:
+    def _read(
+        self, y_true: ArrayLike, y_score: ArrayLike, qid: Labels | None, sample_weight: ArrayLike | None
+    ) -> list[JudgedItems]:
         if sample_weight is not None and not self.takes_weight:
             raise InvalidInputError(f"{self.name} takes no sample_weight")
         return read_items(y_true, y_score, qid, sample_weight)

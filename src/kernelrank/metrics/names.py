@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
-from typing import Any
+from typing import TypeAlias
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.gain import NDCG
@@ -16,7 +16,10 @@ from kernelrank.metrics.precision import MeanAveragePrecision, Precision
 from kernelrank.metrics.reciprocal import ExpectedReciprocalRank, ReciprocalRank
 from kernelrank.metrics.threshold_measures import ThresholdF, ThresholdPrecision, ThresholdRecall
 
-__all__ = ["get_measure", "measure_names"]
+__all__ = ["MeasureOption", "get_measure", "measure_names"]
+
+MeasureOption: TypeAlias = str | float | None
+"""A word such as ``gain="linear"``, or a number such as ``k=10``."""
 
 _MEASURES: dict[str, type[Measure]] = {
     "pairwise_accuracy": PairwiseAccuracy,
@@ -61,7 +64,7 @@ def measure_names() -> list[str]:
     return [name + "@k" * ("k" in _options(kind)) for name, kind in _MEASURES.items()]
 
 
-def get_measure(name: str | Measure, **options: Any) -> Measure:
+def get_measure(name: str | Measure, **options: MeasureOption) -> Measure:
     """Read a measure from its name.
 
     Upper and lower case are the same, so are blanks, hyphens and underscores.
@@ -115,7 +118,7 @@ def _options(kind: type[Measure]) -> list[str]:
     return [field.name for field in fields(kind)]
 
 
-def _refuse_unknown(kind: type[Measure], name: str, options: dict[str, Any]) -> None:
+def _refuse_unknown(kind: type[Measure], name: str, options: dict[str, MeasureOption]) -> None:
     known = _options(kind)
     for option in options:
         if option not in known:

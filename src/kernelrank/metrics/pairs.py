@@ -11,11 +11,12 @@ inversions that a merge sort by true score undoes, T and P come from the lengths
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
@@ -225,7 +226,7 @@ def pairwise_accuracy(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
@@ -262,7 +263,7 @@ def disagreement(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
@@ -286,7 +287,7 @@ def auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:

@@ -14,11 +14,11 @@ of relevant ones up to it, over the place [MN08]:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.lists import BinaryListMeasure, EmptyRule, RankedLists, TieRule
 from kernelrank.metrics.measure import check_cutoff
@@ -128,7 +128,7 @@ def precision_at(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     k: int,
     relevant_from: float | None = None,
     ties: TieRule = "average",
@@ -167,7 +167,7 @@ def mean_average_precision(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     k: int | None = None,
     relevant_from: float | None = None,
     ties: TieRule = "average",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from kernelrank.arrays import Float, Index
@@ -52,7 +52,7 @@ class PreferenceAgreement:
 
 
 def preference_agreement(
-    pairs: Any, y_score: Any, *, weight: Any = None, confidence: float = 0.95
+    pairs: ArrayLike, y_score: ArrayLike, *, weight: ArrayLike | None = None, confidence: float = 0.95
 ) -> PreferenceAgreement:
     r"""Measure how well scores agree with preferences.
 

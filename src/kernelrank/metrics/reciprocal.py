@@ -19,11 +19,11 @@ As :math:`E_t \le E_1^t` (Maclaurin), the recurrence ends where what is left is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelrank.argument_types import Labels
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
@@ -200,7 +200,7 @@ def reciprocal_rank(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     k: int | None = None,
     relevant_from: float | None = None,
     ties: TieRule = "average",
@@ -239,7 +239,7 @@ def expected_reciprocal_rank(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     k: int | None = None,
     max_grade: float = 4,
     ties: TieRule = "average",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.names import get_measure
+from kernelrank.metrics.names import MeasureOption, get_measure
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["QueryScorer", "scorer"]
 
@@ -48,7 +52,13 @@ class QueryScorer:
         }
 
     def __call__(
-        self, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        estimator: BaseEstimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: Labels | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Measure the predictions of a fitted estimator; higher is better.
 
@@ -96,7 +106,7 @@ class QueryScorer:
         return f"<QueryScorer {sign}{self.measure.label}>"
 
 
-def _refuse_pooling(estimator: Any, qid: Any) -> None:
+def _refuse_pooling(estimator: BaseEstimator, qid: Labels | None) -> None:
     """Refuse to score items of different queries as one list, as a search does whose routing is off."""
     model = getattr(estimator, "_final_estimator", estimator)
     if qid is None and getattr(model, "n_queries_", 1) > 1:
@@ -106,17 +116,20 @@ def _refuse_pooling(estimator: Any, qid: Any) -> None:
         )
 
 
-def _scores(estimator: Any, X: Any) -> Any:
+def _scores(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
     from sklearn.base import is_classifier
 
+    scores: ArrayLike
     if is_classifier(estimator) and hasattr(estimator, "decision_function"):
-        return estimator.decision_function(X)
-    if is_classifier(estimator) and hasattr(estimator, "predict_proba"):
-        return estimator.predict_proba(X)[:, 1:]
-    return estimator.predict(X)
+        scores = estimator.decision_function(X)
+    elif is_classifier(estimator) and hasattr(estimator, "predict_proba"):
+        scores = estimator.predict_proba(X)[:, 1:]
+    else:
+        scores = estimator.predict(X)
+    return scores
 
 
-def scorer(name: str | Measure, **options: Any) -> QueryScorer:
+def scorer(name: str | Measure, **options: MeasureOption) -> QueryScorer:
     """Make a scorer from the name of a measure, or from a measure.
 
     Parameters

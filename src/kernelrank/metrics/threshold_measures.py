@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure_result import MeasureResult
@@ -189,7 +190,7 @@ def threshold_precision(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     threshold: float = 0.0,
     relevant_from: float | None = None,
     empty: EmptyRule = "skip",
@@ -227,7 +228,7 @@ def threshold_recall(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     threshold: float = 0.0,
     relevant_from: float | None = None,
     empty: EmptyRule = "skip",
@@ -250,7 +251,7 @@ def threshold_f(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: Labels | None = None,
     threshold: float = 0.0,
     beta: float = 1.0,
     relevant_from: float | None = None,

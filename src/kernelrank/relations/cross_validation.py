@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,7 +230,7 @@ def document_folds(documents: Sequence[str], n_splits: int, random_state: int | 
     return {names[place]: number % n_splits for number, place in enumerate(order)}
 
 
-def _assign(cv: Any, documents: list[str], random_state: int | None) -> Index:
+def _assign(cv: int | Mapping[str, int] | Sequence[int], documents: list[str], random_state: int | None) -> Index:
     """Return the fold of each candidate, numbered from zero without a gap."""
     if isinstance(cv, (int, np.integer)):
         cv = document_folds(documents, int(cv), random_state)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -141,7 +141,9 @@ class RelationExtractor(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, candidates: Sequence[Candidate], y: Any = None, *, documents: Sequence[str] | None = None) -> Self:
+    def fit(
+        self, candidates: Sequence[Candidate], y: ArrayLike | None = None, *, documents: Sequence[str] | None = None
+    ) -> Self:
         """Choose alpha and the threshold by leaving documents out, and learn from all candidates.
 
         Parameters
@@ -339,7 +341,7 @@ class RelationExtractor(BaseEstimator):
         return FeatureSet.named(self.features_).graphs(candidates, self.scheme_)
 
 
-def check_labels(candidates: Sequence[Candidate], y: Any) -> NDArray[np.bool_]:
+def check_labels(candidates: Sequence[Candidate], y: ArrayLike | None) -> NDArray[np.bool_]:
     """Return the labels, with both classes."""
     labels = labels_of(candidates) if y is None else np.asarray(y)
     if labels.dtype != bool or labels.shape != (len(candidates),):

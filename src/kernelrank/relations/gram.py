@@ -7,8 +7,6 @@ to the dense side where its square is worth its share of a dense product.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -25,7 +23,7 @@ DENSE_SHARE = 0.15
 BLOCK = 1024
 
 
-def linear_kernel(X: Any) -> Float:
+def linear_kernel(X: sparse.sparray) -> Float:
     """Return the inner products of all rows.
 
     Parameters

@@ -24,8 +24,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from kernelrank.data.source import DECOMPRESSORS, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -97,7 +98,7 @@ def read_interaction_xml(
     return _Reader(path, parse, tokenization).corpus(root)
 
 
-def _parse(source: Any) -> Any:
+def _parse(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> Element:
     """Return the outermost element."""
     if not isinstance(source, (str, os.PathLike)):
         return ElementTree.parse(source).getroot()
@@ -118,7 +119,7 @@ class _Reader:
         self._parses: set[tuple[str, str]] = set()
         self._n_parsed = 0
 
-    def corpus(self, root: Any) -> Corpus:
+    def corpus(self, root: Element) -> Corpus:
         sentences: list[Sentence] = []
         candidates: list[Candidate] = []
         for document in root.iter("document"):
@@ -133,7 +134,7 @@ class _Reader:
             raise FileFormatError(f"no sentence has the parse {wanted}; there are: {there}", self._path)
         return Corpus(root.get("source", self._path), tuple(sentences), tuple(candidates), dict(self._skipped))
 
-    def _sentence(self, element: Any, document: str) -> tuple[Sentence, list[Candidate]]:
+    def _sentence(self, element: Element, document: str) -> tuple[Sentence, list[Candidate]]:
         name = self._need(element, "id", f"a sentence of document {document}")
         if name in self._seen:
             raise self._error(f"the sentence {name} is there twice")
@@ -152,7 +153,7 @@ class _Reader:
         labels = self._labels(element, name, {mention.id for mention in mentions})
         return sentence, candidates_of(sentence, labels, unusable, self._skipped)
 
-    def _analysis(self, sentence: Any, name: str) -> tuple[Any, Any]:
+    def _analysis(self, sentence: Element, name: str) -> tuple[Element | None, Element | None]:
         """Return the parse that was asked for and its tokens; None for what is not there."""
         parses = list(sentence.iter("parse"))
         self._parses.update((parse.get("parser", ""), parse.get("tokenizer", "")) for parse in parses)
@@ -172,7 +173,9 @@ class _Reader:
         self._n_parsed += 1
         return chosen[0], tokens[0]
 
-    def _tokens(self, tokenization: Any, sentence: str, length: int) -> tuple[tuple[Token, ...], dict[str, int]]:
+    def _tokens(
+        self, tokenization: Element | None, sentence: str, length: int
+    ) -> tuple[tuple[Token, ...], dict[str, int]]:
         if tokenization is None:
             return (), {}
         tokens: list[Token] = []
@@ -193,7 +196,7 @@ class _Reader:
             tokens.append(Token(text, pos, start, end, attributes.get("lemma", "")))
         return tuple(tokens), place_of
 
-    def _dependencies(self, parse: Any, sentence: str, place_of: dict[str, int]) -> tuple[Dependency, ...]:
+    def _dependencies(self, parse: Element | None, sentence: str, place_of: dict[str, int]) -> tuple[Dependency, ...]:
         if parse is None:
             return ()
         found = []
@@ -209,7 +212,7 @@ class _Reader:
         return tuple(found)
 
     def _mentions(
-        self, element: Any, sentence: str, text: str, tokens: tuple[Token, ...]
+        self, element: Element, sentence: str, text: str, tokens: tuple[Token, ...]
     ) -> tuple[tuple[Mention, ...], dict[str, str]]:
         """Return the mentions, and the reasons why some can be in no pair."""
         mentions: dict[str, Mention] = {}
@@ -228,7 +231,7 @@ class _Reader:
                 unusable[name] = OTHER_TEXT
         return tuple(mentions.values()), unusable
 
-    def _spans(self, entity: Any, name: str) -> Iterator[tuple[int, int]]:
+    def _spans(self, entity: Element, name: str) -> Iterator[tuple[int, int]]:
         offsets = self._need(entity, "charOffset", f"the entity {name}")
         for span in offsets.split(","):
             first, _, last = span.partition("-")
@@ -240,7 +243,7 @@ class _Reader:
                 raise self._error(f"the entity {name} has the charOffset {offsets!r}, which is empty or negative")
             yield start, end
 
-    def _labels(self, element: Any, sentence: str, known: set[str]) -> dict[frozenset[str], Label]:
+    def _labels(self, element: Element, sentence: str, known: set[str]) -> dict[frozenset[str], Label]:
         labels: dict[frozenset[str], Label] = {}
         for pair in element.iter("pair"):
             name = pair.get("id", "")
@@ -259,7 +262,7 @@ class _Reader:
                 raise self._error(f"sentence {sentence}: the pair {name} is there twice, with both labels")
         return labels
 
-    def _need(self, element: Any, attribute: str, of: str) -> str:
+    def _need(self, element: Element, attribute: str, of: str) -> str:
         value = element.get(attribute)
         if value is None:
             raise self._error(f"{of} has no {attribute}")

@@ -76,7 +76,7 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, items: Iterable[tuple[Any, ...]], y: Any = None) -> Self:
+    def fit(self, items: Iterable[tuple[Any, ...]], y: None = None) -> Self:
         """Learn the pairs of labels that walks connect, part by part.
 
         Parameters
@@ -92,7 +92,7 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
         self.fit_transform(items, y)
         return self
 
-    def fit_transform(self, items: Iterable[tuple[Any, ...]], y: Any = None) -> sparse.csr_array:  # noqa: ARG002 - y is part of the convention
+    def fit_transform(self, items: Iterable[tuple[Any, ...]], y: None = None) -> sparse.csr_array:  # noqa: ARG002 - y is part of the convention
         """Learn the pairs of labels and return the vectors of the same items.
 
         Parameters
@@ -127,7 +127,7 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
         parts = self._apart(items)
         return _side_by_side([one.transform(part) for one, part in zip(self.vectorizers_, parts, strict=True)])
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - convention
+    def get_feature_names_out(self, input_features: None = None) -> NDArray[np.object_]:  # noqa: ARG002 - convention
         """Return the pairs of labels as ``"part: first -> second"``.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.relations.candidate import Candidate
@@ -14,11 +14,14 @@ from kernelrank.relations.mention import Mention
 from kernelrank.relations.sentence import Sentence
 from kernelrank.relations.token import Token
 
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span
+
 __all__ = ["from_spacy"]
 
 
 def from_spacy(
-    documents: Iterable[Any], *, names: Iterable[str] | None = None, types: Collection[str] | None = None
+    documents: Iterable[Doc], *, names: Iterable[str] | None = None, types: Collection[str] | None = None
 ) -> Corpus:
     """Take the sentences, the parses and the named entities of spaCy documents.
 
@@ -65,7 +68,7 @@ def from_spacy(
     return Corpus("spaCy", tuple(sentences), tuple(candidates), dict(skipped))
 
 
-def _sentences(document: Any, name: str, types: Collection[str] | None) -> Iterable[Sentence]:
+def _sentences(document: Doc, name: str, types: Collection[str] | None) -> Iterable[Sentence]:
     if not all(hasattr(document, attribute) for attribute in ("sents", "ents", "text")):
         kind = type(document).__name__
         raise InvalidInputError(f"documents must be documents of spaCy, got {kind}; parse texts by your pipeline")
@@ -78,7 +81,7 @@ def _sentences(document: Any, name: str, types: Collection[str] | None) -> Itera
         yield _sentence(span, f"{name}.s{number}", name, entities)
 
 
-def _sentence(span: Any, name: str, document: str, entities: list[Any]) -> Sentence:
+def _sentence(span: Span, name: str, document: str, entities: list[Span]) -> Sentence:
     begin = span.start_char
     words = list(span)
     tokens = tuple(
