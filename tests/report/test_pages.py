@@ -105,7 +105,7 @@ def test_colours_can_be_told_from_their_ground(read):
             ("--second", "--paper"),
             ("--ink", "--raised"),
             ("--soft", "--raised"),
-            ("--caution-ink", "--caution"),
+            ("--warning-ink", "--warning"),
         ]:
             assert contrast(colour[front], colour[ground]) >= LEAST_CONTRAST, (theme, front, ground)
 

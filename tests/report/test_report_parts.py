@@ -63,7 +63,7 @@ def test_counts_are_those_of_all_pairs(seed):
 def test_many_levels_are_not_listed():
     summary = DataSummary.of("items", (20, 1), np.arange(20.0), None)
     assert (summary.level_counts, summary.n_levels, summary.level_range) == (None, 20, (0.0, 19.0))
-    assert (summary.n_queries, summary.n_idle) == (1, 0)
+    assert (summary.n_queries, summary.n_without_pairs) == (1, 0)
 
 
 def held_out(model, target, qid, **options):

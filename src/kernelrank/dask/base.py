@@ -8,12 +8,15 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from distributed import Client
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float
+from kernelrank.argument_types import Labels
+from kernelrank.arrays import Float, Matrix
 from kernelrank.dask.cluster import connected
+from kernelrank.dask.collection_types import Collection, Frame, ItemBlock
 from kernelrank.dask.column_groups import joined_columns, largest_partition
 from kernelrank.dask.partitions import Partitions, column_names, is_frame, item_array
 from kernelrank.dask.statistics import Statistics
@@ -76,7 +79,7 @@ class DaskLearner(BaseEstimator):
         copies = {name: clone(value, safe=False) for name, value in parameters.items()}
         return type(self)(**copies, client=client)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Collection | Matrix) -> da.Array | Float:
         """Predict scores, which order the items of any query; no qid is needed.
 
         Parameters
@@ -112,7 +115,7 @@ class DaskLearner(BaseEstimator):
         chunks = (items.chunks[0], (self._n_outputs(),))
         return items.map_blocks(_predict, model, chunks=chunks, dtype=np.float64, meta=np.zeros((0, 0)))
 
-    def _predict_joined(self, model: RankRLS, joined: Any) -> da.Array:
+    def _predict_joined(self, model: RankRLS, joined: Frame) -> da.Array:
         """Predict where the partitions of a data frame are read by groups of columns."""
         partitions = Partitions(joined, None, None, None, self.n_features_in_, None, 0, one_output=True)
         parts = partitions.each(_predict_partition, ("X",), (model,))
@@ -121,7 +124,14 @@ class DaskLearner(BaseEstimator):
         arrays = [da.from_delayed(part, shape, meta=meta) for part in parts]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
-    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Collection | Matrix,
+        y: Collection | ArrayLike,
+        *,
+        qid: Collection | Labels | None = None,
+        sample_weight: Collection | ArrayLike | None = None,
+    ) -> float:
         """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
 
         Parameters
@@ -207,11 +217,11 @@ class DaskLearner(BaseEstimator):
         return self
 
 
-def _predict_partition(_number: int, X: Any, model: RankRLS) -> Float:
+def _predict_partition(_number: int, X: ItemBlock, model: RankRLS) -> Float:
     return _predict(X, model)
 
 
-def _predict(X: Any, model: RankRLS) -> Float:
+def _predict(X: ItemBlock, model: RankRLS) -> Float:
     """Predict the scores of one partition, which may be empty."""
     if X.shape[0] == 0:
         return np.zeros((0, *model.predict(np.zeros((1, X.shape[1]))).shape[1:]))

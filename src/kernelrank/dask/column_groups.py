@@ -9,11 +9,17 @@ files, and Dask's own fusion that makes one task of it all.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import numpy as np
 from numpy.typing import NDArray
+
+from kernelrank.dask.collection_types import Frame
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas as pd
 
 __all__ = ["joined_columns", "largest_partition"]
 
@@ -27,7 +33,7 @@ MOST_READ_AGAIN = 2
 """How often a column may be read on average, for the filters and expressions that the groups have in common."""
 
 
-def joined_columns(X: Any, n_rows: int) -> Any:
+def joined_columns(X: dd.DataFrame, n_rows: int) -> Frame | None:
     """Return a data frame whose partitions are arrays read by groups of columns, or None where that does not pay.
 
     Parameters
@@ -68,7 +74,7 @@ def joined_columns(X: Any, n_rows: int) -> Any:
     return joined
 
 
-def largest_partition(X: Any) -> int | None:
+def largest_partition(X: dd.DataFrame) -> int | None:
     """Return the number of rows of the largest partition of a data frame, from the footers of its Parquet files.
 
     None where they do not: for other data frames, and for files whose rows are filtered as they are read.
@@ -85,7 +91,7 @@ def largest_partition(X: Any) -> int | None:
     return max((int(length) for one in lengths for length in one), default=0)
 
 
-def _item_dtype(X: Any) -> np.dtype[Any] | None:
+def _item_dtype(X: dd.DataFrame) -> np.dtype[Any] | None:
     """Return the type of the items of a data frame: float32 if that holds every column, or else float64.
 
     None if some column is of a type that NumPy has no numbers for.
@@ -103,7 +109,7 @@ def _column_groups(names: list[Any]) -> list[list[Any]]:
     return [names[start:stop] for start, stop in pairwise(bounds.tolist())]
 
 
-def _n_columns_read(frame: Any) -> int | None:
+def _n_columns_read(frame: dd.DataFrame) -> int | None:
     """Count the columns that an optimised data frame reads from Parquet files; None if it takes more than reading."""
     try:
         from dask.dataframe.dask_expr._expr import Blockwise
@@ -120,12 +126,12 @@ def _n_columns_read(frame: Any) -> int | None:
     return total
 
 
-def _begin(frame: Any, n_columns: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _begin(frame: pd.DataFrame, n_columns: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Make room for all columns, one after the other as in a data frame, and write the first ones."""
     return _fill(np.empty((n_columns, len(frame)), dtype=dtype).T, frame, 0)
 
 
-def _fill(X: NDArray[Any], frame: Any, start: int) -> NDArray[Any]:
+def _fill(X: NDArray[Any], frame: pd.DataFrame, start: int) -> NDArray[Any]:
     """Write some columns to their place."""
     X[:, start : start + frame.shape[1]] = frame.to_numpy(dtype=X.dtype)
     return X

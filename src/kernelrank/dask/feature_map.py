@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.dask.collection_types import ItemBlock
 from kernelrank.dask.partitions import Partitions
 from kernelrank.estimators import RankRLS
 from kernelrank.features import KernelMap, KernelRows, choose_basis
@@ -102,6 +103,6 @@ def _fetched(partitions: Partitions, numbers: Index, sizes: Index, gather: Calla
     return (sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.concatenate(pieces))[order]
 
 
-def _take(number: int, X: Any, wanted: dict[int, Index]) -> Matrix:
+def _take(number: int, X: ItemBlock, wanted: dict[int, Index]) -> Matrix:
     rows = wanted[number]
     return X.iloc[rows].to_numpy() if hasattr(X, "iloc") else X[rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from hashlib import blake2b
 from typing import Any
 
@@ -54,7 +55,7 @@ def _mixed(labels: NDArray[Any]) -> NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
-def _hash(label: Any) -> int:
+def _hash(label: Hashable) -> int:
     # 1.0 is the same label as 1.
     text = repr(int(label)) if isinstance(label, float) and label.is_integer() else repr(label)
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -7,7 +7,7 @@ inputs alone. It then reads many partitions before it uses one, and sends some f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask
 import dask.array as da
@@ -15,6 +15,9 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
 __all__ = ["fused_tasks"]
+
+Key: TypeAlias = str | tuple[str, int]
+"""What Dask calls a task."""
 
 
 def fused_tasks(calls: da.Array) -> list[Delayed]:
@@ -41,7 +44,7 @@ def fused_tasks(calls: da.Array) -> list[Delayed]:
     keys = list(dask.core.flatten(calls.__dask_keys__()))
     with dask.config.set({"optimization.fuse.active": False}):
         graph = convert_legacy_graph(dict(calls.__dask_optimize__(calls.__dask_graph__(), calls.__dask_keys__())))
-    dependents: dict[Any, set[Any]] = {key: set() for key in graph}
+    dependents: dict[Key, set[Key]] = {key: set() for key in graph}
     for key, task in graph.items():
         for needed in task.dependencies:
             dependents.setdefault(needed, set()).add(key)
@@ -58,7 +61,7 @@ def fused_tasks(calls: da.Array) -> list[Delayed]:
     return [Delayed(key, collected, layer=layer) for key in keys]
 
 
-def _own_tasks(key: Any, graph: dict[Any, Any], dependents: dict[Any, set[Any]], kept: set[Any]) -> set[Any]:
+def _own_tasks(key: Key, graph: dict[Key, Any], dependents: dict[Key, set[Key]], kept: set[Key]) -> set[Key]:
     """Return the keys of a task and of those that it alone needs, directly or through others of them."""
     from dask._task_spec import Alias, Task
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, product
 from kernelrank.dask.cluster import gathered, reduced
+from kernelrank.dask.collection_types import ColumnBlock, ItemBlock
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.fold_models import FoldModels
 from kernelrank.dask.query_counts import SpanningQueries
@@ -47,15 +48,16 @@ class ScoredItems:
         """Put items one below the other."""
         return cls(*(np.concatenate([getattr(one, field.name) for one in several]) for field in fields(cls)))
 
-    def rows(self, chosen: Any) -> ScoredItems:
+    def rows(self, chosen: NDArray[np.bool_]) -> ScoredItems:
         """Return some items."""
         return ScoredItems(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
-    def complete(self) -> Any:
+    def complete(self) -> NDArray[np.bool_]:
         """Tell which items belong to a query that is here as a whole."""
         pairs = np.unique(np.column_stack([self.query, self.part]), axis=0)
         queries, here = np.unique(pairs[:, 0], return_counts=True)
-        return here[np.searchsorted(queries, self.query)] == self.n_parts
+        complete: NDArray[np.bool_] = here[np.searchsorted(queries, self.query)] == self.n_parts
+        return complete
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,10 @@ def held_out_accuracy(data: TrainingData, models: FoldModels) -> Float:
 
 def _measure(
     number: int,
-    X: Any,
-    y: Any,
-    qid: Any,
-    weight: Any,
+    X: ItemBlock,
+    y: ColumnBlock,
+    qid: ColumnBlock | None,
+    weight: ColumnBlock | None,
     spanning: SpanningQueries,
     features: FeatureMap,
     learner: RankRLS,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelrank.errors import FileFormatError, InvalidInputError
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
 
 __all__ = ["read_columns"]
 
@@ -15,7 +18,9 @@ BLOCKSIZE = "64MiB"
 """Row groups are joined up to this size, and never cut."""
 
 
-def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) -> tuple[Any, Any, Any, Any]:
+def read_columns(
+    path: str | os.PathLike[str], y: object, qid: object, weight: object
+) -> tuple[dd.DataFrame, dd.Series, dd.Series | None, dd.Series | None]:
     """Return the columns of Parquet files as Dask data frames and series; no row is read.
 
     Parameters
@@ -57,7 +62,7 @@ def read_columns(path: str | os.PathLike[str], y: Any, qid: Any, weight: Any) ->
     return data[names], data[y], None if qid is None else data[qid], None if weight is None else data[weight]
 
 
-def _with_floats(data: Any) -> Any:
+def _with_floats(data: dd.DataFrame) -> dd.DataFrame:
     """Turn decimal numbers, as databases write them, and booleans into floats, as a local fit does."""
     import pandas as pd
     import pyarrow as pa
@@ -71,7 +76,7 @@ def _with_floats(data: Any) -> Any:
     return data.astype(dict.fromkeys(names, np.float64)) if names else data
 
 
-def _opened(path: str) -> Any:
+def _opened(path: str) -> dd.DataFrame:
     """Open Parquet files; no row is read."""
     # Pandas takes its time, and arrays do without.
     import dask.dataframe as dd

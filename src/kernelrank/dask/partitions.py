@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pickle import PickleBuffer
@@ -15,9 +16,11 @@ import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from dask.layers import ArrayBlockIdDep
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from kernelrank.argument_types import Labels
 from kernelrank.arrays import Index
+from kernelrank.dask.collection_types import Collection, ColumnBlock, ItemBlock
 from kernelrank.dask.column_groups import joined_columns
 from kernelrank.dask.fused_tasks import fused_tasks
 from kernelrank.dask.parquet_columns import read_columns
@@ -49,17 +52,23 @@ class Partitions:
         Whether y has one dimension.
     """
 
-    X: Any
-    y: Any
-    qid: Any
-    weight: Any
+    X: Collection
+    y: Collection | None
+    qid: Collection | None
+    weight: Collection | None
     n_features: int
     names: NDArray[Any] | None
     n_outputs: int
     one_output: bool
 
     @classmethod
-    def of(cls, X: Any, y: Any, qid: Any = None, weight: Any = None) -> Partitions:
+    def of(
+        cls,
+        X: Collection | str | os.PathLike[str],
+        y: Collection | ArrayLike | str | None,
+        qid: Collection | Labels | str | None = None,
+        weight: Collection | ArrayLike | str | None = None,
+    ) -> Partitions:
         """Read Dask arrays and data frames; nothing is computed.
 
         Parameters
@@ -77,7 +86,17 @@ class Partitions:
         if y is None:
             raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
         if is_path(X):
-            X, y, qid, weight = read_columns(X, y, qid, weight)
+            return cls._of_collections(*read_columns(X, y, qid, weight))
+        return cls._of_collections(X, y, qid, weight)
+
+    @classmethod
+    def _of_collections(
+        cls,
+        X: Collection,
+        y: Collection | ArrayLike,
+        qid: Collection | Labels | None,
+        weight: Collection | ArrayLike | None,
+    ) -> Partitions:
         items = item_array(X)
         given = {"y": y, "qid": qid, "weight": weight}
         beside = {
@@ -144,7 +163,7 @@ class Partitions:
         return _calls_on_frames(present, keys, function, given)
 
 
-def _is_sent_with_tasks(shared: Any) -> bool:
+def _is_sent_with_tasks(shared: object) -> bool:
     """Whether an argument is a task already, or so small that each task may have a copy of its own."""
     if isinstance(shared, Delayed):
         return True
@@ -196,7 +215,7 @@ def _calls_on_blocks(
 
 
 def _call_with_frames(
-    *arguments: Any, function: Callable[..., Any], given: tuple[bool, ...], partition_info: Any = None
+    *arguments: object, function: Callable[..., Any], given: tuple[bool, ...], partition_info: dict[str, Any]
 ) -> Any:
     rest = iter(arguments)
     pieces = [next(rest) if one else None for one in given]
@@ -204,13 +223,17 @@ def _call_with_frames(
 
 
 def _call_with_blocks(
-    number: tuple[int, ...], *blocks: Any, function: Callable[..., Any], given: tuple[bool, ...], shared: list[Any]
+    number: tuple[int, ...],
+    *blocks: ItemBlock | ColumnBlock,
+    function: Callable[..., Any],
+    given: tuple[bool, ...],
+    shared: list[Any],
 ) -> Any:
     rest = iter(blocks)
     return function(number[0], *(next(rest) if one else None for one in given), *shared)
 
 
-def item_array(X: Any) -> da.Array:
+def item_array(X: Collection) -> da.Array:
     """Return items as a Dask array of two dimensions whose rows are whole."""
     if is_frame(X):
         with dask.config.set({"optimization.tune.active": False}):
@@ -224,20 +247,20 @@ def item_array(X: Any) -> da.Array:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def column_names(X: Any) -> NDArray[Any] | None:
+def column_names(X: Collection) -> NDArray[Any] | None:
     """Return the names of the columns of a data frame, if all are strings."""
     names = list(X.columns) if is_frame(X) and hasattr(X, "columns") else []
     return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
 
 
-def is_frame(collection: Any) -> bool:
+def is_frame(collection: object) -> bool:
     """Whether this is a Dask data frame or series."""
     return is_dask_collection(collection) and hasattr(collection, "to_dask_array")
 
 
-def _as_array(collection: Any) -> Any:
+def _as_array(collection: Collection | None) -> da.Array | None:
     """Return a series or data frame as an array; labels of a type that NumPy does not know become objects."""
-    if not is_frame(collection):
+    if collection is None or not is_frame(collection):
         return collection
     if collection.ndim == 1 and not isinstance(collection.dtype, np.dtype):
         collection = collection.astype(object)
@@ -245,7 +268,7 @@ def _as_array(collection: Any) -> Any:
         return collection.to_dask_array()
 
 
-def _partitioned_like(values: Any, items: da.Array, name: str) -> Any:
+def _partitioned_like(values: Collection | ArrayLike | Labels, items: da.Array, name: str) -> Collection:
     """Return a collection with the partitions of the items."""
     rows = items.chunks[0]
     known = not any(math.isnan(size) for size in rows)
@@ -255,26 +278,27 @@ def _partitioned_like(values: Any, items: da.Array, name: str) -> Any:
                 f"{name} is in memory, and the sizes of X's partitions are not known: make {name} a Dask collection "
                 "with the same partitions, or call X.compute_chunk_sizes() first"
             )
-        if np.shape(values)[:1] != (sum(rows),):
-            raise InvalidInputError(f"{name} has {len(values)} entries, but X has {sum(rows)} items")
-        values = np.asarray(values)
-        return da.from_array(values, chunks=(rows, *((size,) for size in values.shape[1:])))
-    if isinstance(values, da.Array):
-        if values.ndim == 2:
-            values = values.rechunk({1: -1})
-        if known and not any(math.isnan(size) for size in values.chunks[0]):
-            if values.shape[0] != sum(rows):
-                raise InvalidInputError(f"{name} has {values.shape[0]} entries, but X has {sum(rows)} items")
-            return values.rechunk({0: rows})
-    count = values.numblocks[0] if isinstance(values, da.Array) else values.npartitions
+        array = np.atleast_1d(np.asarray(values))
+        if len(array) != sum(rows):
+            raise InvalidInputError(f"{name} has {len(array)} entries, but X has {sum(rows)} items")
+        return da.from_array(array, chunks=(rows, *((size,) for size in array.shape[1:])))
+    collection: Collection = values
+    if isinstance(collection, da.Array):
+        if collection.ndim == 2:
+            collection = collection.rechunk({1: -1})
+        if known and not any(math.isnan(size) for size in collection.chunks[0]):
+            if collection.shape[0] != sum(rows):
+                raise InvalidInputError(f"{name} has {collection.shape[0]} entries, but X has {sum(rows)} items")
+            return collection.rechunk({0: rows})
+    count = collection.numblocks[0] if isinstance(collection, da.Array) else collection.npartitions
     if count != len(rows):
         raise InvalidInputError(
             f"{name} has {count} partitions, but X has {len(rows)}: X, y, qid and sample_weight need the same ones"
         )
-    return values
+    return collection
 
 
-def _count_outputs(scores: Any) -> tuple[int, bool]:
+def _count_outputs(scores: Collection) -> tuple[int, bool]:
     """Return how many outputs y has, and whether it has one dimension."""
     if scores.ndim == 1:
         return 1, True

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import item_squares
+from kernelrank.dask.collection_types import ColumnBlock
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 from kernelrank.validation import check_weight
@@ -115,13 +116,17 @@ class QueryCounts:
         )
 
 
-def count_queries(number: int, y: Any, qid: Any, weight: Any) -> QueryCounts:
+def count_queries(
+    number: int, y: ColumnBlock | None, qid: ColumnBlock | None, weight: ColumnBlock | None
+) -> QueryCounts:
     """Count the items of the queries of one partition: O(m) time, or O(m log m) where its queries are scattered.
 
     Scores are looked at for their number only, and only without labels.
     """
     try:
-        n_rows = len(y if qid is None else qid)
+        counted = y if qid is None else qid
+        assert counted is not None, "y is left out only where there are labels to count"
+        n_rows = len(counted)
         queries = partition_queries(qid, n_rows)
         weights = None if weight is None else item_weight(weight, n_rows)
     except ValueError as error:
@@ -162,14 +167,14 @@ def merge_counts(several: list[QueryCounts]) -> QueryCounts:
     )
 
 
-def partition_queries(qid: Any, n_items: int) -> Queries:
+def partition_queries(qid: ColumnBlock | None, n_items: int) -> Queries:
     """Return the queries of one partition; without labels all partitions are one query, called 0."""
     if qid is None:
         return Queries(np.zeros(n_items, dtype=np.int64), np.zeros(min(n_items, 1), dtype=np.int64))
     return Queries.from_labels(qid, n_items)
 
 
-def item_weight(weight: Any, n_items: int) -> Float:
+def item_weight(weight: ColumnBlock | None, n_items: int) -> Float:
     """Return the weights of the items of one partition, which may all be zero there; one unless given."""
     if weight is None:
         return np.ones(n_items)

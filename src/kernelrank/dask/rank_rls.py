@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 from distributed import Client
+from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
+from kernelrank.dask.collection_types import Collection
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.training_data import TrainingData
 from kernelrank.kernels import GammaLike, KernelLike
@@ -91,7 +95,7 @@ n_features_in_, feature_names_in_
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         client: Client | str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -108,7 +112,14 @@ n_features_in_, feature_names_in_
         self.client = client
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Collection | str | os.PathLike[str],
+        y: Collection | ArrayLike | str,
+        *,
+        qid: Collection | Labels | str | None = None,
+        sample_weight: Collection | ArrayLike | str | None = None,
+    ) -> Self:
         """Fit to scored items.
 
         Parameters

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from distributed import Client
+from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
+from kernelrank.dask.collection_types import Collection
 from kernelrank.dask.fold_models import FoldModels
 from kernelrank.dask.held_out_accuracy import held_out_accuracy
 from kernelrank.dask.partitions import Partitions
@@ -94,7 +98,7 @@ n_features_in_, feature_names_in_
 
     def __init__(
         self,
-        alphas: Any = AUTO,
+        alphas: ArrayLike | str = AUTO,
         *,
         cv: int = 5,
         scoring: str = "squared_error",
@@ -107,7 +111,7 @@ n_features_in_, feature_names_in_
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         client: Client | str | None = None,
     ) -> None:
         self.alphas = alphas
@@ -126,7 +130,14 @@ n_features_in_, feature_names_in_
         self.client = client
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, *, qid: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Collection | str | os.PathLike[str],
+        y: Collection | ArrayLike | str,
+        *,
+        qid: Collection | Labels | str | None,
+        sample_weight: Collection | ArrayLike | str | None = None,
+    ) -> Self:
         """Choose alpha and fit to scored items.
 
         Parameters

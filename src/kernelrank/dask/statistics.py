@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_moments import QueryMeans
 from kernelrank.comparisons.query_weights import item_squares, pair_weight
+from kernelrank.dask.collection_types import ColumnBlock, ItemBlock
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of
 from kernelrank.dask.query_counts import SpanningQueries, item_weight, partition_queries
@@ -116,7 +116,9 @@ class Batch:
     weight: Float
 
     @classmethod
-    def of(cls, learner: RankRLS, X: Any, y: Any, qid: Any, weight: Any) -> Batch:
+    def of(
+        cls, learner: RankRLS, X: ItemBlock, y: ColumnBlock, qid: ColumnBlock | None, weight: ColumnBlock | None
+    ) -> Batch:
         """Check one partition, as `RankRLS.partial_fit` checks a batch."""
         X = clone(learner)._check_items(X, reset=True, least=1)
         scores = check_scores(y, X.shape[0])
@@ -139,10 +141,10 @@ class Batch:
 
 def partition_statistics(
     number: int,
-    X: Any,
-    y: Any,
-    qid: Any,
-    weight: Any,
+    X: ItemBlock,
+    y: ColumnBlock,
+    qid: ColumnBlock | None,
+    weight: ColumnBlock | None,
     spanning: SpanningQueries,
     features: FeatureMap,
     learner: RankRLS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class TrainingData:
                 "one"
             )
 
-    def each(self, function: Any, *arguments: Any) -> list[Delayed]:
+    def each(self, function: Callable[..., Any], *arguments: object) -> list[Delayed]:
         """Apply a function to every partition.
 
         It is called with ``number, X, y, qid, weight, spanning, features, learner`` and further arguments.
