@@ -130,12 +130,10 @@ def ndcg(
     ----------
     y_true, y_score : array-like, shape (m,) or (m, outputs)
         Grades of at least 0, and predicted scores; several outputs are averaged.
-    qid : sequence or None
-        One query label per item; None puts all items into one query.
+    qid, per_query
+        As in `pairwise_accuracy`.
     k, gain, discount, ties, empty
         See `NDCG`.
-    per_query : bool, default=False
-        Whether to return the values of the queries.
 
     Returns
     -------

@@ -141,14 +141,10 @@ def precision_at(
 
     Parameters
     ----------
-    y_true, y_score : array-like, shape (m,) or (m, outputs)
-        True and predicted scores; several outputs are averaged.
-    qid : sequence or None
-        One query label per item; None puts all items into one query.
+    y_true, y_score, qid, per_query
+        As in `pairwise_accuracy`.
     k, relevant_from, ties, empty
         See `Precision`.
-    per_query : bool, default=False
-        Whether to return the values of the queries.
 
     Returns
     -------

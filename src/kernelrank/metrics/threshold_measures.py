@@ -202,14 +202,10 @@ def threshold_precision(
 
     Parameters
     ----------
-    y_true, y_score : array-like, shape (m,) or (m, outputs)
-        True and predicted scores; several outputs are averaged.
-    qid : sequence or None
-        One query label per item; None puts all items into one query.
+    y_true, y_score, qid, per_query
+        As in `pairwise_accuracy`.
     threshold, relevant_from, empty
         See `ThresholdMeasure`.
-    per_query : bool, default=False
-        Whether to return the values of the queries.
 
     Returns
     -------

@@ -72,9 +72,8 @@ def calibrated_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
 
     Parameters
     ----------
-    labels : ndarray of bool, shape (m,)
-        With at least one True.
-    scores : ndarray, shape (m,)
+    labels, scores
+        As in `best_threshold`.
 
     Returns
     -------
