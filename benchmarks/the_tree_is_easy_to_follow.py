@@ -9,15 +9,14 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "kernelrank"
+WALKS = Path(__file__).with_name("module_walks.py")
 
 ASKED_FOR = (
     "Comparisons|ScoredQueries|RelativeScores|ItemScores|Preferences|FactorisedComparisons|"
@@ -38,65 +37,6 @@ WING_FILES = re.compile(
     r"query_accuracy|rank_rls_cv|rls_cv|auc_jackknife|search)"
 )
 """The cross-validation wing: its rooms, and files of other rooms that choose or hold out."""
-
-WALKS = """
-import os, sys
-os.environ["NUMBA_DISABLE_JIT"] = "1"
-import json, numpy as np, kernelrank as kr
-root = os.path.dirname(kr.__file__)
-
-def walk(call):
-    seen, last, switches = [], [None], [0, 0]
-    def profile(frame, event, _):
-        name = frame.f_code.co_filename
-        if event != "call" or not name.startswith(root):
-            return
-        module = name[len(root) + 1 : -3]
-        if module == "compiled" or module.endswith("__init__"):
-            return
-        if module not in seen:
-            seen.append(module)
-        if last[0] is not None and module != last[0]:
-            switches[0] += 1
-            switches[1] += module.split("/")[0] != last[0].split("/")[0]
-        last[0] = module
-    sys.setprofile(profile)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return {"modules": len(seen), "switches": switches[0], "between_rooms": switches[1], "visited": seen}
-
-rng = np.random.default_rng(0)
-X, y = rng.standard_normal((40, 3)), rng.integers(0, 3, 40) * 1.0
-q, w = np.repeat(np.arange(8), 5), rng.integers(1, 4, 40) * 1.0
-path = os.path.join(sys.argv[1], "train.csv")
-with open(path, "w") as file:
-    file.write("target,qid,a,b,c\\n")
-    for row in zip(y, q, *X.T):
-        file.write(",".join(map(str, row)) + "\\n")
-def command():
-    from kernelrank.cli import main
-    sys.argv = ["kernelrank", "fit", path, "-o", os.path.join(sys.argv[1], "model.kr"), "--alpha", "1"]
-    try:
-        main()
-    except SystemExit as stop:
-        assert not stop.code, stop.code
-calls = {
-    "RankRLS().fit": lambda: kr.RankRLS().fit(X, y, qid=q),
-    "RankRLSCV().fit": lambda: kr.RankRLSCV().fit(X, y, qid=q),
-    "leave_pair_out": lambda: kr.leave_pair_out(kr.RankRLS(), X, y),
-    "leave_pair_out with weights": lambda: kr.leave_pair_out(kr.RankRLS(), X, y, sample_weight=w),
-}
-result = {}
-for name, call in calls.items():
-    call()
-    result[name] = walk(call)
-import contextlib, io
-with contextlib.redirect_stdout(io.StringIO()):
-    result["kernelrank fit file"] = walk(command)
-print(json.dumps(result))
-"""
 
 
 def lines_of(paths: list[Path]) -> int:
@@ -173,10 +113,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, default=SOURCE, help="the folder of the package")
     options = parser.parse_args()
     found = measure(options.source)
-    with tempfile.TemporaryDirectory() as folder:
-        walks = subprocess.run(
-            [sys.executable, "-c", WALKS, folder], capture_output=True, text=True, check=True, env=os.environ
-        )
+    walks = subprocess.run([sys.executable, WALKS], capture_output=True, text=True, check=True)
     found["walks"] = json.loads(walks.stdout)
     if options.json:
         print(json.dumps(found, indent=1))
