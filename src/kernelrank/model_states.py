@@ -40,17 +40,17 @@ class Kernel(Protocol):
         ...
 
 
-def _kernel_takes(kernel: Kernel, items: Matrix) -> bool:
+def _gives_finite_numbers(kernel: Kernel, items: Matrix) -> bool:
     """Whether a kernel gives finite numbers for some of the items that it will be asked for."""
     some = items[:LARGEST_KERNEL]
     return bool(np.isfinite(kernel.matrix(some, some)).all())
 
 
-def _tried(model: BaseEstimator) -> bool:
-    return getattr(model, "X_fit_", None) is None or _kernel_takes(model.kernel_, model.X_fit_)
+def _kernel_works(model: BaseEstimator) -> bool:
+    return getattr(model, "X_fit_", None) is None or _gives_finite_numbers(model.kernel_, model.X_fit_)
 
 
-def _precomputed_alone(model: BaseEstimator) -> bool:
+def _items_unless_precomputed(model: BaseEstimator) -> bool:
     return not hasattr(model, "dual_coef_") or (model.X_fit_ is None) == model.kernel_.precomputed
 
 
@@ -78,10 +78,10 @@ def _outputs_for_classes(model: BaseEstimator) -> bool:
     return n_classes >= 2 and _outputs(model) == (1 if n_classes == 2 else n_classes)
 
 
-def _views_tried(model: BaseEstimator) -> bool:
+def _view_kernels_work(model: BaseEstimator) -> bool:
     views = zip(model.kernels_, model.X_fit_, strict=True)
     return all(
-        (items is None) == kernel.precomputed and (items is None or _kernel_takes(kernel, items))
+        (items is None) == kernel.precomputed and (items is None or _gives_finite_numbers(kernel, items))
         for kernel, items in views
     )
 
@@ -91,14 +91,14 @@ def _rising_bounds(model: BaseEstimator) -> bool:
     return bounds[0] == 0 and bounds[-1] == model.n_pairs_ and bool(np.all(np.diff(bounds) >= 0))
 
 
-def _graphs_and_parts(model: BaseEstimator) -> bool:
+def _features_and_vectorizer_agree(model: BaseEstimator) -> bool:
     """Whether the features of an extractor are known, its scheme is one, and its vectoriser is made for them."""
     names = getattr(model.vectorizer_, "names", ())
     wanted = () if model.features_ == "article" else model.features_.split("+")
     return model._graphs([]) == [] and (model.features_ == "parts" or sorted(names) == sorted(wanted))
 
 
-def _steps_follow(model: BaseEstimator) -> bool:
+def _steps_fit_together(model: BaseEstimator) -> bool:
     """Whether each step of a pipeline takes as many columns as the one before returns."""
     given: int | None = None
     for name, step in model.steps:
@@ -155,9 +155,9 @@ LEARNER = FittedState(
         **ANY,
     },
     laws=(
-        ("X_fit_ where the kernel is not precomputed, and there alone", _precomputed_alone),
+        ("X_fit_ where the kernel is not precomputed, and there alone", _items_unless_precomputed),
         ("coefficients for the columns of the precomputed kernel", _precomputed_columns),
-        ("a kernel that gives finite numbers for X_fit_", _tried),
+        ("a kernel that gives finite numbers for X_fit_", _kernel_works),
         ("one output for two classes, or one for each of more", _outputs_for_classes),
     ),
 )
@@ -176,7 +176,7 @@ VIEWS = FittedState(
     },
     optional={"n_unscored_": WholeNumber(), "n_unscored_queries_": WholeNumber(), **ANY},
     laws=(
-        ("kernels that give finite numbers for the items of their views", _views_tried),
+        ("kernels that give finite numbers for the items of their views", _view_kernels_work),
         (
             "coefficients of as many outputs in each view",
             lambda model: len({dual.ndim for dual in model.dual_coef_}) == 1,
@@ -212,7 +212,10 @@ STATES: dict[str, FittedState] = {
         },
         optional={"basis_": NoneOr(Array(("basis",), of="indices")), **ANY},
         laws=(
-            ("a kernel that gives finite numbers for basis_items_", lambda m: _kernel_takes(m.kernel_, m.basis_items_)),
+            (
+                "a kernel that gives finite numbers for basis_items_",
+                lambda m: _gives_finite_numbers(m.kernel_, m.basis_items_),
+            ),
             ("a factor without zeros on its diagonal", lambda model: bool(np.all(np.diagonal(model.factor_) != 0))),
         ),
         outputs="rank_",
@@ -226,7 +229,7 @@ STATES: dict[str, FittedState] = {
         outputs="n_pairs_",
     ),
     "Pipeline": FittedState(
-        needed={}, optional=ANY, laws=(("steps of which each takes what the one before returns", _steps_follow),)
+        needed={}, optional=ANY, laws=(("steps of which each takes what the one before returns", _steps_fit_together),)
     ),
     "RLS": LEARNER,
     "RLSCV": LEARNER.with_optional(**SEARCH),
@@ -255,7 +258,7 @@ STATES: dict[str, FittedState] = {
             "n_documents_": WholeNumber(),
             **ANY,
         },
-        laws=(("features and a scheme of graphs that the vectorizer is made for", _graphs_and_parts),),
+        laws=(("features and a scheme of graphs that the vectorizer is made for", _features_and_vectorizer_agree),),
     ),
     "StandardScaler": FittedState(
         needed={

@@ -292,7 +292,7 @@ def _why_not(value: object) -> str:
 
 
 class _Decoder:
-    """The way back; what the encoder would not have written is an error."""
+    """Estimators from JSON and arrays; what the encoder would not have written is an error."""
 
     def __init__(self, arrays: list[NDArray[Any]]) -> None:
         self._arrays = arrays

@@ -57,7 +57,7 @@ def compare(
 
     kernelrank compare old.run new.run qrels.txt --trec
     """
-    from kernelrank.metrics.paired import WILCOXON
+    from kernelrank.metrics.paired_tests import WILCOXON
 
     answer = Answer("compare", as_json=as_json)
     rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)

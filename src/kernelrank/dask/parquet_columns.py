@@ -1,4 +1,4 @@
-"""Parquet files as partitions: a path where the items would stand."""
+"""Parquet files as Dask data frames, where X is given as a path."""
 
 from __future__ import annotations
 

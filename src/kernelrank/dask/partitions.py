@@ -37,7 +37,7 @@ SMALL = 4096
 
 @dataclass(frozen=True)
 class Partitions:
-    """The training data: data frames all of them, or arrays all of them, with the same partitions.
+    """Items, scores, queries and weights as Dask collections, all data frames or all arrays, with the same partitions.
 
     Parameters
     ----------

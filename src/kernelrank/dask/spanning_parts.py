@@ -1,4 +1,4 @@
-"""Spanning parts: what a partition knows of the queries that go on elsewhere.
+"""Spanning parts: the part that a partition has of each query that lies in several partitions.
 
 The scatter inside the parts of a query needs no other partition; the scatter between them needs the weights and means
 of the parts only (see `kernelrank.comparisons.query_moments`). So r numbers for each part are passed on, not r².

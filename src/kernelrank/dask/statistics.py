@@ -61,9 +61,9 @@ class Statistics:
     largest : ndarray, shape (outputs,)
         The largest absolute score.
     spanning : SpanningParts
-        The parts of queries that go on elsewhere.
+        The parts of queries that lie in other partitions too.
     n_pairs, n_idle_queries : int
-        Counted here only where no query may span partitions.
+        The pairs, and the queries without a pair; counted here only where no query may span partitions.
     spread : float
         The trace of ``Φᵀ L Φ`` if all pairs of each query were compared, whatever their scores; only where `gram` has
         other pairs.

@@ -1,4 +1,4 @@
-"""Kernels by name, by function or as a Gaussian-process object, behind one small face."""
+"""Kernels: by name, by function, or as a Gaussian-process kernel object of scikit-learn."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PARAMETERS = {
 
 @dataclass(frozen=True)
 class Kernel:
-    """What "similar" means.
+    """A kernel: how similar two items are.
 
     Parameters
     ----------

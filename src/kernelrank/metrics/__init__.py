@@ -12,9 +12,8 @@ from kernelrank.metrics.kendall import KendallTau, kendall_tau
 from kernelrank.metrics.magnitude import MagnitudePreservingError, magnitude_preserving_error
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.names import get_measure, measure_names
-from kernelrank.metrics.paired import PairedTest, paired_test
-from kernelrank.metrics.pairs import (
+from kernelrank.metrics.named_measures import get_measure, measure_names
+from kernelrank.metrics.pair_measures import (
     AUC,
     Disagreement,
     PairwiseAccuracy,
@@ -22,6 +21,7 @@ from kernelrank.metrics.pairs import (
     disagreement,
     pairwise_accuracy,
 )
+from kernelrank.metrics.paired_tests import PairedTest, paired_test
 from kernelrank.metrics.precision import (
     MeanAveragePrecision,
     Precision,

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
-from kernelrank.metrics.lists import EmptyRule, ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.measure import check_cutoff, check_option
 from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.ranked_lists import EmptyRule, ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.segments import sort_segments
 
 __all__ = ["NDCG", "Discount", "Gain", "ndcg"]

@@ -1,4 +1,4 @@
-"""Judged items: true scores, predicted scores, queries and weights, checked once at the door."""
+"""Judged items: true scores, predicted scores, queries and weights, checked once for all measures."""
 
 from __future__ import annotations
 

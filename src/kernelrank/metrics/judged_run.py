@@ -1,4 +1,4 @@
-"""A judged run: lists of items as a system returned them, beside grades that were given to items of its choice.
+"""A judged run: the ranked lists that a system returned, and the grades that assessors gave to items.
 
 A run and its judgements need not hold the same items, which measures of scored items take for granted. Here
 

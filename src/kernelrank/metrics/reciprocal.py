@@ -27,7 +27,9 @@ from kernelrank.argument_types import Labels
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
-from kernelrank.metrics.lists import (
+from kernelrank.metrics.measure import check_cutoff
+from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.ranked_lists import (
     BinaryListMeasure,
     EmptyRule,
     ListMeasure,
@@ -35,8 +37,6 @@ from kernelrank.metrics.lists import (
     TieRule,
     check_grades,
 )
-from kernelrank.metrics.measure import check_cutoff
-from kernelrank.metrics.measure_result import MeasureResult
 
 __all__ = ["ExpectedReciprocalRank", "ReciprocalRank", "expected_reciprocal_rank", "reciprocal_rank"]
 

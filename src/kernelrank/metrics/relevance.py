@@ -1,4 +1,4 @@
-"""Relevance: which items count as relevant, and what a query without any counts."""
+"""Relevance: which items count as relevant, and which value a query without relevant items has."""
 
 from __future__ import annotations
 

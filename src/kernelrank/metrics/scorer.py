@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.names import MeasureOption, get_measure
+from kernelrank.metrics.named_measures import MeasureOption, get_measure
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

@@ -1,4 +1,4 @@
-r"""A threshold: what precision, recall and F say of the items whose predicted score reaches it.
+r"""Precision, recall and F of the items whose predicted score reaches a threshold.
 
 With TP the relevant items at or above the threshold, n all items there and R all relevant items of the query,
 

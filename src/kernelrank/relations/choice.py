@@ -1,4 +1,4 @@
-"""A choice: what is settled by scores of candidates whose documents were left out."""
+"""A choice: the features, alpha and thresholds that are best for candidates whose documents were left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading CoNLL-U files with mentions that stand in a file of their own.
+"""Reading CoNLL-U files; mentions are read from a second file.
 
 The parses are as any parser of Universal Dependencies writes them, with ``# newdoc id``, ``# sent_id`` and ``# text``.
 Mentions are a table with tabs and one heading line::

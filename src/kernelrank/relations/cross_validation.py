@@ -216,7 +216,7 @@ def cross_validate_kernel(
 
 
 def document_folds(documents: Sequence[str], n_splits: int, random_state: int | None = 0) -> dict[str, int]:
-    """Deal documents into folds at random, as many into each.
+    """Assign documents to folds at random; folds have the same number of documents, or one more.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def document_folds(documents: Sequence[str], n_splits: int, random_state: int | 
     """
     names = list(dict.fromkeys(documents))
     if not 2 <= n_splits <= len(names):
-        raise InvalidInputError(f"{len(names)} documents cannot be dealt into {n_splits} folds")
+        raise InvalidInputError(f"{len(names)} documents cannot be divided into {n_splits} folds")
     order = np.random.default_rng(random_state).permutation(len(names))
     return {names[place]: number % n_splits for number, place in enumerate(order)}
 

@@ -1,4 +1,4 @@
-"""RelationExtractor: from candidate pairs with labels to a model that ranks others."""
+"""RelationExtractor: learn from labelled candidate pairs, and rank other pairs."""
 
 from __future__ import annotations
 

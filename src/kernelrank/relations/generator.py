@@ -1,4 +1,4 @@
-"""Made-up corpora, to try things out with."""
+"""Synthetic corpora, for examples and tests."""
 
 from __future__ import annotations
 

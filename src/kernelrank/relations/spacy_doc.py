@@ -1,4 +1,4 @@
-"""Taking sentences from spaCy documents."""
+"""Sentences from spaCy documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a score begins to mean an interaction: the rules of [APBPGS08]_, steadier ones, and the best with hindsight.
+"""Thresholds: the score above which a pair is said to interact, by the rules of [APBPGS08]_ and by others.
 
 The F-score of a few hundred candidates jumps up and down with the threshold, so that its largest value stands where
 chance put it. Two rules are steadier.
@@ -8,8 +8,8 @@ then takes the threshold with the largest expected F-score [LEN14]_, ``2 Σ_{i a
 numbers are learnt from all candidates, where the largest F-score looks at the few around it.
 
 "resampled" is the mean of the best thresholds of resampled documents: what a search finds is an unstable function of
-the data, and averaging it over resamples makes it steady [BY02]_. Averaging the F-scores instead, and taking the best
-threshold of the average, does not help, for the average over resamples is nearly the F-score itself, with the same
+the data, and averaging it over resamples reduces its variance [BY02]_. Averaging the F-scores instead, and taking the
+best threshold of the average, does not help, for the average over resamples is nearly the F-score itself, with the same
 jumps.
 
 References

@@ -1,4 +1,4 @@
-"""What people look at: displays in scikit-learn's style, explanations, and reports of one self-contained page."""
+"""Displays in scikit-learn's style, explanations, and reports as one self-contained HTML page."""
 
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.auc_report import auc_report

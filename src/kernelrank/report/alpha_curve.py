@@ -1,4 +1,4 @@
-"""The hold-out score over alpha, which shows whether the best is a top, a plateau or the edge of the grid."""
+"""The hold-out score over alpha: whether the best value is a peak, on a plateau or at the edge of the grid."""
 
 from __future__ import annotations
 

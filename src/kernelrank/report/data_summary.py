@@ -1,4 +1,4 @@
-"""What the data hold: queries, items, levels, ties, and what takes no part."""
+"""A summary of the data: how many queries, items, levels and ties there are, and what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why one item stands above another: what each feature, or training item, adds to the difference of their scores."""
+"""Why one item ranks above another: what each feature, or training item, adds to the difference of their scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moves the scores most: features by their weights, or training items by their coefficients."""
+"""Influence: the features, or the training items, that change the scores most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a measure is spread over the queries, and which of them come off worst."""
+"""The values of a measure over the queries, and the queries with the worst values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class QueryScoreDisplay(Display):
     Attributes
     ----------
     worst : list of (label, value)
-        The queries that come off worst.
+        The queries with the worst values.
     ax_, figure_, line_
         What was drawn on and drawn, after `plot`.
 

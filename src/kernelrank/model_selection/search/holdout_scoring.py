@@ -10,7 +10,7 @@ import numpy as np
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics import Measure, PairwiseAccuracy, get_measure
-from kernelrank.metrics.pairs import AUC
+from kernelrank.metrics.pair_measures import AUC
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
 from kernelrank.model_selection.search.query_accuracy import SMALL_QUERY, query_accuracies
 from kernelrank.queries import Queries

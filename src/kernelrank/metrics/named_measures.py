@@ -1,4 +1,4 @@
-"""Names of measures: `ndcg@10` and its relatives, as people type them."""
+"""Measures by name, such as `ndcg@10`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernelrank.metrics.gain import NDCG
 from kernelrank.metrics.kendall import KendallTau
 from kernelrank.metrics.magnitude import MagnitudePreservingError
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.pairs import AUC, Disagreement, PairwiseAccuracy
+from kernelrank.metrics.pair_measures import AUC, Disagreement, PairwiseAccuracy
 from kernelrank.metrics.precision import MeanAveragePrecision, Precision
 from kernelrank.metrics.reciprocal import ExpectedReciprocalRank, ReciprocalRank
 from kernelrank.metrics.threshold_measures import ThresholdF, ThresholdPrecision, ThresholdRecall
