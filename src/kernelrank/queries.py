@@ -119,7 +119,7 @@ class Queries:
 
 def _as_vector(qid: Any, name: str) -> NDArray[Any]:
     """Turn labels into a one-dimensional array without letting NumPy merge types (1 is not "1")."""
-    column = nw.from_native(qid, series_only=True, pass_through=True)
+    column = qid if isinstance(qid, np.ndarray) else nw.from_native(qid, series_only=True, pass_through=True)
     if isinstance(column, nw.Series):
         values: NDArray[Any] = column.to_numpy()
         return values if values.ndim == 1 else _boxed(column.to_list())

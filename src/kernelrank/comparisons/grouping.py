@@ -11,6 +11,9 @@ from kernelrank.arrays import Float, Index, Matrix
 
 __all__ = ["Grouping"]
 
+FEW_COLUMNS, FEW_NUMBERS = 4, 20_000
+"""Up to so many columns and numbers, counting column by column costs less than a sparse matrix would to make."""
+
 
 class Grouping:
     """A partition of m weighted items, queries or the score levels inside them.
@@ -59,12 +62,20 @@ class Grouping:
     def sums(self, V: Matrix) -> Matrix:
         """Return the weighted sums ``Σ_{i in g} w_i V_i`` (count × k), sparse when V is. Time O(nnz of V)."""
         if self.count > 1:
-            return self._indicator @ V
+            few = not sparse.issparse(V) and V.shape[1] <= FEW_COLUMNS and V.size <= FEW_NUMBERS
+            return self._count(V) if few else self._indicator @ V
         if sparse.issparse(V):
             return sparse.csr_array((self.weight @ V)[None])
         # Not a product: waking BLAS threads for one short column costs more than the sum.
         total: Float = V.sum(axis=0) if self._uniform else np.einsum("i,ij->j", self.weight, V)
         return total[None]
+
+    def _count(self, V: Float) -> Float:
+        """Return the sums column by column."""
+        sums = np.empty((self.count, V.shape[1]))
+        for k in range(V.shape[1]):
+            sums[:, k] = np.bincount(self.codes, weights=self.weight * V[:, k], minlength=self.count)
+        return sums
 
     def means(self, V: Float) -> Float:
         """Return the weighted means (count × k); a group without weight has mean zero."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
@@ -19,7 +21,6 @@ from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.estimator_lock import estimator_lock
 from kernelrank.estimators.file_items import is_path, mapped, predict_file
 from kernelrank.estimators.fit_progress import CallbackSupportMixin, FitProgress
 from kernelrank.estimators.number_range import check_finite, check_range
@@ -45,15 +46,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+_LOCKS: WeakKeyDictionary[BaseEstimator, threading.RLock] = WeakKeyDictionary()
+"""One fit at a time on one estimator, whichever threads call it. A lock can neither be copied nor saved, so the locks
+stand beside the estimators: clones, copies and pickles are what they would be without one."""
+
+# A thread that is fitting while its process forks does not exist in the child, which would wait for it forever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LOCKS.clear)
+
+
 def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[Concatenate[Learner, P], R]:
     """Wrap a fit: when it fails, Ctrl-C included, the estimator is what it was before, fitted or not.
 
-    Another thread that fits the same estimator waits for its turn.
+    Another thread that fits the same estimator waits for its turn. A fit may call another one of the same estimator.
     """
 
     @functools.wraps(fit)
     def fit_or_restore(self: Learner, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with estimator_lock(self):
+        with _LOCKS.setdefault(self, threading.RLock()):
             earlier = {name: value for name, value in self.__dict__.items() if is_fitted_state(name)}
             try:
                 return fit(self, *args, **kwargs)

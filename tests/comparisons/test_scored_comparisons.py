@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelrank.comparisons import RelativeScores, ScoredQueries
-from kernelrank.comparisons.score_origin import from_origin, score_origins
+from kernelrank.comparisons.scored_comparisons import from_origin, score_origins
 from kernelrank.queries import Queries
 
 FLOATS = st.floats(-1e300, 1e300, allow_nan=False)
