@@ -102,6 +102,10 @@ def test_the_public_names_are_these():
         "threshold_recall",
         "ThresholdF",
         "threshold_f",
+        "sensitivity_at",
+        "specificity_at",
+        "partial_auc",
+        "RateEstimate",
     }
     assert metrics.measure_names() == [
         "pairwise_accuracy",

@@ -13,6 +13,7 @@ from kernelrank.metrics.magnitude import MagnitudePreservingError, magnitude_pre
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.metrics.named_measures import get_measure, measure_names
+from kernelrank.metrics.operating_points import partial_auc, sensitivity_at, specificity_at
 from kernelrank.metrics.pair_measures import (
     AUC,
     Disagreement,
@@ -29,6 +30,7 @@ from kernelrank.metrics.precision import (
     precision_at,
 )
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, preference_agreement
+from kernelrank.metrics.rate_estimate import RateEstimate
 from kernelrank.metrics.reciprocal import (
     ExpectedReciprocalRank,
     ReciprocalRank,
@@ -62,6 +64,7 @@ __all__ = [
     "Precision",
     "PreferenceAgreement",
     "QueryScorer",
+    "RateEstimate",
     "ReciprocalRank",
     "ThresholdF",
     "ThresholdPrecision",
@@ -78,10 +81,13 @@ __all__ = [
     "ndcg",
     "paired_test",
     "pairwise_accuracy",
+    "partial_auc",
     "precision_at",
     "preference_agreement",
     "reciprocal_rank",
     "scorer",
+    "sensitivity_at",
+    "specificity_at",
     "threshold_f",
     "threshold_precision",
     "threshold_recall",

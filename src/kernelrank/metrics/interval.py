@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
@@ -15,7 +16,15 @@ from kernelrank.errors import InvalidInputError
 if TYPE_CHECKING:
     from kernelrank.metrics.measure_result import MeasureResult
 
-__all__ = ["FIXED", "Interval", "bootstrap_interval", "check_confidence", "percentile_interval", "resampled_means"]
+__all__ = [
+    "FIXED",
+    "Interval",
+    "bootstrap_interval",
+    "check_confidence",
+    "percentile_interval",
+    "resampled_means",
+    "wilson_interval",
+]
 
 FIXED = "the predictions do not vary"
 """What an interval of given predictions leaves out."""
@@ -82,6 +91,24 @@ def percentile_interval(draws: Float, confidence: float, method: str) -> Interva
     tail = (1 - confidence) / 2
     low, high = np.quantile(known, [tail, 1 - tail]) if len(known) else (np.nan, np.nan)
     return Interval(float(low), float(high), confidence, method)
+
+
+def wilson_interval(value: float, n: float, confidence: float, method: str, degrees: float = np.inf) -> Interval:
+    """Return Wilson's interval of a share of n independent ones: within 0 and 1, and never a point.
+
+    Where n itself was estimated, with some degrees of freedom, Student's quantile stands for the normal one.
+
+    Examples
+    --------
+    >>> print(wilson_interval(1.0, 10, 0.95, "10 items"))
+    95% interval [0.7225, 1.0000] (10 items)
+    """
+    z = float(stdtrit(degrees, (1 + confidence) / 2))
+    middle = (value + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(value * (1 - value) / n + z**2 / (4 * n**2))
+    # Rounding must not leave the value outside where it is 0 or 1.
+    low, high = max(0.0, min(value, float(middle - half))), min(1.0, max(value, float(middle + half)))
+    return Interval(low, high, confidence, method)
 
 
 def resampled_means(values: Float, n_resamples: int, generator: np.random.Generator) -> Float:

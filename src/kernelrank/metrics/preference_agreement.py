@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.interval import FIXED, Interval, check_confidence
+from kernelrank.metrics.interval import FIXED, Interval, check_confidence, wilson_interval
 from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["PreferenceAgreement", "preference_agreement"]
@@ -117,7 +116,7 @@ def preference_agreement(
     else:
         value = float(share @ agreed)
         independent = value * (1 - value) / _variance(given, share * (agreed - value), len(scores))
-    interval = Interval(*_wilson(value, independent, confidence), confidence, METHOD)
+    interval = wilson_interval(value, independent, confidence, METHOD)
     return PreferenceAgreement(value, interval, len(given), n_items, int((difference == 0).sum()))
 
 
@@ -128,11 +127,3 @@ def _variance(pairs: Index, errors: Float, n_items: int) -> float:
     _, same = np.unique(low * n_items + high, return_inverse=True)
     of_two = float(np.sum(np.bincount(same, weights=errors) ** 2))
     return max(float(of_item @ of_item) - of_two, of_two)
-
-
-def _wilson(value: float, n: float, confidence: float) -> tuple[float, float]:
-    """Return the interval of a share of n independent ones, within 0 and 1."""
-    z = float(ndtri((1 + confidence) / 2))
-    middle = (value + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(value * (1 - value) / n + z**2 / (4 * n**2))
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))

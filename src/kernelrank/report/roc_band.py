@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Index
+from kernelrank.metrics.roc_resamples import RocResamples
 
 __all__ = ["roc_band"]
 
@@ -23,8 +24,6 @@ def roc_band(
     random_state: RandomStateLike = None,
 ) -> tuple[Float, Float]:
     """Resample items of each class, or whole groups, and take pointwise percentiles of the curves.
-
-    Groups are resampled in up to three parts: those of positive items only, of negative items only, and of both.
 
     Parameters
     ----------
@@ -52,26 +51,9 @@ def roc_band(
     >>> bool(0 <= low[0] < high[0] <= 1)
     True
     """
-    random = check_random_state(random_state)
-    order = np.argsort(-scores, kind="stable")
-    # Tied items are one step of the curve.
-    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
-    curves = np.empty((n_resamples, len(fpr)))
-    units = np.arange(len(positive)) if groups is None else groups
-    kinds, times = _kinds(positive, units), np.zeros(int(units.max()) + 1)
-    for number in range(n_resamples):
-        for kind in kinds:
-            times[kind] = np.bincount(random.randint(len(kind), size=len(kind)), minlength=len(kind))
-        weight = times[units][order]
-        up, right = np.cumsum(weight * positive[order])[last], np.cumsum(weight * ~positive[order])[last]
-        curves[number] = np.interp(fpr, np.append(0.0, right / right[-1]), np.append(0.0, up / up[-1]))
+    generator = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    roc = RocResamples(positive, scores, groups)
+    curves = np.stack([np.interp(fpr, *curve) for curve in roc.draws(n_resamples, generator)])
     tail = (1 - confidence) / 2
     low, high = np.quantile(curves, [tail, 1 - tail], axis=0)
     return low, high
-
-
-def _kinds(positive: NDArray[np.bool_], groups: Index) -> list[Index]:
-    """Return the groups of positive items only, of negative items only, and of both."""
-    has_positive, has_negative = (np.bincount(groups, weights=of) > 0 for of in (positive, ~positive))
-    kinds = (has_positive & ~has_negative, has_negative & ~has_positive, has_positive & has_negative)
-    return [np.flatnonzero(kind) for kind in kinds if kind.any()]

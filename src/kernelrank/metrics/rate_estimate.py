@@ -1,0 +1,50 @@
+"""A share between 0 and 1 that was estimated from two classes of items, with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelrank.metrics.interval import Interval
+
+__all__ = ["RateEstimate"]
+
+
+@dataclass(frozen=True)
+class RateEstimate:
+    """A share between 0 and 1, such as a sensitivity or a partial AUC.
+
+    Parameters
+    ----------
+    label : str
+        What it is a share of, and where.
+    value : float
+    interval : Interval
+    n_positive, n_negative : int
+        How many items of each class there are.
+
+    Examples
+    --------
+    >>> interval = Interval(0.6, 0.9, 0.95, "items resampled 2000 times")
+    >>> print(RateEstimate("sensitivity at specificity 0.9", 0.8, interval, 20, 30))
+    sensitivity at specificity 0.9: 0.8000, 95% interval [0.6000, 0.9000] (items resampled 2000 times; 20 positive and
+    30 negative items)
+    """
+
+    label: str
+    value: float
+    interval: Interval
+    n_positive: int
+    n_negative: int
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.label}: {self.value:.4f}, {100 * self.interval.level:.4g}% interval [{low:.4f}, {high:.4f}] "
+            f"({self.interval.method}; {self.n_positive} positive and {self.n_negative} negative items)"
+        )
+
+    def __repr__(self) -> str:
+        return f"<RateEstimate {self}>"
