@@ -15,11 +15,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, check_confidence, wilson_interval
@@ -34,12 +36,12 @@ ROUNDING = 1e-12
 
 
 def sensitivity_at(
-    y_true: Any,
-    y_score: Any,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     specificity: float,
     *,
-    groups: Any = None,
-    pos_label: Any = None,
+    groups: Labels | None = None,
+    pos_label: Hashable = None,
     confidence: float = 0.95,
     n_resamples: int = 2000,
     random_state: int | None = 0,
@@ -89,12 +91,12 @@ def sensitivity_at(
 
 
 def specificity_at(
-    y_true: Any,
-    y_score: Any,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     sensitivity: float,
     *,
-    groups: Any = None,
-    pos_label: Any = None,
+    groups: Labels | None = None,
+    pos_label: Hashable = None,
     confidence: float = 0.95,
     n_resamples: int = 2000,
     random_state: int | None = 0,
@@ -129,13 +131,13 @@ def specificity_at(
 
 
 def partial_auc(
-    y_true: Any,
-    y_score: Any,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     specificity: tuple[float, float] | None = None,
     sensitivity: tuple[float, float] | None = None,
-    groups: Any = None,
-    pos_label: Any = None,
+    groups: Labels | None = None,
+    pos_label: Hashable = None,
     confidence: float = 0.95,
     n_resamples: int = 2000,
     random_state: int | None = 0,
@@ -207,10 +209,10 @@ def _mean_height(along: Float, height: Float, start: float, end: float) -> float
 def _estimate(
     label: str,
     rate: Callable[[Float, Float], float],
-    y_true: Any,
-    y_score: Any,
-    groups: Any,
-    pos_label: Any,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    groups: Labels | None,
+    pos_label: Hashable,
     confidence: float,
     n_resamples: int,
     random_state: int | None,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
+from kernelrank.argument_types import Labels
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
@@ -46,7 +48,7 @@ class TwoClasses:
     sign: int
 
     @classmethod
-    def read(cls, y: Any, n_items: int, *, pos_label: Any = None) -> TwoClasses:
+    def read(cls, y: ArrayLike | None, n_items: int, *, pos_label: Hashable = None) -> TwoClasses:
         """Read any two labels; the one that sorts last is positive, as in scikit-learn, unless `pos_label` is given.
 
         Parameters
@@ -88,7 +90,7 @@ class TwoClasses:
         """The numbers of the negative items."""
         return np.flatnonzero(~self.positive)
 
-    def target(self, estimator: Any) -> NDArray[Any]:
+    def target(self, estimator: BaseEstimator) -> NDArray[Any]:
         """Return what an estimator is fitted to: the labels, or ±1 if it learns scores and they are no numbers."""
         if is_classifier(estimator):
             return self.labels
@@ -133,7 +135,7 @@ def _short(found: NDArray[Any]) -> str:
     return shown + (", …" if len(found) > 5 else "")
 
 
-def check_groups(groups: Any, classes: TwoClasses) -> Index | None:
+def check_groups(groups: Labels | None, classes: TwoClasses) -> Index | None:
     """Return group numbers, or None.
 
     Parameters

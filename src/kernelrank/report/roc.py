@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -90,7 +91,7 @@ class ROCDisplay(Display):
         y: Any,
         *,
         groups: Labels | None = None,
-        pos_label: Any = None,
+        pos_label: Hashable = None,
         confidence: float = 0.95,
         interval: str = "auto",
         n_jobs: int | None = None,
@@ -117,19 +118,27 @@ class ROCDisplay(Display):
         -------
         ROCDisplay
         """
-        options = {"groups": groups, "pos_label": pos_label, "confidence": confidence, "interval": interval}
-        roc = tournament_roc(estimator, X, y, **options, n_jobs=n_jobs)
+        roc = tournament_roc(
+            estimator,
+            X,
+            y,
+            groups=groups,
+            pos_label=pos_label,
+            confidence=confidence,
+            interval=interval,
+            n_jobs=n_jobs,
+        )
         display = cls.of_tournament(roc, name=name or type(estimator).__name__, random_state=random_state)
         return display.plot(ax=ax, **line_options)
 
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
+        y_true: ArrayLike,
         y_score: ArrayLike,
         *,
         groups: Labels | None = None,
-        pos_label: Any = None,
+        pos_label: Hashable = None,
         confidence: float = 0.95,
         random_state: RandomStateLike = None,
         ax: Axes | None = None,
@@ -151,8 +160,16 @@ class ROCDisplay(Display):
         -------
         ROCDisplay
         """
-        options = {"groups": groups, "pos_label": pos_label, "confidence": confidence, "random_state": random_state}
-        return cls.of_scores(y_true, y_score, **options, name=name).plot(ax=ax, **line_options)
+        display = cls.of_scores(
+            y_true,
+            y_score,
+            groups=groups,
+            pos_label=pos_label,
+            confidence=confidence,
+            random_state=random_state,
+            name=name,
+        )
+        return display.plot(ax=ax, **line_options)
 
     @classmethod
     def of_tournament(
@@ -180,11 +197,11 @@ class ROCDisplay(Display):
     @classmethod
     def of_scores(
         cls,
-        y_true: Any,
+        y_true: ArrayLike,
         y_score: ArrayLike,
         *,
         groups: Labels | None = None,
-        pos_label: Any = None,
+        pos_label: Hashable = None,
         confidence: float = 0.95,
         random_state: RandomStateLike = None,
         name: str | None = None,
