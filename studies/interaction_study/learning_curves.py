@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelrank.relations.document_holdout import DocumentHoldout
+from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.relations.extraction_scores import measure
 from studies.interaction_study.alphas import ALPHAS
 from studies.interaction_study.corpora import Study
@@ -42,8 +42,8 @@ def trained_auc(K: np.ndarray, labels: np.ndarray, documents: np.ndarray, train:
     y = np.where(labels, 1.0, -1.0)
     best, found = -1.0, 0.5
     for alpha in ALPHAS:
-        model = DocumentHoldout(K[np.ix_(train, train)], y[train], documents[train].tolist(), alpha)
-        inside = measure(labels[train], model.leave_document_out(), labels[train]).auc
+        model = NestedHoldout(K[np.ix_(train, train)], y[train], documents[train].tolist(), alpha)
+        inside = measure(labels[train], model.leave_group_out(), labels[train]).auc
         if inside > best:
             best = inside
             scores = K[np.ix_(test, train)] @ model.dual_coef

@@ -1,10 +1,10 @@
-"""Exact cross-validation without refitting: one identity per file."""
+"""Exact cross-validation without refitting: one dual inverse; sets, pairs, a basis, sets inside sets."""
 
 from kernelrank.exact_cv.differing_pairs import DifferingPairs
 from kernelrank.exact_cv.holdout_result import PairHoldout, pair_accuracy
-from kernelrank.exact_cv.leave_pair_out import leave_pair_out
-from kernelrank.exact_cv.leave_sets_out import leave_sets_out
-from kernelrank.exact_cv.problem import Problem
+from kernelrank.exact_cv.pair_holdout import leave_pair_out
+from kernelrank.exact_cv.set_holdout import leave_sets_out
+from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
 
 __all__ = [

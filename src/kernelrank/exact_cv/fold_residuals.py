@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, block_rows, blocks
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
-from kernelrank.exact_cv.factors import Factors, factorise
-from kernelrank.exact_cv.leave_sets_out import PIVOT, SET_BYTES
-from kernelrank.exact_cv.problem import Problem
+from kernelrank.exact_cv.decomposition import Decomposition, decompose
+from kernelrank.exact_cv.dual_inverse import PIVOT, SetSystems
+from kernelrank.exact_cv.set_holdout import SET_BYTES
+from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
 from kernelrank.progress import track
 from kernelrank.solvers.automatic import DIRECT_LIMIT
@@ -65,25 +65,26 @@ class FoldResiduals:
         """Factorise the problem, and solve one small system for each fold."""
         graph = problem.graph
         assert isinstance(graph, ScoredQueries)
-        ((factors, _),) = factorise(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
-        report_error(alpha, factors.relative_error(alpha))
-        first, second, sign = _products(factors, alpha)
-        left = np.empty_like(first)
-        roots = _Roots(graph)
+        ((decomposition, _),) = decompose(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
+        report_error(alpha, decomposition.relative_error(alpha))
+        first, second, sign = _products(decomposition, alpha)
+        left, roots, ones = np.empty_like(first), _Roots(graph), np.ones(first.shape[1])
         batches = list(_batches(folds, first.shape[1]))
         for numbers in track(batches, len(batches), "folds"):
             items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
-            solutions, pivots = _solve_folds(problem, items, first, second, sign)
-            if pivots.min() < PIVOT[factors.primal]:
-                if factors.primal and graph.n_items <= DIRECT_LIMIT:
+            systems = SetSystems(graph, problem.uncompared, items, first, sign, second)
+            solved = [systems.solve_one(q, ones, rows) for q, rows in enumerate(systems.Q)]
+            pivots = np.array([pivot for _, pivot in solved])
+            if pivots.min() < PIVOT[decomposition.primal]:
+                if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
                     return cls.of(problem, folds, alpha, unscored, dual=True)
                 raise InvalidInputError(
                     f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
                     "computed: beside the kernel it is lost in rounding. Take a larger alpha, or scale the items down"
                 )
-            left[items] = roots.of(items) @ solutions
+            left[items] = roots.of(items) @ np.stack([solution for solution, _ in solved])
         read = _read_folds(folds, unscored, graph.n_items)
-        return cls(graph, read, unscored, factors.primal, sign, left, second)
+        return cls(graph, read, unscored, decomposition.primal, sign, left, second)
 
     def at(self, scores: Float) -> Float:
         """Return ``T y``, shape (m, k)."""
@@ -132,13 +133,13 @@ class FoldResiduals:
         return items, rows
 
 
-def _products(factors: Factors, alpha: float) -> tuple[Float, Float, float]:
+def _products(decomposition: Decomposition, alpha: float) -> tuple[Float, Float, float]:
     """Return Q' and Q (m × s), with the roots of d taken into both, and the sign of their product in M."""
-    if not factors.primal and alpha <= factors.trace:
-        first = second = factors.left
-        d, sign = factors.inverse(np.array([alpha]))[:, 0], 1.0
+    if not decomposition.primal and alpha <= decomposition.trace:
+        first = second = decomposition.left
+        d, sign = decomposition.shrinkage(np.array([alpha]))[:, 0], 1.0
     else:
-        first, second, d = factors.smoother(alpha)
+        first, second, d = decomposition.smoother(alpha)
         sign = -1.0
     if np.all(d == 1.0):
         return first, second, sign
@@ -183,29 +184,3 @@ class _Roots:
         root[:, diagonal, diagonal] += 1.0
         root *= self.scale[items][:, :, None]
         return np.asarray(root)
-
-
-def _solve_folds(problem: Problem, items: Index, first: Float, second: Float, sign: float) -> tuple[Float, Float]:
-    """Return ``(M_UU)⁻¹ Q'_U`` for folds of one size (folds, u, s), and the smallest relative pivot of each.
-
-    M_UU is filled up where it is known to be zero: along the constants of its queries, and at idle items.
-    """
-    graph = problem.graph
-    assert isinstance(graph, ScoredQueries)
-    u, rows = items.shape[1], first[items]
-    base = graph.submatrix(items) if sign < 0 else np.zeros((len(items), u, u))
-    systems = base + sign * (rows @ second[items].transpose(0, 2, 1))
-    codes, diagonal = graph.queries.codes[items], np.arange(u)
-    null = (codes[:, :, None] == codes[:, None, :]) / u
-    null[:, diagonal, diagonal] += problem.idle[items]
-    mean = systems[:, diagonal, diagonal].mean(axis=1)
-    systems += np.where(mean > 0, mean, 1.0)[:, None, None] * null
-    floor = (base if sign < 0 else systems)[:, diagonal, diagonal]
-    floor = np.where(floor == 0.0, systems[:, diagonal, diagonal], floor)
-    pivots = np.zeros(len(items))
-    for number, system in enumerate(systems):
-        factor, failed_at = lapack.dpotrf(system, lower=1, clean=0)
-        if failed_at == 0:
-            rows[number], _ = lapack.dpotrs(factor, rows[number], lower=1)
-            pivots[number] = np.min(np.diagonal(factor) ** 2 / floor[number])
-    return rows, pivots

@@ -9,7 +9,7 @@ where ``f_U`` are the scores of U by the model trained on everything else, candi
 the model trained on the scored queries alone (the inductive prediction), and γ is called anchor.
 
 **The residuals are linear.** Training is linear in y, so ``C_U (y_U - f_U)`` is ``T_U y``, with ``CᵀC = L``. For W
-outside the fold, `kernelrank.exact_cv.leave_sets_out` with ``M = λ Γ`` gives
+outside the fold, `kernelrank.exact_cv.dual_inverse` with ``M = λ Γ`` gives
 
     ``T_UU = C_U``,   ``T_UW = C_U (M_UU)⁻¹ M_UW``,
 
@@ -64,8 +64,8 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
 from kernelrank.exact_cv.fold_residuals import FoldResiduals
-from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
+from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.rounding import one_warning

@@ -19,11 +19,8 @@ But the part of A that is quadratic in the items, which is all that there is wit
 expectation [ES81]_, and V not at all. So the variance used is their mean, ``(V + V_J) / 2``.
 
 Training without a group k, and without the two groups of a pair, is training without the latter from what remains of
-k: by the identity of `kernelrank.exact_cv.leave_sets_out`, taking k out of Γ and e first,
-
-    ``Γ' = Γ - Γ_:k Γ_kk⁻¹ Γ_k:``,   ``e' = e - Γ_:k Γ_kk⁻¹ e_k``,
-
-and then the groups U of the pair, ``Γ'_UU r = e'_U``: their items differ by ``f_i - f_j = (y_i - y_j) - (r_i - r_j)``.
+k: the dual inverse without k (`kernelrank.exact_cv.dual_inverse`), and then the groups U of the pair,
+``Γ⁽ᵏ⁾_UU r = e⁽ᵏ⁾_U``, whose items differ by ``f_i - f_j = (y_i - y_j) - (r_i - r_j)``.
 One Γ serves all sets of one size: RLS has one for every size, that of λ, and one ranking in which every pair counts the
 same that of ``λ / (m - u)`` where u items leave. Without groups every item is a group of its own; only the sign of the
 difference is asked for, so nothing is divided: constant time for each of the P N (m - 2) triples.
@@ -41,14 +38,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons import ItemScores
 from kernelrank.compiled import compiled
-from kernelrank.exact_cv import ItemSets, Problem
-from kernelrank.exact_cv.factors import factorise
-from kernelrank.exact_cv.leave_sets_out import PIVOT
+from kernelrank.exact_cv import Problem
+from kernelrank.exact_cv.decomposition import decompose
+from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse, SmallPivotError
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
@@ -125,7 +120,10 @@ def aucs_without(estimator: Any, X: Any, classes: TwoClasses, groups: Index | No
     if takes_shortcut(estimator):
         problem = _problem(estimator, X, classes)
         if _has_shortcut(problem):
-            found = _by_downdates(problem, float(estimator.alpha), classes, _units(classes, groups))
+            try:
+                found = _by_downdates(problem, float(estimator.alpha), classes, _units(classes, groups))
+            except SmallPivotError:
+                found = np.array([np.nan])
             if np.isfinite(found).all():
                 return found
     return _by_sets(estimator, X, classes, groups, options)
@@ -142,70 +140,62 @@ def _problem(estimator: Any, X: Any, classes: TwoClasses) -> Problem:
 
 
 def _has_shortcut(problem: Problem) -> bool:
-    alike = isinstance(problem.graph, ItemScores) or problem.one_ranking
-    return alike and problem.has_shortcut and not bool(problem.idle.any())
+    return problem.common_scale(3) is not None
 
 
-def _totals(problem: Problem, units: Queries, classes: TwoClasses) -> dict[int, float]:
-    """Return how many items may leave, with the κ of each; 0 stands for any number where all share one."""
-    if isinstance(problem.graph, ItemScores):
-        return {0: 1.0}
+def _totals(problem: Problem, units: Queries, classes: TwoClasses) -> list[int]:
+    """Return how many items may leave, each number with a κ of its own; 0 stands for any where all share one."""
+    if problem.graph.queries is None:
+        return [0]
     sizes, counts = np.unique(units.sizes, return_counts=True)
     pairs = {int(s + t) for s, count in zip(sizes, counts, strict=True) for t in sizes if s != t or count > 1}
     if classes.has_mixed(units.codes):
         pairs |= set(sizes.tolist())
-    totals = sorted({int(s) + pair for s in sizes for pair in pairs if int(s) + pair < units.n_items})
-    sets = ItemSets.of([range(total) for total in totals], units.n_items)
-    return dict(zip(totals, problem.scale(sets).tolist(), strict=True))
+    return sorted({int(s) + pair for s in sizes for pair in pairs if int(s) + pair < units.n_items})
+
+
+def _dual_inverse(problem: Problem, alpha: float, n_leaving: int) -> DualInverse:
+    """Return the Γ that serves all sets of so many items."""
+    scale = problem.common_scale(n_leaving)
+    if scale is None:
+        raise SmallPivotError(f"without {n_leaving} items nothing is left to compare")
+    lams = np.array([alpha / scale])
+    ((decomposition, _),) = decompose(problem.features, problem.base, lams, scores=False, dual=True)
+    return decomposition.dual_inverse(float(lams[0]))
 
 
 def _by_downdates(problem: Problem, alpha: float, classes: TwoClasses, units: Queries) -> Float:
+    totals, sign = _totals(problem, units, classes), float(classes.sign)
+    everyone = slice(None)
     if len(units) == units.n_items:
-        return _without_items(problem, alpha, classes, units)
+        order = np.concatenate([classes.positives, classes.negatives])
+        inverse = _dual_inverse(problem, alpha, totals[0]).reordered(order)
+        Gamma, e = inverse.rows(everyone), np.ascontiguousarray(inverse.coefficients[:, 0])
+        y, duplicate_of = problem.truth[order, 0], problem.duplicate_of[order]
+        found = np.empty(len(order))
+        found[order] = _aucs_without_each(Gamma, e, y, duplicate_of, len(classes.positives), sign)
+        return found
     order, bounds = units.order, units.bounds
-    positive = classes.positive[order]
-    y, twin = problem.truth[order, 0], problem.twins[order]
-    wins, rest = np.zeros(len(units)), np.empty((len(order), len(order)))
-    for total, kappa in _totals(problem, units, classes).items():
-        Gamma, e = _gamma(problem, alpha / kappa, order)
+    y, duplicate_of, positive = problem.truth[order, 0], problem.duplicate_of[order], classes.positive[order]
+    wins = np.zeros(len(units))
+    for total in totals:
+        inverse = _dual_inverse(problem, alpha, total).reordered(order)
+        # A matrix, of which groups leave one by one.
+        inverse = DualInverse(inverse.coefficients, matrix=inverse.rows(everyone))
         for k in range(len(units)):
-            group = slice(bounds[k], bounds[k + 1])
-            factor, failed_at = lapack.dpotrf(Gamma[group, group], lower=1)
-            if failed_at > 0 or np.min(np.diag(factor) ** 2 / np.diag(Gamma)[group]) < PIVOT[False]:
-                return np.full(len(units), np.nan)
-            share, _ = lapack.dpotrs(factor, Gamma[group], lower=1)
-            np.subtract(Gamma, np.matmul(Gamma[:, group], share, out=rest), out=rest)
-            e_rest = e - share.T @ e[group]
-            sign, pivot = float(classes.sign), PIVOT[False]
-            wins[k] += _wins_without(rest, e_rest, y, twin, positive, bounds, k, total, sign, pivot)
+            rest = inverse.without(np.arange(bounds[k], bounds[k + 1]))
+            e = np.ascontiguousarray(rest.coefficients[:, 0])
+            data = y, duplicate_of, positive, bounds
+            wins[k] += _wins_without(rest.rows(everyone), e, *data, k, total, sign, PIVOT[False])
     positives = np.bincount(units.codes, weights=classes.positive, minlength=len(units))
     negatives = units.sizes - positives
-    found: Float = wins / ((positives.sum() - positives) * (negatives.sum() - negatives))
-    return found
-
-
-def _without_items(problem: Problem, alpha: float, classes: TwoClasses, units: Queries) -> Float:
-    order = np.concatenate([classes.positives, classes.negatives])
-    (kappa,) = _totals(problem, units, classes).values()
-    Gamma, e = _gamma(problem, alpha / kappa, order)
-    y, twin = problem.truth[order, 0], problem.twins[order]
-    found = np.empty(len(order))
-    found[order] = _aucs_without_each(Gamma, e, y, twin, len(classes.positives), float(classes.sign))
-    return found
-
-
-def _gamma(problem: Problem, lam: float, order: Index) -> tuple[Float, Float]:
-    """Return Γ and e, the items in this order."""
-    lams = np.array([lam])
-    ((factors, _),) = factorise(problem.features, problem.base, lams, scores=False, dual=True)
-    d = factors.inverse(lams)
-    left = factors.left[order]
-    return (left * d[:, 0]) @ left.T, factors.coefficients(d)[order, 0, 0]
+    aucs: Float = wins / ((positives.sum() - positives) * (negatives.sum() - negatives))
+    return aucs
 
 
 @compiled
-def _aucs_without_each(Gamma: Float, e: Float, y: Float, twin: Index, n_positive: int, sign: float) -> Float:
-    """Return the AUC without each item; the positive ones come first. Twins, which share a number, are tied."""
+def _aucs_without_each(Gamma: Float, e: Float, y: Float, duplicate_of: Index, n_positive: int, sign: float) -> Float:
+    """Return the AUC without each item; the positive ones come first. Items with the same row are tied."""
     m = len(e)
     found = np.empty(m)
     for k in range(m):
@@ -225,7 +215,7 @@ def _aucs_without_each(Gamma: Float, e: Float, y: Float, twin: Index, n_positive
                 e_j = e[j] - Gamma[j, k] * inverse * e[k]
                 missed = (g_jj + g_ij) * e_i - (g_ij + g_ii) * e_j
                 difference = sign * ((y[i] - y[j]) * (g_ii * g_jj - g_ij * g_ij) - missed)
-                if difference == 0.0 or (twin[i] >= 0 and twin[j] == twin[i]):
+                if difference == 0.0 or (duplicate_of[i] >= 0 and duplicate_of[j] == duplicate_of[i]):
                     wins += 0.5
                 elif difference > 0.0:
                     wins += 1.0
@@ -239,7 +229,7 @@ def _wins_without(
     Gamma: Float,
     e: Float,
     y: Float,
-    twin: Index,
+    duplicate_of: Index,
     positive: NDArray[np.bool_],
     bounds: Index,
     left_out: int,
@@ -247,7 +237,7 @@ def _wins_without(
     sign: float,
     pivot: float,
 ) -> float:
-    """Return how many pairs are in order, each without its groups; items stand by group, and twins are tied.
+    """Return how many pairs are in order, each without its groups; items stand by group, and equal rows are tied.
 
     `total` chooses the sets by how many items leave with the group that is left out; 0 takes all. NaN where a pivot is
     smaller than `pivot` beside its diagonal entry.
@@ -291,7 +281,9 @@ def _wins_without(
                     if not apart or not positive[items[i]] or positive[items[j]]:
                         continue
                     difference = sign * ((y[items[i]] - y[items[j]]) - (r[i] - r[j]))
-                    if difference == 0.0 or (twin[items[i]] >= 0 and twin[items[i]] == twin[items[j]]):
+                    if difference == 0.0 or (
+                        duplicate_of[items[i]] >= 0 and duplicate_of[items[i]] == duplicate_of[items[j]]
+                    ):
                         wins += 0.5
                     elif difference > 0.0:
                         wins += 1.0

@@ -15,7 +15,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.number_range import check_finite, check_range, overflow_is_checked
 from kernelrank.exact_cv import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
-from kernelrank.exact_cv.problem import Retrain
+from kernelrank.exact_cv.shortcut_rules import Retrain
 from kernelrank.features import ReducedSet
 from kernelrank.solvers.rounding import one_warning
 

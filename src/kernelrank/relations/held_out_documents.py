@@ -13,6 +13,7 @@ from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.estimators.base import check_alphas
+from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out
@@ -20,7 +21,6 @@ from kernelrank.model_selection.search.alpha_grid import AlphaGrid, is_auto
 from kernelrank.model_selection.search.alpha_scale import UnlabelledGraph, alpha_scale
 from kernelrank.progress import track
 from kernelrank.queries import Queries
-from kernelrank.relations.document_holdout import DocumentHoldout
 
 __all__ = ["HeldOutDocuments", "Learning", "hold_out_documents"]
 
@@ -149,10 +149,10 @@ def _from_inverses(
 
     def steps() -> object:
         for place, alpha in enumerate(learning.fixed_alphas):
-            held_out = DocumentHoldout(K, y, documents, alpha, intercept=learning.ranks)
+            held_out = NestedHoldout(K, y, documents, alpha, intercept=learning.ranks)
             dual[place], intercept[place] = held_out.dual_coef, held_out.intercept
             for number, fold in enumerate(folds):
-                inner[place, number] = held_out.leave_document_out(fold)
+                inner[place, number] = held_out.leave_group_out(fold)
                 if len(fold):
                     outer[place, fold] = held_out.leave_fold_out(fold)
                 yield None

@@ -245,10 +245,10 @@ class TestSearch:
 
     @pytest.mark.parametrize("basis", [None, 12])
     def test_one_decomposition_serves_the_extension(self, basis, monkeypatch):
-        from kernelrank.exact_cv import factors, leave_basis_out
+        from kernelrank.exact_cv import basis_removal, decomposition
 
         calls = []
-        for module in (factors, leave_basis_out):
+        for module in (decomposition, basis_removal):
             monkeypatch.setattr(
                 module, "spectrum", lambda *args, real=module.spectrum: (calls.append(1), real(*args))[1]
             )

@@ -1,4 +1,4 @@
-"""The factors that every hold-out identity is written in, from one decomposition.
+"""One decomposition, for all λ, and the factors that every hold-out identity is written in.
 
 Two forms of one problem, ``(A + λ I)⁻¹ = B diag(d) Bᵀ``:
 
@@ -9,8 +9,8 @@ dual         ``C K Cᵀ``      ``Cᵀ B``            ``K Cᵀ B``         ``Bᵀ
 primal       ``Φᵀ L Φ``      ``L Φ B``           ``Φ B``            ``Bᵀ Φᵀ M N``
 ===========  ==============  ==================  =================  ====================
 
-with ``CᵀC = L`` and ``Cᵀ T = M N``. With ``Γ = Cᵀ(C K Cᵀ + λ I)⁻¹ C``, the matrix that turns scores into dual
-coefficients, ``e = Γ y``,
+with ``CᵀC = L`` and ``Cᵀ T = M N``. With the dual inverse ``Γ = Cᵀ(C K Cᵀ + λ I)⁻¹ C`` and ``e = Γ y``
+(`kernelrank.exact_cv.dual_inverse`),
 
 * dual:   ``Γ = Q diag(d) Qᵀ`` and ``e = Q diag(d) b``, sums in which nothing is subtracted;
 * primal: ``λ Γ = L - Q diag(d) Qᵀ`` and ``λ e = M N - Q diag(d) b``, by the Woodbury identity;
@@ -23,21 +23,21 @@ The same is done for small λ where A is so uneven that a spectrum would lose it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, blocks
-from kernelrank.comparisons import Comparisons, ItemScores
-from kernelrank.features import ColumnFeatures, Features, FullKernel
-from kernelrank.solvers.normal_equations import primal_is_smaller
+from kernelrank.comparisons import Comparisons
+from kernelrank.exact_cv.dual_inverse import DualInverse
+from kernelrank.features import Features, FullKernel
 from kernelrank.solvers.rounding import Rounding, spectral_error
 from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
-__all__ = ["Factors", "factorise"]
+__all__ = ["Decomposition", "decompose"]
 
 FEW_ALPHAS = 3
 """Up to this many values of λ, as many Cholesky factorisations are cheaper than a spectrum."""
@@ -50,11 +50,12 @@ COLUMN_BYTES = 2**24
 
 
 @dataclass(frozen=True)
-class Factors:
+class Decomposition:
     """The arrays of the table above for one graph.
 
     Parameters
     ----------
+    features : Features
     graph : Comparisons
     primal : bool
         Which of the two forms it is.
@@ -63,27 +64,28 @@ class Factors:
     values : ndarray, shape (s,), or None
         The eigenvalues μ; None if B belongs to one λ only.
     left, rotated : ndarray, shape (m, s) and (s, k)
-    multiply, smoothen : callable
-        Make the right factor, and ``Cᵀ A B`` for the dual form of one λ, both (m, s), at their first use.
     kernel : ndarray, shape (m, m), or None
         K, if it was formed.
-    basis, target : ndarray, shape (s, s) and (s, k)
-        B and the right-hand side that `rotated` is made of.
+    columns : ndarray, shape (m, s), or None
+        ``Φ B`` in the primal.
+    matrix, basis, target : ndarray, shape (s, s), (s, s) and (s, k)
+        A, B and the right-hand side that `rotated` is made of.
     rounding : Rounding or None
         How Cholesky's factorisation rounds A; None for a spectrum.
     trusted : float, default=0
         The λ from which on a spectrum has all digits.
     """
 
+    features: Features
     graph: Comparisons
     primal: bool
     trace: float
     values: Float | None
     left: Float
     rotated: Float
-    multiply: Callable[[], Float]
-    smoothen: Callable[[], Float]
     kernel: Float | None
+    columns: Float | None
+    matrix: Float
     basis: Float
     target: Float
     rounding: Rounding | None
@@ -91,8 +93,12 @@ class Factors:
 
     @cached_property
     def right(self) -> Float:
-        """N, shape (m, s)."""
-        return self.multiply()
+        """N, shape (m, s), made at its first use."""
+        if self.columns is not None:
+            return self.columns
+        if self.values is not None and self.graph.is_identity:
+            return self.left * self.values  # Q holds the eigenvectors of K itself
+        return self.features.kernel_multiply(self.left) if self.kernel is None else self.kernel @ self.left
 
     def mean_right(self, items: Index) -> Float:
         """Return the mean of the rows of N over each set of items (sets, u); a full N is not made for that."""
@@ -105,15 +111,15 @@ class Factors:
 
     @cached_property
     def smooth(self) -> Float:
-        """``Cᵀ A B``, shape (m, s)."""
-        return self.smoothen()
+        """``Cᵀ A B`` for the dual form of one λ, shape (m, s), made at its first use."""
+        return _centre_transpose(self.graph, self.matrix @ self.basis)
 
     @property
     def sign(self) -> float:
         """How ``Q diag(d) Qᵀ`` enters: +1 in the dual, -1 in the primal."""
         return -1.0 if self.primal else 1.0
 
-    def inverse(self, lams: Float) -> Float:
+    def shrinkage(self, lams: Float) -> Float:
         """Return ``d`` for every λ, shape (s, number of λ)."""
         if self.values is None:
             return np.ones((self.left.shape[1], len(lams)))
@@ -128,28 +134,31 @@ class Factors:
         B = self.basis
         return self.rounding.relative_error(lambda g: B @ (B.T @ g), B @ self.rotated, self.target, lam)
 
+    def dual_inverse(self, lam: float) -> DualInverse:
+        """Return Γ at a λ, in the dual form."""
+        d = self.shrinkage(np.array([lam]))
+        return DualInverse(self.coefficients(d)[:, :, 0], left=self.left, d=d[:, 0])
+
     def smoother(self, lam: float) -> tuple[Float, Float, Float]:
         """Return Q', Q'' (m × s) and d (s,) with ``H = L - λ Γ = Q' diag(d) Q''ᵀ``, formed without that difference."""
         if self.primal:
-            return self.left, self.left, self.inverse(np.array([lam]))[:, 0]
+            return self.left, self.left, self.shrinkage(np.array([lam]))[:, 0]
         if self.values is not None:
             return self.left, self.left, self.values / (self.values + lam)
         return self.smooth, self.left, np.ones(self.left.shape[1])
 
-    def coefficients(self, d: Float, rows: slice | None = None) -> Float:
-        """Return ``e`` (dual) or ``λ e`` (primal), shape (rows, k, number of λ)."""
+    def coefficients(self, d: Float) -> Float:
+        """Return ``e`` (dual) or ``λ e`` (primal), shape (m, k, number of λ)."""
         scaled = d[:, None, :] * self.rotated[:, :, None]
-        left = self.left if rows is None else self.left[rows]
-        e = self.sign * (left @ scaled.reshape(len(d), -1)).reshape(len(left), *scaled.shape[1:])
+        e = self.sign * (self.left @ scaled.reshape(len(d), -1)).reshape(len(self.left), *scaled.shape[1:])
         if self.primal:
-            target = self.graph.target()
-            e += (target if rows is None else target[rows])[:, :, None]
+            e += self.graph.target()[:, :, None]
         return e
 
 
-def factorise(
+def decompose(
     features: Features, graph: Comparisons, lams: Float, *, scores: bool, dual: bool = False
-) -> Iterator[tuple[Factors, Index]]:
+) -> Iterator[tuple[Decomposition, Index]]:
     """Decompose once for many λ, or once for each of a few.
 
     Parameters
@@ -165,14 +174,14 @@ def factorise(
 
     Yields
     ------
-    Factors, numbers
+    Decomposition, numbers
         The factors, and which of the λ they serve.
 
     Notes
     -----
     Dual: O(m³) time, three m × m arrays (two without scores). Primal: O(m n² + n³) time, two m × n arrays.
     """
-    columns = features if isinstance(features, ColumnFeatures) and primal_is_smaller(features) and not dual else None
+    columns = None if dual else features.primal
     K: Float | None = None
     rounding = np.inf  # what is made of columns cannot be indefinite
     if columns is not None:
@@ -192,21 +201,18 @@ def factorise(
         trace = float(len(A) * np.median(np.diagonal(A)))
     summands = None if K is None else kernel_scale * graph.root_squares()
     of_factor = Rounding.of_factor(A, primal=primal, summands=summands)
-    for values, B, numbers in _decompose(A, lams, rounding, trusted):
+    for values, B, numbers in _factors(A, lams, rounding, trusted):
         rotated = B.T @ b
-        if columns is not None:
-            right = columns.multiply(B)
-            left = right if _is_identity(graph) else graph.apply(right)
-        else:
-            left = _centre_transpose(graph, B)
-        known = values if _is_identity(graph) else None
-        multiply = partial(_kernel_times, features, K, left, known) if columns is None else partial(_same, right)
-        smoothen = partial(_smooth, graph, A, B)
+        right = None if columns is None else columns.multiply(B)
+        left = _centre_transpose(graph, B) if right is None else right
+        if right is not None and not graph.is_identity:
+            left = graph.apply(right)
         own = of_factor if values is None else None
-        yield Factors(graph, primal, trace, values, left, rotated, multiply, smoothen, K, B, b, own, trusted), numbers
+        found = Decomposition(features, graph, primal, trace, values, left, rotated, K, right, A, B, b, own, trusted)
+        yield found, numbers
 
 
-def _decompose(A: Float, lams: Float, rounding: float, trusted: float) -> Iterator[tuple[Float | None, Float, Index]]:
+def _factors(A: Float, lams: Float, rounding: float, trusted: float) -> Iterator[tuple[Float | None, Float, Index]]:
     """Yield ``μ, B`` and the numbers of the λ that they serve; A is overwritten."""
     distinct, which = np.unique(lams, return_inverse=True)
     uneven = int(np.searchsorted(distinct, trusted))  # so many λ are too small for a spectrum
@@ -239,30 +245,11 @@ def _inverse_root(A: Float, lam: float) -> Float | None:
     return np.asarray(inverse)
 
 
-def _is_identity(graph: Comparisons) -> bool:
-    return isinstance(graph, ItemScores) and bool(np.all(graph.weight == 1.0))
-
-
 def _centre_transpose(graph: Comparisons, B: Float) -> Float:
     """Return ``Cᵀ B`` with contiguous rows, a block of columns at a time."""
-    if _is_identity(graph):
+    if graph.is_identity:
         return np.ascontiguousarray(B)
     left = np.empty((graph.n_items, B.shape[1]))
     for columns in blocks(B.shape[1], 8 * len(B), COLUMN_BYTES):
         left[:, columns] = graph.centre_transpose(np.ascontiguousarray(B[:, columns]))
     return left
-
-
-def _same(right: Float) -> Float:
-    return right
-
-
-def _smooth(graph: Comparisons, A: Float, B: Float) -> Float:
-    return _centre_transpose(graph, A @ B)
-
-
-def _kernel_times(features: Features, K: Float | None, left: Float, values: Float | None) -> Float:
-    """Return ``K Q``; where Q holds the eigenvectors of K itself no product is needed."""
-    if values is not None:
-        return left * values
-    return features.kernel_multiply(left) if K is None else K @ left

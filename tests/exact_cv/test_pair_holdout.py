@@ -115,7 +115,7 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     X, y = rng.normal(size=(90, 4)), rng.integers(0, 4, 90).astype(float)
     for learner in (RankRLS(), RankRLS(kernel="rbf")):
         whole = HoldoutData(learner, X, y).pairs(None, ALPHAS)
-        monkeypatch.setattr(sys.modules["kernelrank.exact_cv.held_pairs"], "BLOCK_BYTES", 8 * 90 * 7)
+        monkeypatch.setattr(sys.modules["kernelrank.exact_cv.pair_loops"], "BLOCK_BYTES", 8 * 90 * 7)
         parts = HoldoutData(learner, X, y).pairs(None, ALPHAS)
         monkeypatch.undo()
         np.testing.assert_allclose(whole.difference, parts.difference, rtol=1e-9, atol=1e-14)
@@ -148,7 +148,7 @@ def test_items_that_take_no_part_leave_the_shortcut_to_the_others(kernel, learne
     y[4, 0] = y[9, 0] = y[4, 1] = np.nan
     data = rbf_kernel(X) if kernel == "precomputed" else X
     learner = learner.set_params(kernel=kernel, missing="ignore")
-    module = sys.modules["kernelrank.exact_cv.leave_pair_out"]
+    module = sys.modules["kernelrank.exact_cv.pair_holdout"]
     literal, alone = module._one_by_one, []
 
     def one_by_one(problem, pairs, alphas):

@@ -1,10 +1,12 @@
-"""One graph over one feature map, and which hold-outs of it have a shortcut.
+"""The shortcut rules: one graph over one feature map, and which hold-outs of it need no training.
+
+A graph says which sets of items it can lose (`kernelrank.comparisons.scored_comparisons`), and at which ``λ / κ``:
 
 =================================  ====================================  ==========================================
 graph                              sets                                  how
 =================================  ====================================  ==========================================
 item scores (RLS), any weights     any                                   shortcut
-one query, ties included           any                                   shortcut at ``λ / κ``, see below
+one query, ties included           any                                   shortcut at ``λ / κ``
 several queries, ties included     any, where every item counts the      shortcut
                                    same (``query_weight="items"``)
 any scored graph: ties left out,   unions of whole queries               shortcut: L is block diagonal by query
@@ -14,10 +16,7 @@ whatever else                                                            refit: 
                                                                          query that loses items change
 =================================  ====================================  ==========================================
 
-With ties included, RankRLS is ridge regression with a free intercept for each query and item weights
-``ω_i = c_q W_q w_i``, ``W_q`` being the total weight of query q. Removing items of weight ``w_U`` from the only query
-turns that into ``κ w_i`` with ``κ = c(W - w_U)(W - w_U)``: the problem with weights w at ``λ / κ``. So one graph, that
-with ``c = 1 / W``, serves every set, each set at its own λ.
+What is too large to be decomposed is refitted, too.
 """
 
 from __future__ import annotations
@@ -31,10 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, Matrix
-from kernelrank.comparisons import Comparisons, ItemScores, RelativeScores, ScoredQueries
-from kernelrank.comparisons.query_weights import item_squares, pair_weight
-from kernelrank.exact_cv.factors import Factors, factorise
-from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
+from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.exact_cv.decomposition import Decomposition, decompose
+from kernelrank.features import Features
 from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
@@ -47,13 +45,13 @@ Retrain = Callable[[Index, Index], tuple[Features, Matrix]]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be held out from.
+    """What is to be held out from, and what has a shortcut.
 
     Parameters
     ----------
     features : Features
         All items.
-    graph : ItemScores, ScoredQueries or RelativeScores
+    graph : ScoredComparisons
         How they are compared.
     retrain : callable
         Gives ``features, rows`` for kept and held-out items, where a refit is needed.
@@ -64,81 +62,75 @@ class Problem:
     """
 
     features: Features
-    graph: Comparisons
+    graph: ScoredComparisons
     retrain: Retrain
     keep_basis: bool = False
     spectra: dict[Any, Any] | None = None
 
-    def factors(self, lams: Float, *, scores: bool, dual: bool = False) -> Iterator[tuple[Factors, Index]]:
-        """Decompose as `factorise` does, or return to a spectrum that was kept."""
-        kept: Factors | None = None if self.spectra is None else self.spectra.get((scores, dual))
+    def decompositions(self, lams: Float, *, scores: bool, dual: bool = False) -> Iterator[tuple[Decomposition, Index]]:
+        """Decompose as `decompose` does, or return to a spectrum that was kept."""
+        kept: Decomposition | None = None if self.spectra is None else self.spectra.get((scores, dual))
         if kept is not None and np.all(lams >= kept.trusted):
             yield kept, np.arange(len(lams))
             return
-        for factors, numbers in factorise(self.features, self.base, lams, scores=scores, dual=dual):
-            if self.spectra is not None and factors.values is not None:
-                self.spectra[scores, dual] = factors
-            yield factors, numbers
+        for found, numbers in decompose(self.features, self.base, lams, scores=scores, dual=dual):
+            if self.spectra is not None and found.values is not None:
+                self.spectra[scores, dual] = found
+            yield found, numbers
 
     @cached_property
-    def base(self) -> Comparisons:
-        """The graph that the factors are made of."""
-        if not self.one_ranking:
-            return self.graph
-        assert isinstance(self.graph, ScoredQueries)
-        return ScoredQueries(self.graph.scores, self.graph.queries, weight=self.graph.weight, query_weight="items")
-
-    @property
-    def one_ranking(self) -> bool:
-        """Whether there is one query with ties included, which may lose any items."""
-        return self.ties_included and self.graph.n_queries == 1
-
-    @property
-    def ties_included(self) -> bool:
-        """Whether this is ridge regression with an intercept for each query."""
-        return isinstance(self.graph, ScoredQueries) and self.graph.ties == "include"
+    def base(self) -> ScoredComparisons:
+        """The graph that is decomposed."""
+        return self.graph.shortcut_graph()
 
     @property
     def has_shortcut(self) -> bool:
-        """Whether any set has one by the factors: a basis has its own, and what is too large to factorise has none."""
-        columns = self.features.n_columns
-        size = self.features.n_items if columns is None else min(columns, self.features.n_items)
-        return not isinstance(self.features, ReducedSet) and size <= DIRECT_LIMIT
+        """Whether any set has one by a decomposition: a basis has its own, and what is too large has none."""
+        return self.features.basis is None and self.features.size <= DIRECT_LIMIT
+
+    @property
+    def any_items_may_leave(self) -> bool:
+        """Whether every set of items has a shortcut: RLS, and one ranking."""
+        return self.has_shortcut and self.graph.loses_any_items
 
     @property
     def truth(self) -> Float:
         """The scores y with ``M N = L y``, shape (m, k)."""
-        assert isinstance(self.graph, (ItemScores, ScoredQueries, RelativeScores))
         return self.graph.magnitudes
 
     @property
     def scored(self) -> NDArray[np.bool_]:
         """The items that have a weight; an item without a score has none."""
-        assert isinstance(self.graph, (ItemScores, ScoredQueries, RelativeScores))
         return np.asarray(self.graph.weight > 0, dtype=np.bool_)
 
     @cached_property
-    def twins(self) -> Index:
+    def duplicate_of(self) -> Index:
         """For each item the number of the first one with the same row, or -1: any model scores both alike."""
-        assert isinstance(self.features, (ExplicitFeatures, FullKernel))
-        return duplicate_rows(self.features.items if isinstance(self.features, ReducedSet) else self.features.X)
+        return duplicate_rows(self.features.items)
+
+    @cached_property
+    def uncompared(self) -> NDArray[np.bool_]:
+        """The items that are compared with none: weight zero, or alone or all tied in their query."""
+        return self.base.uncompared_items()
 
     def scale(self, sets: ItemSets) -> Float:
         """Return κ for each set, by which λ is divided; NaN where there is no shortcut."""
-        if not self.has_shortcut:
-            return np.full(len(sets), np.nan)
-        if isinstance(self.graph, ItemScores):
-            return np.ones(len(sets))
-        assert isinstance(self.graph, (ScoredQueries, RelativeScores))
-        if self.one_ranking:
-            weight, squares = self.graph.weight, item_squares(self.graph.weight)
-            left, uncompared = (
-                values.sum() - np.add.reduceat(values[sets.items], sets.bounds[:-1]) for values in (weight, squares)
-            )
-            return np.asarray(pair_weight(self.graph.query_weight, left, uncompared) * left)
-        if self.ties_included and self.graph.query_weight == "items":
-            return np.ones(len(sets))
-        return np.where(sets.whole_queries(self.graph.queries), 1.0, np.nan)
+        return self.graph.scale_without(sets) if self.has_shortcut else np.full(len(sets), np.nan)
+
+    def common_scale(self, n_leaving: int) -> float | None:
+        """Return κ of all sets of so many items, whichever they are: everything that leaves, outer and inner items.
+
+        None where sets of one size differ in κ, or where some have no shortcut or nothing is left to compare.
+        """
+        weight, items_alike = self.graph.weight, self.graph.queries is None or self.graph.query_weight == "items"
+        if not self.any_items_may_leave or self.uncompared.any() or n_leaving >= self.graph.n_items:
+            return None
+        if items_alike:
+            return 1.0
+        if not np.all(weight == weight[0]):
+            return None
+        scale = float(self.graph.scale_without(ItemSets.of([range(n_leaving)], self.graph.n_items))[0])
+        return scale if scale > 0 else None
 
     def part(self, kept: Index) -> Problem:
         """Return the problem of some items, the others having left."""
@@ -149,21 +141,15 @@ class Problem:
         retrain = partial(_retrain_part, self.retrain, kept)
         return Problem(features, self.graph.without(left), retrain, self.keep_basis)
 
-    @cached_property
-    def idle(self) -> NDArray[np.bool_]:
-        """The items that take no part: weight zero, or alone or all tied in their query."""
-        return self.base.uncompared_items()
-
-    def barren(self, sets: ItemSets) -> NDArray[np.bool_]:
+    def nothing_to_compare(self, sets: ItemSets) -> NDArray[np.bool_]:
         """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.
 
         O(total log total) time, but for sets that touch every query and may take all but one level: O(m log m) each.
         """
         scores = self.truth
         result = np.zeros((len(sets), scores.shape[1]), dtype=bool)
-        if isinstance(self.graph, ItemScores):
+        if self.graph.queries is None:
             return result
-        assert isinstance(self.graph, (ScoredQueries, RelativeScores))
         codes, taking_part = self.graph.queries.codes, self.graph.weight > 0
         for k in range(scores.shape[1]):
             spare = _spare_items(scores[taking_part, k], codes[taking_part], self.graph.n_queries)
@@ -176,6 +162,13 @@ class Problem:
                 kept[held] = False
                 result[number, k] = _spare_items(scores[kept, k], codes[kept], self.graph.n_queries).max() == 0
         return result
+
+    def differences_survive(self, n_leaving: int) -> bool:
+        """Tell whether so many items never take the last difference of a ranking with them, in any output."""
+        if self.graph.queries is None:
+            return True
+        codes = np.zeros(self.graph.n_items, dtype=np.int64)
+        return all(int(_spare_items(column, codes, 1)[0]) > n_leaving for column in self.truth.T)
 
 
 def _retrain_part(retrain: Retrain, part: Index, kept: Index, held: Index) -> tuple[Features, Matrix]:

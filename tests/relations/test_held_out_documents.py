@@ -6,7 +6,7 @@ from scipy import sparse
 
 from kernelrank import RLS, RankRLS, leave_one_out
 from kernelrank.errors import InvalidInputError
-from kernelrank.relations.document_holdout import DocumentHoldout
+from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning, hold_out_documents
 from tests.oracles.relations import train_and_score
@@ -28,9 +28,9 @@ def test_documents_inside_folds_are_scored_as_by_training_again(ranks, alpha, se
     K, y, documents = problem(seed)
     names = np.array(documents)
     fold = np.flatnonzero(np.isin(names, np.unique(names)[:3]))
-    held_out = DocumentHoldout(K, y, documents, alpha, intercept=ranks)
+    held_out = NestedHoldout(K, y, documents, alpha, intercept=ranks)
     for left_out in (None, np.empty(0, dtype=int), fold):
-        inner = held_out.leave_document_out(left_out)
+        inner = held_out.leave_group_out(left_out)
         gone = np.zeros(len(y), dtype=bool) if left_out is None else np.isin(np.arange(len(y)), left_out)
         assert np.array_equal(np.isnan(inner), gone)
         for name in np.unique(names[~gone]):
@@ -51,7 +51,7 @@ def test_it_agrees_with_the_hold_out_of_the_library(kind):
     K, y, documents = problem(5)
     options = {"query_weight": "items"} if kind is RankRLS else {}
     expected = leave_one_out(kind(0.5, kernel="precomputed", **options), K, y, groups=documents)
-    found = DocumentHoldout(K, y, documents, 0.5, intercept=kind is RankRLS).leave_document_out()
+    found = NestedHoldout(K, y, documents, 0.5, intercept=kind is RankRLS).leave_group_out()
     difference = found - expected
     # RankRLS leaves the constant of each model open.
     for name in set(documents) if kind is RankRLS else []:
@@ -85,7 +85,7 @@ def test_a_reduced_set_loses_the_basis_items_that_are_held_out(learner):
 def test_kernels_that_are_none_and_settings_are_refused():
     K, y, documents = problem(0)
     with pytest.raises(InvalidInputError, match=r"not positive definite with alpha=0\.5 added"):
-        DocumentHoldout(K - 10 * np.eye(len(y)), y, documents, 0.5)
+        NestedHoldout(K - 10 * np.eye(len(y)), y, documents, 0.5)
     for settings, message in [
         (("svm", (1.0,), "auc", None, None), "learner must be one of rls, rankrls"),
         (("rls", (1.0,), "accuracy", None, None), "scoring must be one of auc, f"),

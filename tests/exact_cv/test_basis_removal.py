@@ -9,7 +9,7 @@ from sklearn.base import clone
 from kernelrank import RLS, RankRLS, RankSVM, holdout, leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.exact_cv import ItemSets
-from kernelrank.exact_cv.leave_basis_out import leave_basis_out
+from kernelrank.exact_cv.basis_removal import leave_basis_out
 from kernelrank.features import ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries

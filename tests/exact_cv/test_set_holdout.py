@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank import RLS, RankRLS
 from kernelrank.exact_cv import ItemSets
-from kernelrank.exact_cv.factors import Factors
+from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
@@ -204,8 +204,8 @@ def test_sets_that_each_have_their_own_lambda(kernel, learner, monkeypatch):
     weight[7] = 0.0
     held = [[k] for k in range(90)] + [rng.permutation(90)[:size] for size in (2, 2, 2, 45, 45, 60)]
     whole = []
-    coefficients = Factors.coefficients
-    monkeypatch.setattr(Factors, "coefficients", lambda *args: whole.append(1) or coefficients(*args))
+    coefficients = Decomposition.coefficients
+    monkeypatch.setattr(Decomposition, "coefficients", lambda *args: whole.append(1) or coefficients(*args))
     learner = learner.set_params(kernel=kernel)
     sets = ItemSets.of(held, 90)
     found = HoldoutData(learner, X, y, None, weight).scores(sets, ALPHAS)
@@ -226,7 +226,7 @@ def test_sets_much_larger_than_the_columns_are_trained_again(learner, basis, mon
     """Their systems would be larger than the whole problem; small sets beside them keep the shortcut."""
     rng = np.random.default_rng(0)
     X, y, qid = rng.normal(size=(600, 3)), rng.normal(size=600), np.arange(600) // 10
-    module = sys.modules["kernelrank.exact_cv.leave_sets_out"]
+    module = sys.modules["kernelrank.exact_cv.set_holdout"]
     literal, refitted = module.refit_without, []
 
     def refit(problem, held, alphas):

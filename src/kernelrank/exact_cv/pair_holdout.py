@@ -1,6 +1,6 @@
 """Leave-pair-out [PABS08]: every pair held out from one ranking, or from RLS, in constant time each.
 
-This is the identity of `kernelrank.exact_cv.leave_sets_out` for ``U = {i, j}``. The difference of the two held-out
+This is the identity of `kernelrank.exact_cv.dual_inverse` for ``U = {i, j}``. The difference of the two held-out
 scores needs no intercept, and the 2 × 2 system ``Γ_UU r = e_U`` is solved by hand:
 
     ``f_i - f_j = (y_i - y_j) - (r_i - r_j)
@@ -9,9 +9,8 @@ scores needs no intercept, and the 2 × 2 system ``Γ_UU r = e_U`` is solved by 
 With m items in one query, all pairs counting the same, the model trained without two of them is ridge regression with
 an intercept at ``λ' = λ / (m - 2)``: one Γ serves all pairs. Its entries cost a product of two rows each; Γ is formed
 in blocks of rows, of which only the columns with lower scores are needed: with two classes, the positive × negative
-block and the diagonal. For one λ and most pairs, all of Γ is an inverse and costs less than that
-(`kernelrank.exact_cv.gamma`). For a linear kernel the rows are as short as there are features, if these are fewer than
-items.
+block and the diagonal. For one λ and most pairs, all of Γ is an inverse and costs less than that. For a linear kernel
+the rows are as short as there are features, if these are fewer than items.
 
 There ``λ' Γ`` is a difference, which loses digits for a pair that alone carries a direction of the features. Up to a
 thousand such pairs are refitted. If there are more, up to 5,000 items take the dual form; beyond that, the error of
@@ -20,8 +19,9 @@ such a pair is about ε over its determinant.
 Two items with the same row have the same score by any model: their difference is zero, and not what rounding makes of
 it.
 
-No shortcut: ties left out, unit and relative cost (the levels of the other items change). Where weights differ and
-every pair or every query counts the same, each pair has its own λ'; then it is solved by itself.
+**Weights.** Where item weights differ and every pair or every query counts the same, each pair has its own λ' and
+none shares a Γ with another: each is a set of two, solved by itself (`_one_by_one`). So are ties left out, unit and
+relative cost, which have no shortcut: the levels of the other items change.
 
 Items without a score, or of weight zero, take no part: pairs are held out from the problem of the others. A pair with
 such an item is solved by itself, if its difference is asked for.
@@ -32,16 +32,13 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.exact_cv.differing_pairs import DifferingPairs
-from kernelrank.exact_cv.gamma import Gamma
-from kernelrank.exact_cv.held_pairs import held_pairs, pairs_of_gamma
-from kernelrank.exact_cv.leave_sets_out import DUAL_LIMIT, PIVOT, leave_sets_out
-from kernelrank.exact_cv.problem import Problem
+from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
+from kernelrank.exact_cv.pair_loops import PairForm, ResidualPairs, SmootherPairs
 from kernelrank.exact_cv.refit import refit_without
-from kernelrank.features import ColumnFeatures
+from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
+from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
-from kernelrank.solvers.normal_equations import primal_is_smaller
 from kernelrank.solvers.rounding import report_error
 
 __all__ = ["leave_pair_out"]
@@ -87,8 +84,8 @@ def _hold_out(
     problem: Problem, pairs: DifferingPairs | Index, alphas: Float, *, differences: bool
 ) -> tuple[Float, Float, Float]:
     """Return differences (k, n, pairs), agreements (k, n), and how many pairs differ (k,)."""
-    kappa = _common_scale(problem)
-    if kappa is None:
+    kappa = problem.common_scale(2)
+    if kappa is None or not problem.differences_survive(2):
         return _one_by_one(problem, pairs, alphas)
     difference, agreement = _all_at_once(problem, pairs, alphas, kappa, differences=differences)
     return difference, agreement, _count_differing(problem.truth, pairs)
@@ -99,8 +96,7 @@ def _from_scored_items(
 ) -> tuple[Float, Float, Float] | None:
     """Hold the pairs out from the items that have a weight; None where all have, or nothing is won by it."""
     scored = problem.scored
-    alike = isinstance(problem.graph, ItemScores) or problem.one_ranking
-    if scored.all() or not (alike and problem.has_shortcut) or np.count_nonzero(scored) < 4:
+    if scored.all() or not problem.any_items_may_leave or np.count_nonzero(scored) < 4:
         return None
     items = np.flatnonzero(scored)
     chosen: DifferingPairs | Index
@@ -130,12 +126,12 @@ def _all_at_once(
     n_pairs = pairs.n_pairs if isinstance(pairs, DifferingPairs) else len(pairs)
     kept = n_pairs if differences or not isinstance(pairs, DifferingPairs) else 0
     difference = np.empty((len(alphas), problem.truth.shape[1], kept))
-    found = _by_gamma(problem, pairs, alphas, kappa, difference)
+    found = _by_inverse(problem, pairs, alphas, kappa, difference)
     if found is None:
-        found = _attempt(problem, pairs, alphas, kappa, difference, threshold=PIVOT[True])
+        found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=PIVOT[True])
     if found is None:
         dual = problem.graph.n_items <= DUAL_LIMIT
-        found = _attempt(problem, pairs, alphas, kappa, difference, threshold=-np.inf, dual=dual)
+        found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=-np.inf, dual=dual)
     assert found is not None
     agreement, left = found
     for number, places in left:
@@ -148,25 +144,25 @@ def _all_at_once(
     return difference.transpose(1, 0, 2), agreement.T
 
 
-def _by_gamma(
+def _by_inverse(
     problem: Problem, pairs: DifferingPairs | Index, alphas: Float, kappa: float, difference: Float
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
-    """Do what `_attempt` does by way of all of Γ; None unless that is the cheapest form and keeps the digits."""
+    """Do what `_by_decomposition` does from all of Γ; None unless that is the cheapest form and keeps the digits."""
     m = problem.graph.n_items
-    columns = isinstance(problem.features, ColumnFeatures) and primal_is_smaller(problem.features)
-    if columns or not isinstance(pairs, DifferingPairs) or pairs.n_pairs < MOST_PAIRS * m * m or len(alphas) > 1:
+    primal = problem.features.primal is not None
+    if primal or not isinstance(pairs, DifferingPairs) or pairs.n_pairs < MOST_PAIRS * m * m or len(alphas) > 1:
         return None
-    assert isinstance(problem.base, (ItemScores, ScoredQueries))
-    gamma = Gamma.of(problem.features, problem.base, float(alphas[0]) / kappa)
-    if gamma is None:
+    inverse = DualInverse.of(problem.features, problem.base, float(alphas[0]) / kappa, above_trace=False)
+    if inverse is None:
         return None
-    report_error(float(alphas[0]), gamma.error)
+    report_error(float(alphas[0]), inverse.error)
     agreement = np.zeros(difference.shape[:2])
-    pairs_of_gamma(gamma, pairs, problem.truth, problem.twins, agreement[0], difference[0])
+    form = ResidualPairs(inverse, pairs.order, problem.truth, problem.duplicate_of)
+    form.all_pairs(pairs, agreement[0], difference[0])
     return agreement, []
 
 
-def _attempt(
+def _by_decomposition(
     problem: Problem,
     pairs: DifferingPairs | Index,
     alphas: Float,
@@ -178,18 +174,23 @@ def _attempt(
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
     """Fill in the differences (n, k, pairs); return agreements (n, k) and the pairs left out, None if too many."""
     order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
+    common = order, problem.truth, problem.duplicate_of
     agreement = np.zeros(difference.shape[:2])
     left: list[tuple[int, Index]] = []
     lams = alphas / kappa
-    for factors, numbers in problem.factors(lams, scores=False, dual=dual):
-        in_order = factors.left[order]
+    for decomposition, numbers in problem.decompositions(lams, scores=False, dual=dual):
         for number in numbers:
-            report_error(float(alphas[number]), factors.relative_error(float(lams[number])))
-            held = held_pairs(factors, in_order, order, problem.truth, problem.twins, float(lams[number]), threshold)
-            if isinstance(pairs, DifferingPairs):
-                places = held.all_pairs(pairs, agreement[number], difference[number])
+            lam = float(lams[number])
+            report_error(float(alphas[number]), decomposition.relative_error(lam))
+            form: PairForm
+            if decomposition.primal or lam > decomposition.trace:
+                form = SmootherPairs(decomposition, lam, threshold, *common)
             else:
-                places = held.listed(pairs, agreement[number], difference[number])
+                form = ResidualPairs(decomposition.dual_inverse(lam), *common)
+            if isinstance(pairs, DifferingPairs):
+                places = form.all_pairs(pairs, agreement[number], difference[number])
+            else:
+                places = form.listed(pairs, agreement[number], difference[number])
             if places is None:
                 return None
             if len(places):
@@ -204,25 +205,6 @@ def _count_differing(truth: Float, pairs: DifferingPairs | Index) -> Float:
     m = len(truth)
     levels = [np.unique(column, return_counts=True)[1].astype(np.float64) for column in truth.T]
     return np.array([(m * m - (counts**2).sum()) / 2 for counts in levels])
-
-
-def _common_scale(problem: Problem) -> float | None:
-    """Return κ where all pairs share it and a shortcut exists, or None."""
-    m = problem.graph.n_items
-    if not problem.has_shortcut or problem.idle.any() or m < 3:
-        return None
-    if isinstance(problem.graph, ItemScores):
-        return 1.0
-    if not problem.one_ranking:
-        return None
-    assert isinstance(problem.graph, ScoredQueries)
-    weight = problem.graph.weight
-    if problem.graph.query_weight != "items" and not np.all(weight == weight[0]):
-        return None
-    most = max(np.unique(column, return_counts=True)[1].max() for column in problem.truth.T)
-    if m - most <= 2:
-        return None  # two items may take the last difference with them
-    return float(problem.scale(ItemSets.of([[0, 1]], m))[0])
 
 
 def _one_by_one(problem: Problem, pairs: DifferingPairs | Index, alphas: Float) -> tuple[Float, Float, Float]:

@@ -1,0 +1,395 @@
+r"""The dual inverse Γ, which turns scores into dual coefficients, ``e = Γ y``, and what every hold-out does with it.
+
+RankRLS on queries (and RLS, without the intercepts) solves, with Ω the item weights and P the query indicators,
+
+    ``[K + λ Ω⁻¹, P; Pᵀ, 0] [a; b] = [y; 0]``,   ``f = K a``,
+
+and Γ, the leading block of the inverse, gives ``a = e = Γ y``. With any root ``CᵀC = L`` it is ``Γ = Cᵀ G C`` with
+``G = (C K Cᵀ + λ I)⁻¹``.
+
+**Leaving items out.** Training without U deletes rows and columns. By the rule for the inverse of a submatrix, the new
+dual coefficients are
+
+    ``a' = e - Γ_{:U} r``   with   ``Γ_UU r = e_U``,
+
+which vanish on U, and r is what the new model misses on U, intercept included: ``r = y_U - f'_U - b'``.
+
+**Leaving more out.** The inverse of the problem without F is a Schur complement, which has zero rows at F:
+
+    ``Γ⁽ᶠ⁾ = Γ - Γ_:F Γ_FF⁻¹ Γ_F:``,   ``e⁽ᶠ⁾ = e - Γ_:F Γ_FF⁻¹ e_F``,
+
+and what was said of U above holds for it again (`DualInverse.without`). With the Cholesky factor R of ``Γ_FF`` the
+correction is ``Wᵀ W``, ``W = R⁻¹ Γ_F:``, so that a block of it costs no more than its own entries.
+
+**Which λ.** One ranking in which items of weight ``w_U`` leave, all of them, inner and outer, has the item weights
+``κ w_i`` with ``κ = c(W - w_U)(W - w_U)``: it is the problem with weights w at ``λ' = λ / κ`` (`Problem.scale` for sets,
+`Problem.common_scale` for a number of items). Without weights κ is ``m - u`` where every pair counts the same, 1 for
+every item, and ``2 / (m - u - 1)`` for every query.
+
+**Null directions.** Where U takes a query whole, the constant of that query lies in the null space of ``Γ_UU`` and e_U
+is orthogonal to it; adding any multiple of ``1 1ᵀ`` there leaves the solution that is wanted. Items that are compared
+with none have zero rows in Γ, and r is zero there.
+
+**Watched pivots.** Γ comes in two forms (`kernelrank.exact_cv.decomposition`): a sum of positive terms, whose blocks
+keep their digits, and in the primal ``λ Γ = L - Q diag(d) Qᵀ``, which loses them where U alone carries a direction of
+the features: the pivots of ``Γ_UU`` get as small as ``λ / (μ + λ)``. Pivots below `PIVOT` beside their diagonal entry
+are not trusted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from kernelrank.arrays import Float, Index
+from kernelrank.comparisons import Comparisons
+from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.compiled import compiled
+from kernelrank.errors import InvalidInputError
+from kernelrank.features import Features
+from kernelrank.solvers.rounding import Rounding
+
+__all__ = ["PIVOT", "SMALL", "DualInverse", "SetSystems", "SmallPivotError"]
+
+PIVOT = {True: 1e-5, False: 1e-14}
+"""The smallest relative pivot that is trusted, in the primal and in the dual."""
+
+SMALL = 40
+"""Sets of up to this many items go through the compiled loop, all λ at once."""
+
+TILE = 64
+"""The side of a tile: two of them fit into the first level of any cache."""
+
+
+class SmallPivotError(InvalidInputError):
+    """Rounding has taken the digits of a block of Γ."""
+
+
+@dataclass(frozen=True)
+class DualInverse:
+    """Γ at one λ, as a matrix or as a product ``Q diag(d) Qᵀ``, from which items may have left.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (m, k)
+        ``e = Γ y`` for every output.
+    matrix : ndarray, shape (m, m), or None
+    left, d : ndarray, shape (m, s) and (s,), or None
+        The factors, where there is no matrix.
+    gone : ndarray, shape (items that left, m), or None
+        W: what is to be taken away is ``WᵀW``.
+    places : ndarray of int64, shape (m,), or None
+        Where the items stand in the matrix, if not in their own order.
+    error : float
+        The relative error that rounding leaves in predictions, as it is estimated.
+
+    Examples
+    --------
+    >>> inverse = DualInverse(np.array([[1.0], [0.0]]), matrix=np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> inverse.without(np.array([0])).block(np.array([1])), inverse.residuals(np.array([0]))
+    (array([[1.5]]), array([[0.5]]))
+    """
+
+    coefficients: Float
+    matrix: Float | None = None
+    left: Float | None = None
+    d: Float | None = None
+    gone: Float | None = None
+    places: Index | None = None
+    error: float = 0.0
+
+    @classmethod
+    def of(
+        cls, features: Features, graph: ScoredComparisons, lam: float, *, above_trace: bool = True
+    ) -> DualInverse | None:
+        r"""Form the matrix in the place of the kernel matrix: O(m³) time, one m × m array.
+
+        For one ranking with item weights w (total W), and for RLS, the root of the Laplacian is ``C = P S`` with
+        ``S = diag(√w)`` and the projection ``P = I - √w √wᵀ / W`` (RLS: ``P = I``), so that ``Γ = S P G P S``. G has
+        the eigenvector ``√w`` with eigenvalue ``1 / λ``, which P takes away again: a difference, and a large one where
+        λ is small. So that direction is lifted first by c, the trace of ``C K Cᵀ``:
+
+            ``Γ = S (C K Cᵀ + λ I + c √w √wᵀ / W)⁻¹ S - w wᵀ / (W (λ + c))``,
+
+        where next to nothing is subtracted. Cholesky's factor and the inverse overwrite the kernel matrix: m³
+        multiplications and additions in all, beside ``5/3 m³`` for a triangular inverse and its product with itself.
+
+        Parameters
+        ----------
+        features : Features
+        graph : ScoredComparisons
+            RLS, or one query in which every item counts the same.
+        lam : float
+        above_trace : bool, default=True
+            Whether λ may be larger than the trace: scores are then tiny beside y, and no difference from y keeps all
+            their digits.
+
+        Returns
+        -------
+        DualInverse or None
+            None where rounding stops the factorisation, or where λ is larger than the trace and may not be.
+        """
+        A = features.centred_kernel(graph)
+        lift = float(np.trace(A))
+        if lam > lift and not above_trace:
+            return None
+        rounding = Rounding.of_factor(A, primal=False, summands=features.uncentred_diagonal(graph))
+        root = np.sqrt(graph.weight)
+        share = 0.0
+        if graph.queries is not None:
+            total = float(graph.weight.sum())
+            for row, weight in zip(A, lift / total * root, strict=True):
+                row += weight * root
+            share = 1.0 / (total * (lam + lift))
+        A[np.diag_indices_from(A)] += lam
+        # A is symmetric, so its transpose is the same matrix in the column order that LAPACK overwrites in place.
+        factor, failed_at = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+        if failed_at > 0:
+            return None
+        target = graph.root_target()
+        solution, _info = lapack.dpotrs(factor, target, lower=1)
+        error = rounding.relative_error(lambda g: lapack.dpotrs(factor, g, lower=1)[0], solution, target, lam)
+        inverse, _info = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        _complete(inverse.T, root, share)
+        return cls(root[:, None] * solution, inverse.T, error=error)
+
+    def reordered(self, order: Index) -> DualInverse:
+        """Return Γ with its items in another order; the matrix itself stays as it is."""
+        gone = None if self.gone is None else self.gone[:, order]
+        if self.matrix is None:
+            assert self.left is not None
+            return replace(self, coefficients=self.coefficients[order], left=self.left[order], gone=gone)
+        places = order if self.places is None else self.places[order]
+        return replace(self, coefficients=self.coefficients[order], gone=gone, places=places)
+
+    def rows(self, rows: slice | Index, columns: slice | Index = slice(None)) -> Float:
+        """Return some rows of Γ, or the part of them in some columns; not to be written to."""
+        if self.matrix is None:
+            assert self.left is not None
+            assert self.d is not None
+            part: Float = (self.left[rows] * self.d) @ self.left[columns].T
+        elif self.places is None:
+            part = self.matrix[rows][:, columns]
+        else:
+            part = self.matrix[self.places[rows]].take(self.places[columns], axis=1)
+        if self.gone is not None:
+            part = part - self.gone[:, rows].T @ self.gone[:, columns]
+        return part
+
+    def block(self, items: Index) -> Float:
+        """Return ``Γ_UU``."""
+        return self.rows(items, items)
+
+    def entries(self, first: Index, second: Index) -> Float:
+        """Return ``Γ_ij`` of pairs of items, shape (pairs,)."""
+        if self.matrix is None:
+            assert self.left is not None
+            assert self.d is not None
+            found: Float = (self.left[first] * self.left[second]) @ self.d
+        else:
+            places = np.arange(len(self.matrix)) if self.places is None else self.places
+            found = self.matrix[places[first], places[second]]
+        return found if self.gone is None else found - (self.gone[:, first] * self.gone[:, second]).sum(axis=0)
+
+    def diagonal(self) -> Float:
+        """Return the diagonal of Γ, shape (m,)."""
+        items = np.arange(len(self.coefficients))
+        return self.entries(items, items)
+
+    def residuals(self, items: Index) -> Float:
+        """Return r with ``Γ_UU r = e_U``: what the model without these items misses on them, shape (u, k).
+
+        Raises
+        ------
+        SmallPivotError
+            If a pivot is too small to be trusted.
+        """
+        factor = _watched_factor(self.block(items))
+        return np.asarray(lapack.dpotrs(factor, self.coefficients[items], lower=1)[0])
+
+    def without(self, items: Index) -> DualInverse:
+        """Return Γ of the problem that some items have left, by a Schur complement.
+
+        λ stays what it is: it must be the one of all that leave. O(u² m) time, and u m numbers.
+
+        Raises
+        ------
+        SmallPivotError
+            If a pivot is too small to be trusted.
+        """
+        factor = _watched_factor(self.block(items))
+        W, _info = lapack.dtrtrs(factor, self.rows(items), lower=1)
+        shift = W.T @ lapack.dtrtrs(factor, self.coefficients[items], lower=1)[0]
+        gone = W if self.gone is None else np.vstack([self.gone, W])
+        return replace(self, coefficients=self.coefficients - shift, gone=gone)
+
+
+class SetSystems:
+    """``Γ_UU r = e_U`` for several sets U of one size and several λ, from the factors of a decomposition.
+
+    Parameters
+    ----------
+    graph : Comparisons
+        Scored queries, or the items of RLS.
+    uncompared : ndarray of bool, shape (m,)
+        The items that are compared with none.
+    items : ndarray of int64, shape (sets, u)
+    left : ndarray, shape (m, s)
+        Q.
+    sign : float
+        +1 where ``Γ = Q diag(d) Qᵀ``, -1 where ``λ Γ = L - Q diag(d) Q'ᵀ``.
+    right : ndarray, shape (m, s), optional
+        Q'; Q unless given.
+    """
+
+    def __init__(
+        self,
+        graph: Comparisons,
+        uncompared: NDArray[np.bool_],
+        items: Index,
+        left: Float,
+        sign: float,
+        right: Float | None = None,
+    ) -> None:
+        self.items, self.sign = items, sign
+        self.Q = left[items]  # (sets, u, s)
+        self.right = self.Q if right is None or right is left else right[items]
+        self.uncompared = uncompared[items]
+        size = items.shape[1]
+        self.same: NDArray[np.bool_] | None = None
+        self.null = self.uncompared[..., None] * np.eye(size)
+        if graph.queries is not None:
+            codes = graph.queries.codes[items]
+            self.same = codes[..., :, None] == codes[..., None, :]
+            whole = self.same.sum(axis=-1) == graph.queries.sizes[codes]
+            self.null += (self.same & whole[..., None]) / size
+        self.base = graph.submatrix(items) if sign < 0 else np.zeros((len(items), size, size))
+
+    def solve(self, e: Float, d: Float) -> Float:
+        """Put r, shape (sets, u, k, n), into the place of e_U; return the smallest relative pivots, shape (sets, n).
+
+        Parameters
+        ----------
+        e : ndarray, shape (sets, u, k, n)
+        d : ndarray, shape (1 or sets, s, n)
+        """
+        if self.items.shape[1] <= SMALL and self.right is self.Q:
+            first, second = np.tril_indices(self.items.shape[1])
+            products = self.Q[:, first]
+            products *= self.Q[:, second]
+            return _solve_packed(products @ d, self.base, self.sign, self.null, e)  # all λ in one product
+        pivots = np.empty((len(self.items), d.shape[2]))
+        for q, number in np.ndindex(pivots.shape):
+            own = d[q if len(d) > 1 else 0, :, number]
+            e[q, :, :, number], pivots[q, number] = self.solve_one(q, own, e[q, :, :, number])
+        return pivots
+
+    def solve_one(self, q: int, d: Float, e: Float) -> tuple[Float, float]:
+        """Solve the system of one set for one λ; return r (u, k), and the smallest relative pivot: 0 where it fails."""
+        M = self.base[q] + self.sign * ((self.Q[q] * d) @ self.right[q].T)
+        mean = float(np.diagonal(M).mean())
+        M += (mean if mean > 0 else 1.0) * self.null[q]
+        floor = np.diagonal(self.base[q] if self.sign < 0 else M).copy()
+        floor[floor == 0.0] = np.diagonal(M)[floor == 0.0]
+        factor, failed_at = lapack.dpotrf(M, lower=1, clean=0)
+        if failed_at > 0:
+            return e, 0.0
+        r, _info = lapack.dpotrs(factor, e, lower=1)
+        return r, float((np.diagonal(factor) ** 2 / floor).min())
+
+
+def _watched_factor(block: Float) -> Float:
+    """Return the Cholesky factor of a block of Γ."""
+    factor, failed_at = lapack.dpotrf(block, lower=1)
+    if failed_at > 0 or np.any(np.diagonal(factor) ** 2 < PIVOT[False] * np.diagonal(block)):
+        raise SmallPivotError(
+            f"{len(block)} items cannot be left out: rounding takes all digits of what the others say about them. Take "
+            "a larger alpha, or scale the items down"
+        )
+    return np.asarray(factor)
+
+
+@compiled
+def _complete(G: Float, root: Float, share: float) -> None:
+    """Turn the upper half of the inverse into all of Γ, a tile and its mirror image at a time."""
+    m = len(G)
+    for top in range(0, m, TILE):
+        for left in range(top, m, TILE):
+            for i in range(top, min(top + TILE, m)):
+                for j in range(max(left, i), min(left + TILE, m)):
+                    both = root[i] * root[j]
+                    value = both * (G[i, j] - share * both)
+                    G[i, j] = value
+                    G[j, i] = value
+
+
+@compiled
+def _solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float) -> Float:
+    """Solve ``(base + sign M + t null) r = e`` for every set and λ by Cholesky factorisations; r overwrites e.
+
+    The innermost loops run over λ, whose numbers stand side by side, so that all λ are factorised together.
+
+    Parameters
+    ----------
+    M : ndarray, shape (sets, u (u + 1) / 2, n)
+        Packed lower triangles for every λ.
+    base : ndarray, shape (sets, u, u)
+    sign : float
+    null : ndarray, shape (sets, u, u)
+        Fills the directions where the matrix is known to be zero and e is too; t is the mean of the diagonal.
+    e : ndarray, shape (sets, u, k, n)
+
+    Returns
+    -------
+    ndarray, shape (sets, n)
+        The smallest pivot beside the diagonal entry of `base`, or of the matrix where that is zero: what is tiny has
+        lost digits.
+    """
+    n_sets, u, k, n = e.shape
+    worst = np.full((n_sets, n), np.inf)
+    R = np.empty((u, u, n))  # the factor, with the reciprocals of its diagonal
+    t = np.empty(n)
+    value = np.empty(n)
+    for q in range(n_sets):
+        t[:] = 0.0
+        for i in range(u):
+            for a in range(n):
+                t[a] += (base[q, i, i] + sign * M[q, i * (i + 3) // 2, a]) / u
+        for a in range(n):
+            if t[a] <= 0.0:
+                t[a] = 1.0
+        for i in range(u):
+            for j in range(i + 1):
+                place = i * (i + 1) // 2 + j
+                for a in range(n):
+                    value[a] = base[q, i, j] + sign * M[q, place, a] + t[a] * null[q, i, j]
+                if j == i:
+                    for a in range(n):
+                        R[i, i, a] = value[a] if base[q, i, i] == 0.0 else base[q, i, i]
+                for c in range(j):
+                    for a in range(n):
+                        value[a] -= R[i, c, a] * R[j, c, a]
+                if j < i:
+                    for a in range(n):
+                        R[i, j, a] = value[a] * R[j, j, a]
+                else:
+                    for a in range(n):
+                        worst[q, a] = min(worst[q, a], value[a] / R[i, i, a])
+                        R[i, i, a] = 1.0 / np.sqrt(max(value[a], 1e-300))
+        for c in range(k):
+            for i in range(u):
+                for j in range(i):
+                    for a in range(n):
+                        e[q, i, c, a] -= R[i, j, a] * e[q, j, c, a]
+                for a in range(n):
+                    e[q, i, c, a] *= R[i, i, a]
+            for i in range(u - 1, -1, -1):
+                for j in range(i + 1, u):
+                    for a in range(n):
+                        e[q, i, c, a] -= R[j, i, a] * e[q, j, c, a]
+                for a in range(n):
+                    e[q, i, c, a] *= R[i, i, a]
+    return worst

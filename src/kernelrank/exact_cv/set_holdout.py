@@ -1,0 +1,311 @@
+"""Any sets of items left out, possibly overlapping: the identity that all the others are cases of.
+
+By `kernelrank.exact_cv.dual_inverse` the model without U misses r on it, ``Γ_UU r = e_U``, and has the dual
+coefficients ``a' = e - Γ_{:U} r``. So
+
+    ``f'_U = K_{U:} a' = N_U diag(d) (b - Q_Uᵀ r)``
+
+in the factors Q, N, d, b of `kernelrank.exact_cv.decomposition`. Two ways to the held-out scores, then:
+
+* ``y - r`` and a constant for each query, the mean of the other form over the items of U in that query. It subtracts
+  nothing that grows with ``1/λ``, so it is used while λ is at most the trace of the problem's matrix;
+* the last formula itself, which does not subtract scores from scores, where λ is larger and f tiny beside y.
+
+For whole queries nothing was used but that L is block diagonal by query, so it holds for every scored graph. Sets whose
+pivots are not to be trusted are refitted, or take the dual form where that is cheaper.
+
+A set of many more items than there are columns has a system that is larger than the whole problem: there, too, the
+model is trained again, which costs less.
+
+Items with the same row have the same score by any model, and rounding must not order them: what is held out together
+shares the score of the first.
+
+Accuracy: as training itself (`kernelrank.solvers.rounding`). Where duplicates are held out together and λ is tiny, a
+system has a pivot p that is small beside its diagonal, and its set is off by about ε / p. Both errors are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float, Index, blocks
+from kernelrank.exact_cv.basis_removal import leave_basis_out
+from kernelrank.exact_cv.decomposition import Decomposition
+from kernelrank.exact_cv.dual_inverse import PIVOT, SMALL, SetSystems
+from kernelrank.exact_cv.refit import refit_without
+from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.features import Features, ReducedSet
+from kernelrank.item_sets import ItemSets
+from kernelrank.solvers.rounding import report_error
+
+__all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out"]
+
+SET_BYTES = 2**23
+"""The size of a block of sets."""
+
+DUAL_LIMIT = 5_000
+"""The largest number of items for which sets that lost digits in the primal may take the dual form."""
+
+SHARING = 4
+"""From so many sets for each λ on, they share what is computed for it; below, every set has its own."""
+
+SPECTRUM, OVERHEAD = 25.0, 1e6
+"""What a spectrum costs beside a product of matrices of its size, and a training beside its arithmetic."""
+
+FEW_REFITS = 10
+"""Refits that cost up to this many decompositions of the dual form are preferred to it."""
+
+
+def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool = False) -> Float:
+    """Return the scores of each set by the model trained without it.
+
+    Parameters
+    ----------
+    problem : Problem
+    sets : ItemSets
+    alphas : ndarray, shape (n,)
+    dual : bool, default=False
+        Whether to use the dual form even where the primal is smaller.
+
+    Returns
+    -------
+    ndarray, shape (total, k, n)
+        In the order of ``sets.items``.
+
+    Notes
+    -----
+    One decomposition, then O(u² s + u³) time for a set of u items and each alpha, with s the size of the decomposition.
+    Memory: that of the decomposition, the result, and blocks of 8 MiB.
+    """
+    all_zero = problem.nothing_to_compare(sets)
+    learnable = ~all_zero.all(axis=1)
+    trained = _cheaper_to_train(problem.features, sets, len(alphas)) & learnable
+    scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
+    if isinstance(problem.features, ReducedSet):
+        trained |= _by_basis(problem, problem.features, sets, learnable & ~trained, alphas, scores)
+    else:
+        trained |= _by_identity(problem, sets, learnable & ~trained, alphas, scores, dual=dual)
+    for number in np.flatnonzero(trained):
+        place = slice(sets.bounds[number], sets.bounds[number + 1])
+        scores[place] = refit_without(problem, sets.items[place], alphas)
+    scores[np.repeat(all_zero, sets.sizes, axis=0)] = 0.0
+    _share_scores(problem.duplicate_of[sets.items], sets, scores)
+    return scores
+
+
+def _share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
+    """Give the items of a set that have the same row the score of the first of them."""
+    places = np.flatnonzero(duplicate_of >= 0)
+    if len(places) == 0:
+        return
+    owner = np.repeat(np.arange(len(sets), dtype=np.int64), sets.sizes)[places]
+    keys = owner * (int(duplicate_of.max()) + 1) + duplicate_of[places]
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    scores[places] = scores[places[first[group]]]
+
+
+def _cheaper_to_train(features: Features, sets: ItemSets, n_alphas: int) -> NDArray[np.bool_]:
+    """Tell which sets are so large beside the columns that training without them costs less than their systems."""
+    columns = features.primal
+    if columns is None:
+        return np.zeros(len(sets), dtype=bool)
+    u, r, m = sets.sizes.astype(np.float64), float(columns.n_columns), float(features.n_items)
+    if features.basis is not None:
+        m *= 2.0  # kernels and their map come first
+    training = m * r**2 + (r**3 if n_alphas == 1 else SPECTRUM * r**3) + OVERHEAD
+    return np.asarray((u > SMALL) & (n_alphas * u**2 * (r + u / 3.0) > training))
+
+
+def _by_basis(
+    problem: Problem, features: ReducedSet, sets: ItemSets, wanted: NDArray[np.bool_], alphas: Float, scores: Float
+) -> NDArray[np.bool_]:
+    """Fill in the scores of the wanted sets of a reduced set by the constraint; return which are to be trained."""
+    if not problem.keep_basis:
+        # A model without any basis item is zero.
+        wanted = wanted & (np.add.reduceat(np.isin(sets.items, features.basis), sets.bounds[:-1]) < len(features.basis))
+    direct = wanted & problem.graph.separable(sets)
+    trained = wanted & ~direct
+    if direct.any():
+        places, part = sets.part(np.flatnonzero(direct))
+        scores[places], trained[direct] = leave_basis_out(
+            features, problem.graph, part, alphas, keep_basis=problem.keep_basis, spectra=problem.spectra
+        )
+    return trained
+
+
+def _by_identity(
+    problem: Problem, sets: ItemSets, wanted: NDArray[np.bool_], alphas: Float, scores: Float, *, dual: bool
+) -> NDArray[np.bool_]:
+    """Fill in the scores of the wanted sets by a decomposition; return which are to be trained."""
+    scale = problem.scale(sets)
+    trained = wanted & np.isnan(scale)
+    with np.errstate(invalid="ignore"):
+        chosen = np.flatnonzero(wanted & (scale > 0))
+    if len(chosen) == 0:
+        return trained
+    untrusted = _by_decomposition(problem, sets, chosen, scale, alphas, scores, dual=dual)
+    again = np.flatnonzero(untrusted)
+    m, n = problem.features.n_items, problem.features.n_columns or problem.features.n_items
+    if len(again) * n**2 > FEW_REFITS * m**2 and not dual and m <= DUAL_LIMIT:
+        places, part = sets.part(again)
+        found = np.zeros((len(places), *scores.shape[1:]))
+        untrusted[again] = _by_identity(problem, part, np.ones(len(part), dtype=bool), alphas, found, dual=True)
+        scores[places] = found
+    return trained | untrusted
+
+
+def _by_decomposition(
+    problem: Problem, sets: ItemSets, chosen: Index, scale: Float, alphas: Float, scores: Float, *, dual: bool
+) -> NDArray[np.bool_]:
+    """Fill in the scores of the chosen sets; return the sets whose pivots are not to be trusted."""
+    untrusted = np.zeros(len(sets), dtype=bool)
+    kappas, kappa_of = np.unique(scale[chosen], return_inverse=True)
+    lams = alphas / kappas[:, None]
+    smallest = np.full(len(alphas), np.inf)  # pivots of the other sets, where λ is small
+    outputs = np.arange(scores.shape[1])[:, None]
+
+    def hold_out(at: _Shared | _EachItsOwn, group: Index, own_kappa: Index, served: Index) -> None:
+        for rows, places, found, pivots in _held_out(problem, at, sets, group, own_kappa):
+            small = pivots.min(axis=1) < PIVOT[at.decomposition.primal]
+            untrusted[group[rows]] |= small
+            watched = np.where(at.residual_form(own_kappa[rows]), pivots, np.inf)[~small]
+            smallest[served] = np.minimum(smallest[served], watched.min(axis=0, initial=np.inf))
+            scores[places[..., None, None], outputs, served] = found
+
+    for decomposition, numbers in problem.decompositions(lams.ravel(), scores=True, dual=dual):
+        for number in np.unique(numbers % len(alphas)):
+            least = lams.ravel()[numbers[numbers % len(alphas) == number]].min()
+            report_error(float(alphas[number]), decomposition.relative_error(float(least)))
+        if decomposition.values is not None and len(numbers) == lams.size and len(chosen) < SHARING * len(kappas):
+            hold_out(_EachItsOwn(problem, decomposition, lams), chosen, kappa_of, np.arange(len(alphas)))
+            continue
+        for number in range(len(kappas)):
+            served = numbers[numbers // len(alphas) == number] % len(alphas)
+            if len(served):
+                group = chosen[kappa_of == number]
+                shared = _Shared(problem, decomposition, lams[number, served])
+                hold_out(shared, group, np.zeros(len(group), dtype=np.int64), served)
+    for alpha, pivot in zip(alphas, smallest, strict=True):
+        report_error(float(alpha), float(np.finfo(np.float64).eps / pivot))
+    return untrusted
+
+
+class _Shared:
+    """One row of λ for all sets: what depends on them is computed once.
+
+    Parameters
+    ----------
+    problem : Problem
+    decomposition : Decomposition
+    lams : ndarray, shape (n,)
+    """
+
+    def __init__(self, problem: Problem, decomposition: Decomposition, lams: Float) -> None:
+        self.decomposition, self.lams = decomposition, lams
+        self.d = decomposition.shrinkage(lams)
+        self.e = decomposition.coefficients(self.d)  # (m, k, n)
+        self.e[problem.uncompared] = 0.0
+        self.set_bytes = 0
+
+    def residual_form(self, _: Index) -> NDArray[np.bool_]:
+        """Tell for which λ the scores are ``y - r``, shape (1, n)."""
+        return np.asarray(self.lams[None] <= self.decomposition.trace)
+
+    def system(self, _: Index, items: Index) -> tuple[Float, Float]:
+        """Return d (1, s, n) and e_U (sets, u, k, n)."""
+        return self.d[None], self.e[items]
+
+
+class _EachItsOwn:
+    """A row of λ for each κ, where hardly two sets share one.
+
+    Parameters
+    ----------
+    problem : Problem
+    decomposition : Decomposition
+        With eigenvalues.
+    lams : ndarray, shape (kappas, n)
+    """
+
+    def __init__(self, problem: Problem, decomposition: Decomposition, lams: Float) -> None:
+        self.uncompared, self.decomposition, self.lams = problem.uncompared, decomposition, lams
+        self.target = decomposition.graph.target()
+        self.set_bytes = 8 * decomposition.left.shape[1] * lams.shape[1] * (1 + self.target.shape[1])
+
+    def residual_form(self, kappa_of: Index) -> NDArray[np.bool_]:
+        """Tell for which λ the scores are ``y - r``, shape (sets, n)."""
+        return np.asarray(self.lams[kappa_of] <= self.decomposition.trace)
+
+    def system(self, kappa_of: Index, items: Index) -> tuple[Float, Float]:
+        """Return d (sets, s, n) and e_U (sets, u, k, n)."""
+        lams, decomposition = self.lams[kappa_of], self.decomposition
+        d = decomposition.shrinkage(lams.ravel()).reshape(-1, *lams.shape).transpose(1, 0, 2)
+        rotated = decomposition.rotated
+        scaled = (d[:, :, None] * rotated[:, :, None]).reshape(len(items), len(rotated), -1)
+        e = (decomposition.sign * (decomposition.left[items] @ scaled)).reshape(*items.shape, -1, lams.shape[1])
+        if decomposition.primal:
+            e += self.target[items][..., None]
+        e[self.uncompared[items]] = 0.0
+        return np.ascontiguousarray(d), e
+
+
+def _held_out(
+    problem: Problem, at: _Shared | _EachItsOwn, sets: ItemSets, chosen: Index, kappa_of: Index
+) -> Iterator[tuple[Index, Index, Float, Float]]:
+    """Hold out sets of one size together, a block at a time.
+
+    Yields which of the chosen sets they are, where their items lie, their scores (sets, u, k, n), and the smallest
+    relative pivots (sets, n).
+    """
+    decomposition = at.decomposition
+    width, results = decomposition.left.shape[1], decomposition.rotated.shape[1] * at.lams.shape[-1]
+    for size in np.unique(sets.sizes[chosen]).tolist():
+        same = np.flatnonzero(sets.sizes[chosen] == size)
+        places = sets.places(chosen[same], size)
+        row_bytes = 8 * size * max(width * (size + 1) // 2 if size <= SMALL else width, results)
+        for rows in blocks(len(places), row_bytes + at.set_bytes, SET_BYTES):
+            items = sets.items[places[rows]]
+            d, r = at.system(kappa_of[same[rows]], items)
+            systems = SetSystems(problem.base, problem.uncompared, items, decomposition.left, decomposition.sign)
+            pivots = systems.solve(r, d)
+            with np.errstate(over="ignore", invalid="ignore"):  # sets whose pivots are too small are trained again
+                found = _scores(problem, decomposition, systems, r, d, at.residual_form(kappa_of[same[rows]]))
+            yield same[rows], places[rows], found, pivots
+
+
+def _scores(
+    problem: Problem,
+    decomposition: Decomposition,
+    systems: SetSystems,
+    r: Float,
+    d: Float,
+    residual_form: NDArray[np.bool_],
+) -> Float:
+    """Return the held-out scores from what is missed, shape (sets, u, k, n)."""
+    items, same, uncompared = systems.items, systems.same, systems.uncompared
+    missed: Float = problem.truth[items][..., None] - r
+    simple = residual_form.all() and not uncompared.any()
+    if same is None and simple:
+        return missed
+
+    def predict(N: Float) -> Float:
+        """Return ``N diag(d) (b - Q_Uᵀ r)`` for rows N of each set, shape (sets, rows, k, n)."""
+        f = np.empty((*N.shape[:2], *r.shape[2:]))
+        for k in range(r.shape[2]):
+            rest = decomposition.rotated[:, k, None] - systems.Q.transpose(0, 2, 1) @ r[:, :, k]
+            rest *= d
+            f[:, :, k] = N @ rest
+        return f
+
+    if same is not None and same.all() and simple:
+        missed += predict(decomposition.mean_right(items)[:, None]) - missed.mean(axis=1, keepdims=True)
+        return missed
+    f = predict(decomposition.right[items])
+    if same is not None:
+        weight = same & ~uncompared[:, None, :]
+        weight = weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1)
+        missed += np.einsum("qij,qjkn->qikn", weight, f - missed, optimize=True)
+    return np.where(residual_form[:, None, None] & ~uncompared[..., None, None], missed, f)
