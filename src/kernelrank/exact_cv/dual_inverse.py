@@ -22,9 +22,9 @@ and what was said of U above holds for it again (`DualInverse.without`). With th
 correction is ``Wᵀ W``, ``W = R⁻¹ Γ_F:``, so that a block of it costs no more than its own entries.
 
 **Which λ.** One ranking in which items of weight ``w_U`` leave, all of them, inner and outer, has the item weights
-``κ w_i`` with ``κ = c(W - w_U)(W - w_U)``: it is the problem with weights w at ``λ' = λ / κ`` (`Problem.scale` for sets,
-`Problem.common_scale` for a number of items). Without weights κ is ``m - u`` where every pair counts the same, 1 for
-every item, and ``2 / (m - u - 1)`` for every query.
+``κ w_i`` with ``κ = c(W - w_U)(W - w_U)``: it is the problem with weights w at ``λ' = λ / κ`` (`Problem.scale` for
+sets, `Problem.common_scale` for a number of items). Without weights κ is ``m - u`` where every pair counts the same, 1
+for every item, and ``2 / (m - u - 1)`` for every query.
 
 **Null directions.** Where U takes a query whole, the constant of that query lies in the null space of ``Γ_UU`` and e_U
 is orthogonal to it; adding any multiple of ``1 1ᵀ`` there leaves the solution that is wanted. Items that are compared
@@ -156,12 +156,13 @@ class DualInverse:
         _complete(inverse.T, root, share)
         return cls(root[:, None] * solution, inverse.T, error=error)
 
-    def reordered(self, order: Index) -> DualInverse:
-        """Return Γ with its items in another order; the matrix itself stays as it is."""
+    def reordered(self, order: Index, left: Float | None = None) -> DualInverse:
+        """Return Γ with its items in another order; `left` in that order is made unless it is given."""
         gone = None if self.gone is None else self.gone[:, order]
         if self.matrix is None:
             assert self.left is not None
-            return replace(self, coefficients=self.coefficients[order], left=self.left[order], gone=gone)
+            left = self.left[order] if left is None else left
+            return replace(self, coefficients=self.coefficients[order], left=left, gone=gone)
         places = order if self.places is None else self.places[order]
         return replace(self, coefficients=self.coefficients[order], gone=gone, places=places)
 
@@ -196,6 +197,10 @@ class DualInverse:
 
     def diagonal(self) -> Float:
         """Return the diagonal of Γ, shape (m,)."""
+        if self.matrix is None and self.gone is None:
+            assert self.left is not None
+            assert self.d is not None
+            return np.asarray((self.left**2) @ self.d)
         items = np.arange(len(self.coefficients))
         return self.entries(items, items)
 

@@ -157,7 +157,7 @@ def _by_inverse(
         return None
     report_error(float(alphas[0]), inverse.error)
     agreement = np.zeros(difference.shape[:2])
-    form = ResidualPairs(inverse, pairs.order, problem.truth, problem.duplicate_of)
+    form = ResidualPairs(inverse.reordered(pairs.order), pairs.order, problem.truth, problem.duplicate_of)
     form.all_pairs(pairs, agreement[0], difference[0])
     return agreement, []
 
@@ -179,6 +179,7 @@ def _by_decomposition(
     left: list[tuple[int, Index]] = []
     lams = alphas / kappa
     for decomposition, numbers in problem.decompositions(lams, scores=False, dual=dual):
+        in_order = decomposition.left[order]
         for number in numbers:
             lam = float(lams[number])
             report_error(float(alphas[number]), decomposition.relative_error(lam))
@@ -186,7 +187,7 @@ def _by_decomposition(
             if decomposition.primal or lam > decomposition.trace:
                 form = SmootherPairs(decomposition, lam, threshold, *common)
             else:
-                form = ResidualPairs(decomposition.dual_inverse(lam), *common)
+                form = ResidualPairs(decomposition.dual_inverse(lam).reordered(order, in_order), *common)
             if isinstance(pairs, DifferingPairs):
                 places = form.all_pairs(pairs, agreement[number], difference[number])
             else:

@@ -62,6 +62,7 @@ class ResidualPairs:
     Parameters
     ----------
     inverse : DualInverse
+        Its items in the order of the pairs.
     order : ndarray of int64, shape (m,)
         The order of the items in which pairs are told.
     truth : ndarray, shape (m, k)
@@ -70,10 +71,10 @@ class ResidualPairs:
     """
 
     def __init__(self, inverse: DualInverse, order: Index, truth: Float, duplicate_of: Index) -> None:
-        self.inverse = inverse.reordered(order)
-        self.e = np.ascontiguousarray(self.inverse.coefficients)
+        self.inverse = inverse
+        self.e = np.ascontiguousarray(inverse.coefficients)
         self.y = np.ascontiguousarray(truth[order])
-        self.diagonal = self.inverse.diagonal()
+        self.diagonal = inverse.diagonal()
         self.duplicate_of = duplicate_of[order]
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
