@@ -13,8 +13,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv import ItemSets, PairHoldout
-from kernelrank.model_selection.basis_refit import refit_on_map
-from kernelrank.model_selection.estimator_refit import check_classes, refit_scores
+from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.pair_sets import hold_out_pairs
 from kernelrank.queries import Queries

@@ -34,7 +34,7 @@ from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
 
-__all__ = ["TournamentROC", "tournament_roc"]
+__all__ = ["TournamentROC", "tournament_roc", "tournament_scores"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +139,7 @@ def tournament_roc(
     classes.require(3, "the tournament", codes)
     task = Task(settled(estimator, X), X, classes, codes, interval=interval, options={"n_jobs": n_jobs})
     first, second, difference = _all_pairs(task)
-    m = len(classes.labels)
-    wins = 0.5 + 0.5 * classes.sign * np.sign(difference)
-    scores: Float = np.zeros(m)
-    scores += np.bincount(first, weights=wins, minlength=m)
-    scores += np.bincount(second, weights=1.0 - wins, minlength=m)
+    scores = _wins(first, second, classes.sign * difference, len(classes.labels))
     fpr, tpr, thresholds = roc_curve(classes.positive, scores)
     between = classes.positive[first] != classes.positive[second]
     components = pair_components(first[between], second[between], difference[between], classes)
@@ -154,16 +150,45 @@ def tournament_roc(
     return TournamentROC(fpr, tpr, thresholds, scores, estimate, classes.labels, codes)
 
 
+def tournament_scores(estimator: Any, X: Any, y: Any) -> Float:
+    """Return the wins of each item over all others, a tie counting a half, for an estimator that takes the shortcut.
+
+    Parameters
+    ----------
+    estimator : RLS, RLSClassifier or RankRLS
+    X, y
+        As in its `fit`; one ranking.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    first, second, difference = _all_pairs_exactly(estimator, X, y)
+    return _wins(first, second, difference, _num_samples(X))
+
+
+def _wins(first: Index, second: Index, difference: Float, n_items: int) -> Float:
+    """Return how many of its pairs each item wins."""
+    wins = 0.5 + 0.5 * np.sign(difference)
+    scores: Float = np.bincount(first, weights=wins, minlength=n_items).astype(np.float64)
+    scores += np.bincount(second, weights=1.0 - wins, minlength=n_items)
+    return scores
+
+
+def _all_pairs_exactly(estimator: Any, X: Any, y: Any) -> tuple[Index, Index, Float]:
+    """Hold out every unordered pair by the shortcut; return first, second and f(first) - f(second)."""
+    m = _num_samples(X)
+    # In descending order of a rank that no two items share every pair differs.
+    every = DifferingPairs(np.arange(m), np.arange(1, m + 1))
+    ((_, problem),) = HoldoutData(estimator, X, y).problems
+    difference, _ = leave_pair_out_exactly(problem, every, np.array([float(estimator.alpha)]))
+    return *every.items(), difference[0, 0]
+
+
 def _all_pairs(task: Task) -> tuple[Index, Index, Float]:
-    """Hold out every unordered pair; return first, second and f(first) - f(second)."""
-    m = len(task.classes.labels)
+    """Hold out every unordered pair, with groups too, or by refitting."""
     if takes_shortcut(task.estimator) and task.groups is None:
-        # In descending order of a rank that no two items share every pair differs.
-        every = DifferingPairs(np.arange(m), np.arange(1, m + 1))
-        problem = HoldoutData(task.estimator, task.X, task.y).problems[0][1]
-        difference, _ = leave_pair_out_exactly(problem, every, np.array([float(task.estimator.alpha)]))
-        first, second = every.items()
-        return first, second, difference[0, 0]
-    pairs = np.stack(np.triu_indices(m, 1), axis=1).astype(np.int64)
+        return _all_pairs_exactly(task.estimator, task.X, task.y)
+    pairs = np.stack(np.triu_indices(len(task.classes.labels), 1), axis=1).astype(np.int64)
     held = leave_pair_out(task.estimator, task.X, task.y, pairs=pairs, groups=task.groups, **task.options)
     return held.first, held.second, held.difference

@@ -11,16 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.exact_cv import DifferingPairs, leave_pair_out
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
-from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.tournament import tournament_scores
 from kernelrank.queries import Queries
 from kernelrank.report.contributions import scores_of
 from kernelrank.report.model_description import describe_holdout
@@ -129,7 +127,7 @@ class MeasuredItems:
                 "training items, each pair ordered by the model trained without both; the score of an item is its "
                 "number of wins (leave-pair-out, exact)"
             )
-            return cls(X, y, _tournament(plain, X, target), None, ids, how, chose_alpha=chose)
+            return cls(X, y, tournament_scores(plain, X, target), None, ids, how, chose_alpha=chose)
         sets = _folds(len(y), qid if several else None, random_state)
         scores = np.full(len(y), np.nan)
         # Routing carries the queries to the last step of a pipeline.
@@ -187,21 +185,6 @@ def _plain(model: BaseEstimator) -> BaseEstimator:
         return model
     setting = {name: value for name, value in model.best_params_.items() if name != "alpha"}
     return model._learner(setting).set_params(alpha=float(model.alpha_), gamma=model.gamma_)
-
-
-def _tournament(model: BaseEstimator, X: Matrix, target: ArrayLike) -> Float:
-    """Return the wins of each item over all others, a tie counting a half."""
-    m = _num_samples(target)
-    # In descending order of a rank that no two items share every pair differs.
-    every = DifferingPairs(np.arange(m), np.arange(1, m + 1))
-    ((_, problem),) = HoldoutData(model, X, target).problems
-    difference, _ = leave_pair_out(problem, every, np.array([float(model.alpha)]))
-    wins = 0.5 + 0.5 * np.sign(difference[0, 0])
-    first, second = every.items()
-    scores: Float = np.zeros(m)
-    scores += np.bincount(first, wins, minlength=m)
-    scores += np.bincount(second, 1 - wins, minlength=m)
-    return scores
 
 
 def _folds(n_items: int, qid: Labels | None, random_state: RandomStateLike) -> list[Index]:

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from kernelrank.arrays import Float, Index
+from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics import Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pair_measures import AUC
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
-from kernelrank.model_selection.search.query_accuracy import SMALL_QUERY, query_accuracies
 from kernelrank.queries import Queries
 
-__all__ = ["HoldoutScoring", "ItemLoss", "read_scoring"]
+__all__ = ["HoldoutScoring", "ItemLoss", "query_accuracies", "read_scoring"]
+
+SMALL_QUERY = 100
+"""Up to this mean number of partners of an item, looking at every pair is faster than sorting once for each column."""
 
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
@@ -121,3 +124,44 @@ class HoldoutScoring:
         else:
             values = np.array([float(self.scoring(truth, scores, codes))])
         return values if self.plan.tests is None else np.array([values.mean() if len(values) else np.nan])
+
+
+@compiled
+def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
+    """Return the share of the pairs of each query that each column of scores has in the right order.
+
+    Parameters
+    ----------
+    truth : ndarray, shape (m,)
+        True scores, the items of a query together; NaN where there is none.
+    scores : ndarray, shape (m, n)
+    bounds : ndarray of int64, shape (n_queries + 1,)
+        Where each query begins.
+
+    Returns
+    -------
+    ndarray, shape (n, n_queries)
+        A tied prediction counts a half; NaN for a query without two different true scores.
+
+    Notes
+    -----
+    O(n Σ q²) time for queries of q items.
+    """
+    n = scores.shape[1]
+    values = np.full((n, len(bounds) - 1), np.nan)
+    right = np.empty(n)
+    for query in range(len(bounds) - 1):
+        right[:] = 0.0
+        count = 0
+        for i in range(bounds[query], bounds[query + 1]):
+            for j in range(bounds[query], i):
+                low, high = (j, i) if truth[i] > truth[j] else (i, j)
+                if not truth[high] > truth[low]:
+                    continue
+                count += 1
+                for c in range(n):
+                    right[c] += (scores[high, c] > scores[low, c]) + 0.5 * (scores[high, c] == scores[low, c])
+        if count > 0:
+            for c in range(n):
+                values[c, query] = right[c] / count
+    return values
