@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ __all__ = [
     "Float",
     "Index",
     "Matrix",
+    "Sparse",
     "as_columns",
     "available_bytes",
     "blocks",
     "canonical",
     "column_magnitudes",
+    "dense_rows",
     "in_gigabytes",
+    "is_sparse",
     "largest_value",
     "product",
     "squared_length",
@@ -32,10 +35,24 @@ __all__ = [
 
 Float: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.int64]
-Matrix: TypeAlias = Any  # a dense array or a SciPy sparse one, m × n
+Sparse: TypeAlias = sparse.csr_array | sparse.csc_array
+Matrix: TypeAlias = NDArray[np.floating[Any]] | Sparse
+"""Items or features, m × n: dense, in float64 or float32, or sparse. What computes rows when they are asked for, as
+`kernelrank.features.KernelRows` does, has the same shape, dtype and slices, and stands where no product is formed."""
 
 BLOCK_BYTES = 2**20
 """The size of a block: small enough for a core's cache, large enough for BLAS."""
+
+
+def is_sparse(X: object) -> TypeGuard[Sparse]:
+    """Tell whether this is a sparse matrix, to a type checker too."""
+    return bool(sparse.issparse(X))
+
+
+def dense_rows(X: Matrix, rows: slice | Index) -> Float:
+    """Return some rows in float64, dense; a view where they are so already and `rows` is a slice."""
+    part = X[rows]
+    return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
 
 
 def blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
@@ -100,7 +117,7 @@ def as_columns(values: Float) -> Float:
     return values[:, None] if values.ndim == 1 else values
 
 
-def canonical(X: Matrix) -> Matrix:
+def canonical(X: Sparse) -> Sparse:
     """Return a sparse matrix whose entries are sorted and stored once each; X itself if it is one.
 
     Otherwise the result is a copy in which duplicate entries are summed. O(nnz) time.
@@ -132,7 +149,7 @@ def canonical(X: Matrix) -> Matrix:
 
 def weighted_squares(weight: Float, Phi: Matrix) -> Float:
     """Return ``Σ_i weight_i φ_ij²`` for each column j of a dense or sparse matrix."""
-    if sparse.issparse(Phi):
+    if is_sparse(Phi):
         return np.asarray(Phi.power(2).T @ weight, dtype=np.float64)
     squares: Float = np.einsum("i,ij,ij->j", weight, Phi, Phi, dtype=np.float64)
     return squares
@@ -140,7 +157,7 @@ def weighted_squares(weight: Float, Phi: Matrix) -> Float:
 
 def largest_value(X: Matrix) -> float:
     """Return the largest absolute value of an array or sparse matrix; zero if it is empty."""
-    return float(np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0))
+    return float(np.abs(X.data if is_sparse(X) else X).max(initial=0.0))
 
 
 def squared_length(X: Matrix) -> float:
@@ -148,7 +165,7 @@ def squared_length(X: Matrix) -> float:
 
     O(nnz) time in one pass, without a copy of a contiguous X.
     """
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     if values.dtype == np.float32:
         return float(values.size) * float(np.finfo(np.float32).max) ** 2
     if values.flags.c_contiguous or values.flags.f_contiguous:
@@ -165,7 +182,7 @@ def column_magnitudes(X: Matrix) -> Float:
     >>> column_magnitudes(np.array([[3.0, -4.0], [1.0, 0.5]]))
     array([3., 4.])
     """
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         # Many rows side by side are compared at once, where one of a few columns would be a loop of its own.
         together = max(1, min(1024 // X.shape[1], X.shape[0])) if X.flags.c_contiguous else 1
         whole = X.shape[0] // together * together
@@ -185,7 +202,7 @@ def column_magnitudes(X: Matrix) -> Float:
 
 def product(X: Matrix, W: Float) -> Float:
     """Return ``X W`` in float64; a float32 X is cast block by block, never whole."""
-    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
+    if is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
         return np.asarray(X @ W, dtype=np.float64)
     result = np.empty((X.shape[0], *W.shape[1:]))
     for rows in row_slices(X):
@@ -195,7 +212,7 @@ def product(X: Matrix, W: Float) -> Float:
 
 def transpose_product(X: Matrix, V: Float) -> Float:
     """Return ``Xᵀ V`` in float64; a float32 X is cast block by block, never whole."""
-    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
+    if is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype == np.float64):
         return np.asarray(X.T @ V, dtype=np.float64)
     result = np.zeros((X.shape[1], *V.shape[1:]))
     for rows in row_slices(X):

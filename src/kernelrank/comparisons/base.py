@@ -7,9 +7,8 @@ from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, blocks, largest_value, transpose_product
+from kernelrank.arrays import Float, Index, Matrix, blocks, is_sparse, largest_value, transpose_product
 from kernelrank.queries import Queries
 
 __all__ = ["Comparisons", "NamedValues"]
@@ -121,7 +120,7 @@ class Comparisons(ABC):
         diagonal = np.empty(Phi.shape[1])
         for start in range(0, Phi.shape[1], COLUMNS):
             part = Phi[:, start : start + COLUMNS]
-            U = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            U = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
             diagonal[start : start + COLUMNS] = np.einsum("ij,ij->j", U, self.apply(U))
         return np.maximum(diagonal, 0.0)
 

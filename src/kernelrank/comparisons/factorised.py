@@ -9,10 +9,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns
+from kernelrank.arrays import Float, Index, Matrix, as_columns, dense_rows
 from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.laplacian_root import laplacian_root
 
@@ -69,7 +68,7 @@ class FactorisedComparisons(Comparisons):
         total = np.zeros((Phi.shape[1], Phi.shape[1]))
         degree = self.diagonal()
         for items, W in self._dense_blocks():
-            rows = np.asarray(Phi[items].toarray() if sparse.issparse(Phi) else Phi[items], dtype=np.float64)
+            rows = dense_rows(Phi, items)
             centred = rows - rows.mean(axis=0)
             total += centred.T @ (degree[items][:, None] * centred - W @ centred)
         return (total + total.T) / 2

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Matrix, is_sparse
 
 __all__ = ["Grouping"]
 
@@ -62,15 +62,15 @@ class Grouping:
     def sums(self, V: Matrix) -> Matrix:
         """Return the weighted sums ``Σ_{i in g} w_i V_i`` (count × k), sparse when V is. Time O(nnz of V)."""
         if self.count > 1:
-            few = not sparse.issparse(V) and V.shape[1] <= FEW_COLUMNS and V.size <= FEW_NUMBERS
+            few = not is_sparse(V) and V.shape[1] <= FEW_COLUMNS and V.size <= FEW_NUMBERS
             return self._count(V) if few else self._indicator @ V
-        if sparse.issparse(V):
+        if is_sparse(V):
             return sparse.csr_array((self.weight @ V)[None])
         # Not a product: waking BLAS threads for one short column costs more than the sum.
         total: Float = V.sum(axis=0) if self._uniform else np.einsum("i,ij->j", self.weight, V)
         return total[None]
 
-    def _count(self, V: Float) -> Float:
+    def _count(self, V: Matrix) -> Float:
         """Return the sums column by column."""
         sums = np.empty((self.count, V.shape[1]))
         for k in range(V.shape[1]):

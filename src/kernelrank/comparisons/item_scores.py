@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, row_slices, weighted_squares
+from kernelrank.arrays import Float, Index, Matrix, as_columns, is_sparse, row_slices, weighted_squares
 from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 
@@ -68,19 +68,19 @@ class ItemScores(ScoredComparisons):
 
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ W Φ`` in blocks."""
-        if sparse.issparse(Phi):
+        if is_sparse(Phi):
             return np.asarray((Phi.T @ (sparse.diags_array(self.weight) @ Phi)).todense(), dtype=np.float64)
         return self._accumulate(Phi, np.zeros((self.n_items, 0)))[0]
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
         """Return ``Φᵀ W Φ`` and ``Φᵀ W y`` from one pass over Φ."""
-        return super().normal_equations(Phi) if sparse.issparse(Phi) else self._accumulate(Phi, self.root_target())
+        return super().normal_equations(Phi) if is_sparse(Phi) else self._accumulate(Phi, self.root_target())
 
     def _accumulate(self, Phi: Matrix, root_target: Float) -> tuple[Float, Float]:
         total, right = GramSum(Phi.shape[1]), np.zeros((Phi.shape[1], root_target.shape[1]))
         root = np.sqrt(self.weight)[:, None]
         for rows in row_slices(Phi):
-            block = Phi[rows] * root[rows]
+            block = np.asarray(Phi[rows] * root[rows], dtype=np.float64)
             total.add(block)
             right += block.T @ root_target[rows]
         return total.matrix(), right

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -15,8 +15,10 @@ from kernelrank.arrays import (
     Float,
     Index,
     Matrix,
+    Sparse,
     as_columns,
     blocks,
+    is_sparse,
     largest_value,
     transpose_product,
     weighted_squares,
@@ -79,7 +81,7 @@ class Preferences(FactorisedComparisons):
         return largest_value(self.magnitude)
 
     @cached_property
-    def _adjacency(self) -> Any:
+    def _adjacency(self) -> Sparse:
         """A, strictly upper triangular, the weights of all preferences of a pair added up."""
         small = np.int32 if self.n_items < 2**31 else np.int64
         low = np.minimum(self.pairs[:, 0], self.pairs[:, 1]).astype(small)
@@ -113,7 +115,7 @@ class Preferences(FactorisedComparisons):
 
         O(m n² + l n) time; memory n² and m × 16 numbers besides the graph.
         """
-        if sparse.issparse(Phi):
+        if is_sparse(Phi):
             Phi = self.shifted_features(Phi)
             half = Phi.T @ (self._adjacency @ Phi)
             total = Phi.T @ (sparse.diags_array(self._degree) @ Phi) - half - half.T
@@ -141,15 +143,15 @@ class Preferences(FactorisedComparisons):
     def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where all items store a column: O(nnz) time and memory."""
         everyone = Queries.from_labels(None, self.n_items)
-        return shift_queries(Phi, everyone, np.ones(self.n_items)) if sparse.issparse(Phi) else Phi
+        return shift_queries(Phi, everyone, np.ones(self.n_items)) if is_sparse(Phi) else Phi
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return ``Σ_e weight (φ_hj - φ_kj)²`` for each column j, O(l · nnz / m)."""
-        if not sparse.issparse(Phi):
+        if not is_sparse(Phi):
             return super().gram_diagonal(Phi)
-        Phi = self.shifted_features(Phi)
-        cross = np.asarray(Phi.multiply(self._adjacency @ Phi).sum(axis=0)).ravel()
-        return np.maximum(weighted_squares(self._degree, Phi) - 2.0 * cross, 0.0)
+        shifted: Sparse = self.shifted_features(Phi)
+        cross = np.asarray(shifted.multiply(self._adjacency @ shifted).sum(axis=0)).ravel()
+        return np.maximum(weighted_squares(self._degree, shifted) - 2.0 * cross, 0.0)
 
     def without(self, items: Index) -> Self:
         """Drop some items and every preference that names one of them; the others keep their order."""

@@ -8,18 +8,16 @@ would not; and where some do not, zeros among large numbers are variation enough
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Sparse
 from kernelrank.compiled import compiled
 from kernelrank.queries import Queries
 
 __all__ = ["shift_queries"]
 
 
-def shift_queries(Phi: Matrix, queries: Queries, weight: Float) -> Matrix:
+def shift_queries(Phi: Sparse, queries: Queries, weight: Float) -> Sparse:
     """Return sparse features less the means of what whole queries store.
 
     Parameters
@@ -47,7 +45,7 @@ def shift_queries(Phi: Matrix, queries: Queries, weight: Float) -> Matrix:
     array([[-1.,  1.],
            [ 1.,  0.]])
     """
-    rows: Any = Phi.tocsr()
+    rows = Phi.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()

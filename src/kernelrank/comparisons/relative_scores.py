@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, blocks, largest_value, weighted_squares
+from kernelrank.arrays import (
+    Float,
+    Index,
+    Matrix,
+    Sparse,
+    as_columns,
+    blocks,
+    is_sparse,
+    largest_value,
+    weighted_squares,
+)
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
@@ -109,7 +119,7 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
                 yield rows, items, weight / squares, difference
 
     @cached_property
-    def _adjacency(self) -> Any:
+    def _adjacency(self) -> Sparse | None:
         """The adjacency matrix as a sparse one, or None when it would be too large to keep."""
         if int((self.queries.sizes**2).sum()) > STORED_PAIRS:
             return None
@@ -151,7 +161,7 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
 
     def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
-        return shift_queries(Phi, self.queries, self.weight) if sparse.issparse(Phi) else Phi
+        return shift_queries(Phi, self.queries, self.weight) if is_sparse(Phi) else Phi
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ D Φ``, which is as good for scaling and costs no pairs."""

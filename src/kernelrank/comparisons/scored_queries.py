@@ -24,7 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelrank.arrays import BLOCK_BYTES, Float, Index, Matrix, as_columns, transpose_product, weighted_squares
+from kernelrank.arrays import (
+    BLOCK_BYTES,
+    Float,
+    Index,
+    Matrix,
+    as_columns,
+    is_sparse,
+    transpose_product,
+    weighted_squares,
+)
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
@@ -267,20 +276,20 @@ class ScoredQueries(ScoredComparisons):
 
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ``: O(m n²) time; memory n² and one block, whatever m is."""
-        if sparse.issparse(Phi):
+        if is_sparse(Phi):
             return self._sparse_gram(self.shifted_features(Phi))
         return self._scatter(Phi, np.zeros((self.n_items, 0)))[0]
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N`` from one pass over Φ."""
-        if not sparse.issparse(Phi):
+        if not is_sparse(Phi):
             return self._scatter(Phi, self.target())
         Phi = self.shifted_features(Phi)
         return self._sparse_gram(Phi), transpose_product(Phi, self.target())
 
     def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
-        return shift_queries(Phi, self.queries, self.weight) if sparse.issparse(Phi) else Phi
+        return shift_queries(Phi, self.queries, self.weight) if is_sparse(Phi) else Phi
 
     def _scatter(self, Phi: Matrix, target: Float) -> tuple[Float, Float]:
         levels, rest = (None if self._by_level is None else self._by_level.codes), self._rest

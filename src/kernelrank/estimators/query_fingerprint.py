@@ -12,9 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from kernelrank.arrays import Float, Matrix, row_slices
+from kernelrank.arrays import Float, Matrix, is_sparse, row_slices
 from kernelrank.compiled import compiled
 from kernelrank.queries import Queries
 
@@ -70,16 +69,15 @@ def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries
 
 def _row_sums(X: Matrix, seed: int) -> Bits:
     """Return the sum over each row, every number multiplied by the factor of its column."""
-    factors = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
-        1
-    )
-    if sparse.issparse(X):
+    drawn = np.random.default_rng(seed).integers(2**63, size=(X.shape[1],), dtype=np.uint64)
+    factors = drawn * np.uint64(2) + np.uint64(1)
+    if is_sparse(X):
         rows = X.tocsr()
         return _sums_between(_bits(rows.data) * factors[rows.indices], rows.indptr)
     sums = np.empty(X.shape[0], dtype=np.uint64)
     for part in row_slices(X):
         if X.size < COMPILED:
-            sums[part] = (_bits(X[part]) * factors).sum(axis=1)
+            sums[part] = (_bits(np.asarray(X[part], dtype=np.float64)) * factors).sum(axis=1)
         else:
             block = np.ascontiguousarray(X[part], dtype=np.float64)
             _fill_row_sums(block.view(np.uint64), factors, sums[part])

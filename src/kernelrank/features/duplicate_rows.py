@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from kernelrank.arrays import Index, Matrix, blocks, row_slices
+from kernelrank.arrays import Index, Matrix, blocks, is_sparse, row_slices
 
 __all__ = ["duplicate_rows"]
 
@@ -52,8 +51,8 @@ def duplicate_rows(X: Matrix) -> Index:
 
 def _sums(X: Matrix) -> NDArray[np.uint64]:
     """Return a number for each row."""
-    keys = np.random.default_rng(0).integers(0, 2**64, size=X.shape[1], dtype=np.uint64)
-    if sparse.issparse(X):
+    keys = np.random.default_rng(0).integers(0, 2**64, size=(X.shape[1],), dtype=np.uint64)
+    if is_sparse(X):
         column = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
         entries = type(X)((_mixed(X.data, keys[column]), X.indices, X.indptr), shape=X.shape)
         return np.asarray(entries @ np.ones(X.shape[1], dtype=np.uint64))
@@ -78,6 +77,6 @@ def _mixed(values: NDArray[np.floating], keys: NDArray[np.uint64]) -> NDArray[np
 
 def _equal(A: Matrix, B: Matrix) -> NDArray[np.bool_]:
     """Tell which rows of two matrices are the same."""
-    if sparse.issparse(A):
+    if is_sparse(A):
         return np.asarray(abs(A - B).sum(axis=1) == 0).ravel()
     return np.asarray((A == B).all(axis=1))

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, column_magnitudes, product, squared_length, transpose_product
+from kernelrank.arrays import (
+    Float,
+    Index,
+    Matrix,
+    Sparse,
+    column_magnitudes,
+    dense_rows,
+    is_sparse,
+    product,
+    squared_length,
+    transpose_product,
+)
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import ColumnFeatures
 
@@ -34,12 +44,12 @@ class ExplicitFeatures(ColumnFeatures):
     def __init__(self, X: Matrix) -> None:
         self.X = self.items = X
         self.n_items, self.n_columns = X.shape
-        self.sparse = sparse.issparse(X)
+        self.sparse = is_sparse(X)
 
     @property
     def terms(self) -> int:
         """The largest number of stored entries in a row."""
-        if not self.sparse:
+        if not is_sparse(self.X):
             return self.n_columns
         counts = np.diff(self.X.indptr) if self.X.format == "csr" else np.bincount(self.X.indices, minlength=1)
         return int(counts.max(initial=0))
@@ -74,7 +84,7 @@ class ExplicitFeatures(ColumnFeatures):
 
     def rows(self, items: Index) -> Float:
         """Return some rows of X."""
-        return np.asarray(self.X[items].toarray() if self.sparse else self.X[items], dtype=np.float64)
+        return dense_rows(self.X, items)
 
     def multiply(self, W: Float) -> Float:
         """Return ``X W``."""
@@ -86,8 +96,8 @@ class ExplicitFeatures(ColumnFeatures):
 
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Accumulate ``(C X)(C X)ᵀ`` over blocks of columns; a sparse X is multiplied first and centred then."""
-        if self.sparse:
-            X = comparisons.shifted_features(self.X).astype(np.float64, copy=False)
+        if is_sparse(self.X):
+            X: Sparse = comparisons.shifted_features(self.X).astype(np.float64, copy=False)
             return comparisons.centre_kernel(np.ascontiguousarray((X @ X.T).toarray()))
         total: Float | None = None
         step = max(1, COLUMN_BYTES // (8 * self.n_items))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Matrix, is_sparse
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import Features
 from kernelrank.features.basis import uniformly
@@ -47,7 +46,7 @@ class FullKernel(Features):
         """The kernel matrix, or None where it would be too large to keep."""
         if not self.kernel.precomputed and 8 * self.n_items**2 > KEPT_BYTES:
             return None
-        if self.kernel.precomputed and not sparse.issparse(self.X) and self.X.dtype == np.float64:
+        if self.kernel.precomputed and not is_sparse(self.X) and self.X.dtype == np.float64:
             return np.asarray(self.X)
         return self.kernel.matrix(self.X)
 
@@ -56,7 +55,7 @@ class FullKernel(Features):
         """The items that a model keeps: a copy, whatever becomes of X; None if the kernel is precomputed."""
         if self.kernel.precomputed:
             return None
-        return self.X.copy() if sparse.issparse(self.X) else np.array(self.X)
+        return self.X.copy() if is_sparse(self.X) else np.array(self.X)
 
     @property
     def recomputable(self) -> bool:

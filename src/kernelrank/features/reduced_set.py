@@ -8,7 +8,7 @@ computed in blocks as they are needed, so that memory is r² and a block, whatev
 from __future__ import annotations
 
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -145,9 +145,8 @@ class ReducedSet(ExplicitFeatures):
         if self._kernels is None:
             part.X = self.X[items]
             return part
-        part.X = self.X.part(items)
-        kernels = self._kernels
-        part._kernels = kernels.part(items) if isinstance(kernels, KernelRows) else kernels[items]
+        part.X = _rows_of(self.X, items)
+        part._kernels = _rows_of(self._kernels, items)
         return part
 
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
@@ -174,3 +173,8 @@ class ReducedSet(ExplicitFeatures):
         """Return ``k(X, X_R) b``."""
         rows = X[:, self.basis] if self.kernel.precomputed else X
         return kernel_scores(self.kernel, rows, self.basis_items, coefficients)
+
+
+def _rows_of(rows: KernelRows | Matrix, items: Index) -> Any:
+    """Return the rows of some items; those that are computed when they are asked for stay so."""
+    return rows.part(items) if isinstance(rows, KernelRows) else rows[items]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils import check_random_state
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Float, Matrix, largest_value, row_slices
+from kernelrank.arrays import Float, Matrix, is_sparse, largest_value, row_slices
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["GAMMA_RULES", "GammaLike", "gamma_by_rule"]
@@ -65,7 +64,7 @@ def gamma_by_rule(rule: str, X: Matrix, random_state: RandomStateLike = None, *,
 
 def _variance(X: Matrix) -> float:
     """Return the variance of all entries, those that are not stored being zero."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         count = X.shape[0] * X.shape[1]
         values = X.data.astype(np.float64)
         mean = values.sum() / count
@@ -80,7 +79,7 @@ def _median_distance(X: Matrix, random_state: RandomStateLike, *, manhattan: boo
     if X.shape[0] > MOST_ITEMS:
         X = X[np.sort(check_random_state(random_state).choice(X.shape[0], MOST_ITEMS, replace=False))]
     X = X.astype(np.float64)
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         X -= X.mean(axis=0)  # distances are computed from squared lengths, which are small here
     distances: Float = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
     first, second = np.triu_indices(X.shape[0], 1)

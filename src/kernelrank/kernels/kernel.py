@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Float, Matrix, largest_value
+from kernelrank.arrays import Float, Matrix, is_sparse, largest_value
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule
 
@@ -139,7 +138,7 @@ class Kernel:
         that is rounded to 24 bits is not positive semidefinite.
         """
         if self.precomputed:
-            return np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+            return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
         if isinstance(self.metric, GaussianProcessKernel):
             K = np.array(self.metric(_dense(X), None if Y is None else _dense(Y)), dtype=np.float64)
         elif isinstance(self.metric, str):
@@ -156,7 +155,7 @@ class Kernel:
             if metric == "rbf":
                 X, Y = _around_the_mean(X, Y)
             K = pairwise_kernels(X, Y, metric=metric, **self._arguments())
-        return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+        return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
 
     def diagonal(self, X: Matrix) -> Float:
         """Return k(x, x) of each row, in O(m n) time for a named kernel and m calls of a function.
@@ -173,7 +172,7 @@ class Kernel:
         elif isinstance(self.metric, str):
             values = self._named_diagonal(X)
         else:
-            rows = (X[[i]] if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
+            rows = (X[[i]] if is_sparse(X) else X[i] for i in range(X.shape[0]))
             values = np.array([self.metric(row, row, **self.parameters) for row in rows], dtype=np.float64)
         return self._finite(values, X, None)
 
@@ -234,7 +233,7 @@ def _around_the_mean(X: Matrix, Y: Matrix | None) -> tuple[Matrix, Matrix | None
     Squared distances, which do not change, are computed from squared lengths: far out, as with dates or places on a
     map, these would leave few digits of them.
     """
-    if sparse.issparse(X) or sparse.issparse(Y):
+    if is_sparse(X) or is_sparse(Y):
         return X, Y
     around = X if Y is None else Y
     mean = around.mean(axis=0)
@@ -244,6 +243,6 @@ def _around_the_mean(X: Matrix, Y: Matrix | None) -> tuple[Matrix, Matrix | None
 
 
 def _dense(X: Matrix) -> Float:
-    if sparse.issparse(X):
+    if is_sparse(X):
         raise InvalidInputError("a Gaussian-process kernel takes dense X only, got a sparse matrix")
     return np.asarray(X, dtype=np.float64)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Matrix, blocks
+from kernelrank.arrays import Float, Matrix, blocks, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.kernel import Kernel
 
@@ -36,7 +35,7 @@ def check_precomputed(K: Matrix) -> None:
             f"Precomputed matrix must be square at fit (kernel='precomputed'): X has shape {K.shape[0]} × {K.shape[1]}"
         )
     single = K.dtype == np.float32
-    A = np.array(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+    A = np.array(K.toarray() if is_sparse(K) else K, dtype=np.float64)
     scale = float(np.abs(A).max(initial=0.0))
     epsilon = float(np.finfo(np.float32 if single else np.float64).eps)
     gap = max((float(np.abs(A[rows] - A[:, rows].T).max()) for rows in blocks(len(A), 8 * len(A))), default=0.0)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Float, Matrix, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.report.contributions import Contributions, scores_of
 
@@ -182,7 +182,7 @@ def explain(
 def _two_rows(X_pair: Pair) -> Matrix:
     """Return a pair of items as a matrix of two rows, or as the data frame that it is."""
     if isinstance(X_pair, tuple) and len(X_pair) == 2:
-        if any(sparse.issparse(row) for row in X_pair):
+        if any(is_sparse(row) for row in X_pair):
             return sparse.vstack([sparse.csr_array(row).reshape(1, -1) for row in X_pair], format="csr")
         rows = [np.asarray(row).reshape(-1) for row in X_pair]
         if len(rows[0]) != len(rows[1]):
@@ -195,4 +195,4 @@ def _two_rows(X_pair: Pair) -> Matrix:
 
 def _dense(rows: Matrix) -> Float:
     """Return two rows as an array, whatever they came as."""
-    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)

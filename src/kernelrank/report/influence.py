@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Float, Matrix, is_sparse
 from kernelrank.report.contributions import Contributions
 
 __all__ = ["Influence"]
@@ -91,7 +90,7 @@ class Influence:
 
 
 def _deviations(columns: Matrix) -> Float:
-    if not sparse.issparse(columns):
+    if not is_sparse(columns):
         return np.asarray(np.std(columns, axis=0, dtype=np.float64))
     mean = np.asarray(columns.mean(axis=0), dtype=np.float64).ravel()
     squares = np.asarray(columns.multiply(columns).mean(axis=0), dtype=np.float64).ravel()
