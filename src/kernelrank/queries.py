@@ -117,7 +117,7 @@ class Queries:
         return Queries(rank[codes], labels)
 
 
-def _as_vector(qid: Any, name: str) -> NDArray[Any]:
+def _as_vector(qid: object, name: str) -> NDArray[Any]:
     """Turn labels into a one-dimensional array without letting NumPy merge types (1 is not "1")."""
     column = qid if isinstance(qid, np.ndarray) else nw.from_native(qid, series_only=True, pass_through=True)
     if isinstance(column, nw.Series):
@@ -165,7 +165,7 @@ def _refuse_missing(values: NDArray[Any], name: str) -> None:
         raise InvalidInputError(f"{name} is missing for item {int(np.argmax(missing))}: every item needs a query")
 
 
-def _is_missing(label: Any) -> bool:
+def _is_missing(label: object) -> bool:
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     # NaN and NaT of any library differ from themselves; only they are asked, for arrays have no one answer.

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes
+from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes, is_sparse
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["check_items", "check_pair_values", "check_pairs", "check_scores", "check_weight", "require_scores"]
@@ -20,12 +20,12 @@ COLUMN_BYTES = 24
 """How much memory a learner needs for a column without values, at the least: a weight, a gradient, an index."""
 
 
-def _refuse_too_wide(X: Any) -> None:
+def _refuse_too_wide(X: object) -> None:
     """Refuse sparse items with so many columns that nothing can be learnt from them in memory.
 
     A file of a few bytes can have two thousand million columns.
     """
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return
     needed, available = COLUMN_BYTES * X.shape[1], available_bytes()
     if available is not None and needed > available:
@@ -179,7 +179,7 @@ def check_pairs(pairs: Any, n_items: int) -> Index:
     return values
 
 
-def check_pair_values(values: Any, n_pairs: int, *, name: str) -> Float | None:
+def check_pair_values(values: object, n_pairs: int, *, name: str) -> Float | None:
     """Return magnitudes or weights of pairs as a float64 vector of numbers that are at least zero, or None."""
     if values is None:
         return None

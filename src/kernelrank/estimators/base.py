@@ -36,6 +36,7 @@ from kernelrank.kernels import (
 )
 from kernelrank.queries import Queries
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
+from kernelrank.solvers.base import Step
 from kernelrank.solvers.rounding import one_warning
 from kernelrank.validation import check_items
 
@@ -44,6 +45,7 @@ __all__ = ["KernelLearner", "check_alphas", "is_fitted_state", "whole_or_not_at_
 Learner = TypeVar("Learner", bound=BaseEstimator)
 P = ParamSpec("P")
 R = TypeVar("R")
+State = TypeVar("State")
 
 
 _LOCKS: WeakKeyDictionary[BaseEstimator, threading.RLock] = WeakKeyDictionary()
@@ -118,7 +120,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     @abstractmethod
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
+        self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Make the graphs of the training data; also tell whether there is one output, and y no columns."""
 
@@ -156,7 +158,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         """Keep the kernel of the parameters, with the number that gamma stands for on some items."""
         self.kernel_ = self._kernel_of_parameters().copied().fixed(X, self.random_state)
 
-    def _settled(self, X: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def _settled(self, X: object, *, qid: object = None, sample_weight: object = None) -> Self:  # noqa: ARG002
         """Return a copy, not fitted, in which all that depends on the items but not on their labels is fixed.
 
         Whatever is held out from one X shares it: the number that a rule for gamma gives, the basis that is drawn, and
@@ -171,7 +173,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             settled.set_params(basis=self._draw_basis(_num_samples(X)))
         return settled
 
-    def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
+    def _check_items(self, X: object, *, reset: bool, least: int = 2) -> Matrix:
         """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`."""
         if isinstance(X, (str, os.PathLike)):
             raise InvalidInputError(
@@ -242,8 +244,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         for columns, graph in graphs:
             begin = None if start is None or start.shape[1] <= columns.max() else start[:, columns]
             state = solver.prepare(features, graph)
-            options = {"start": begin, "step": progress.step}
-            solutions.append(_solve_outputs(solver, state, alphas[columns], options))
+            solutions.append(_solve_outputs(solver, state, alphas[columns], begin, progress.step))
         progress.done()
         return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
 
@@ -315,7 +316,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         size = features.n_items if features.n_columns is None else features.n_columns
         return columns if len(columns) == size else None
 
-    def _raw_scores(self, X: Any) -> Float:
+    def _raw_scores(self, X: object) -> Float:
         """Return the scores of new items, (t,) or (t, outputs)."""
         check_is_fitted(self)
         X = mapped(X)
@@ -331,12 +332,14 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return scores[:, 0] if self.dual_coef_.ndim == 1 else scores
 
 
-def _solve_outputs(solver: Solver[Any], state: Any, alphas: Float, options: dict[str, Any]) -> Solution:
+def _solve_outputs(
+    solver: Solver[State], state: State, alphas: Float, start: Float | None, step: Step | None
+) -> Solution:
     """Solve each output for its own alpha; outputs that share one are solved together."""
     distinct, which = np.unique(alphas, return_inverse=True)
-    solution = solver.solve(state, float(distinct[0]), last=len(distinct) == 1, **options)
+    solution = solver.solve(state, float(distinct[0]), start=start, step=step, last=len(distinct) == 1)
     for number, alpha in enumerate(distinct[1:], start=1):
-        other = solver.solve(state, float(alpha), last=number == len(distinct) - 1, **options)
+        other = solver.solve(state, float(alpha), start=start, step=step, last=number == len(distinct) - 1)
         solution.coefficients[:, which == number] = other.coefficients[:, which == number]
         solution.unknowns[:, which == number] = other.unknowns[:, which == number]
     return solution

@@ -45,7 +45,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         return tags
 
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
+        self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Build the graph of all outputs; also tell whether there is one only, as for two classes."""
         Queries.from_labels(qid, X.shape[0])
@@ -53,7 +53,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         weight = check_weight(sample_weight, X.shape[0])
         return compare_items(scores, weight, allow_no_comparisons=allow_no_comparisons), scores.shape[1] == 1
 
-    def _encode(self, y: Any) -> Float:
+    def _encode(self, y: object) -> Float:
         """Turn classes into columns of ±1, one for each class, or one for two."""
         require_scores(y)
         labels = column_or_1d(y, warn=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kernelrank.arrays import Float, Index, Matrix
@@ -114,7 +114,7 @@ class CoData:
         return np.concatenate(rows)[back]
 
     def draw_bases(
-        self, views: Sequence[View], default: Any, random_state: np.random.RandomState
+        self, views: Sequence[View], default: ArrayLike | None, random_state: np.random.RandomState
     ) -> list[Index | None]:
         """Return the basis of each view as numbers of the pool, or None where the view brings its basis items.
 
@@ -128,6 +128,7 @@ class CoData:
         bases: list[Index | None] = []
         for number, (basis, size) in enumerate(zip(wanted, sizes, strict=True)):
             if size is None:
+                assert basis is not None
                 bases.append(self._given(number, basis))
                 continue
             chosen = shuffled[start : start + size] if apart else random_state.permutation(self.pool_size)[:size]
@@ -135,7 +136,7 @@ class CoData:
             bases.append(np.sort(chosen).astype(np.int64))
         return bases
 
-    def _size(self, number: int, basis: Any, n_views: int) -> int | None:
+    def _size(self, number: int, basis: ArrayLike | None, n_views: int) -> int | None:
         """Return how many items a view draws; None if its basis is given."""
         if basis is None:
             return max(1, min(DEFAULT_BASIS, self.pool_size // n_views))
@@ -153,7 +154,7 @@ class CoData:
             )
         return int(basis)
 
-    def _given(self, number: int, basis: Any) -> Index | None:
+    def _given(self, number: int, basis: ArrayLike) -> Index | None:
         """Check numbers of items; basis items themselves have none."""
         if sparse.issparse(basis) or np.ndim(basis) == 2:
             return None

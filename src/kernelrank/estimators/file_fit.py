@@ -31,6 +31,7 @@ from kernelrank.arrays import Index, Matrix
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.file_items import FilePath
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.progress import track
@@ -39,7 +40,12 @@ __all__ = ["fit_file"]
 
 
 def fit_file(
-    learner: StreamLearner, path: Any, target: Any, query: Any, sample_weight: Any, queries: QueryMode
+    learner: StreamLearner,
+    path: FilePath,
+    target: str | None,
+    query: str | None,
+    sample_weight: Any,
+    queries: QueryMode,
 ) -> None:
     """Learn from a file of any format; the learner is not restored when that fails.
 
@@ -81,7 +87,7 @@ def fit_file(
         learner.feature_names_in_ = np.array(stored.names, dtype=object)
 
 
-def _check_learner(learner: StreamLearner, path: Any) -> None:
+def _check_learner(learner: StreamLearner, path: FilePath) -> None:
     """Refuse what cannot be learnt in batches, and say why."""
     if learner._can_stream():
         return

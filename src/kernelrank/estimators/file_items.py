@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,12 @@ from kernelrank.progress import track
 if TYPE_CHECKING:
     from kernelrank.estimators.base import KernelLearner
 
-__all__ = ["is_path", "mapped", "predict_file", "predict_scored_file"]
+__all__ = ["FilePath", "is_path", "mapped", "predict_file", "predict_scored_file"]
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 
-def is_path(X: Any) -> bool:
+def is_path(X: object) -> TypeGuard[FilePath]:
     """Tell whether a path stands where the items would.
 
     Examples
@@ -50,14 +52,14 @@ def mapped(X: Any) -> Any:
         raise FileFormatError(f"this is no array: {error}", os.fspath(X)) from None
 
 
-def predict_file(learner: KernelLearner, path: Any) -> NDArray[Any]:
+def predict_file(learner: KernelLearner, path: FilePath) -> NDArray[Any]:
     """Return what a fitted model predicts for the items of a file. Memory one batch and the predictions."""
     stored = _open(learner, path, None, None, needs_target=False)
     return np.concatenate(_for_each_chunk(stored, lambda chunk: learner._raw_scores(chunk.X)))
 
 
 def predict_scored_file(
-    learner: Any, path: Any, target: Any, query: Any
+    learner: KernelLearner, path: FilePath, target: str | None, query: str | None
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[Any] | None]:
     """Return predictions, scores and queries of the items of a file.
 
@@ -74,7 +76,9 @@ def predict_scored_file(
     return np.concatenate(predicted), np.concatenate(scores), np.concatenate(queries) if stored.has_queries else None
 
 
-def _open(learner: KernelLearner, path: Any, target: Any, query: Any, *, needs_target: bool) -> StoredRanking:
+def _open(
+    learner: KernelLearner, path: FilePath, target: str | None, query: str | None, *, needs_target: bool
+) -> StoredRanking:
     names = getattr(learner, "feature_names_in_", None)
     return open_stored(
         path,

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -126,7 +127,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = takes_sparse(self.kernel)
         return tags
 
-    def _check_items(self, X: Any, *, reset: bool) -> Matrix:
+    def _check_items(self, X: object, *, reset: bool) -> Matrix:
         """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`."""
         if reset:
             parameters = dict(self.kernel_params or {})
@@ -174,7 +175,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _map(self) -> KernelMap:
         return KernelMap(self.kernel_, self.basis_items_.shape[0], self.taken_, self.factor_)
 
-    def _select(self, X: Matrix, qid: Any) -> tuple[Index | None, Matrix]:
+    def _select(self, X: Matrix, qid: object) -> tuple[Index | None, Matrix]:
         """Return the numbers of the basis items, if they are items, and the items."""
         random_state = check_random_state(self.random_state)
         if not isinstance(self.basis, Integral):
@@ -212,7 +213,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             features[start : start + 4096] = rows[start : start + 4096]
         return features
 
-    def reduced_set(self, coef: Any) -> Float:
+    def reduced_set(self, coef: ArrayLike) -> Float:
         """Turn the weights of the features into coefficients of the basis items.
 
         Scores are then ``k(X, basis_items_) @ coefficients``: one kernel for each basis item and nothing else.

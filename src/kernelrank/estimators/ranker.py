@@ -33,7 +33,7 @@ class Ranker(RegressorMixin, KernelLearner):
     query_weight: QueryWeight
 
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
+        self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Build the graphs of scored items; also tell whether y has one dimension."""
         scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")

@@ -28,7 +28,7 @@ class Regressor(RegressorMixin, KernelLearner):
     __metadata_request__score: ClassVar = {"qid": True}
 
     def _compare(
-        self, X: Matrix, y: Any, qid: Any, sample_weight: Any, *, allow_no_comparisons: bool = False
+        self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Build the graphs, one for each pattern of missing scores; also tell whether y has one dimension."""
         Queries.from_labels(qid, X.shape[0])

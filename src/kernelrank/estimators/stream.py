@@ -229,7 +229,7 @@ class StreamLearner(KernelLearner):
             raise InvalidInputError("nothing was learnt by partial_fit or fit_stream yet")
         return stream
 
-    def _learn_batch(self, X: Any, y: Any, qid: Any, sample_weight: Any, mode: QueryMode) -> None:
+    def _learn_batch(self, X: object, y: object, qid: object, sample_weight: object, mode: QueryMode) -> None:
         """Add the statistics of one batch."""
         stream: StreamStatistics | None = getattr(self, "_stream", None)
         parameters = self.get_params(deep=False)
@@ -359,7 +359,7 @@ class StreamLearner(KernelLearner):
         return error
 
 
-def _n_rows(batch: Any) -> int:
+def _n_rows(batch: tuple[Any, ...]) -> int:
     """Return how many items a batch has."""
     X = batch[0]
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)

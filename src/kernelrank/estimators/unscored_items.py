@@ -131,7 +131,7 @@ def _cut_blocks(blocks: Iterable[Piece], step: int) -> Iterator[Piece]:
             yield X[start : start + step], codes[start : start + step]
 
 
-def _is_empty(X: Any) -> bool:
+def _is_empty(X: object) -> bool:
     """Whether there is not one item."""
     shape = getattr(X, "shape", None)
     if shape is None:
@@ -139,7 +139,7 @@ def _is_empty(X: Any) -> bool:
     return len(shape) > 0 and shape[0] == 0
 
 
-def _is_stream(X: Any) -> bool:
+def _is_stream(X: object) -> bool:
     """Whether this is an iterable of blocks, and not one array."""
     if hasattr(X, "shape") or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
         return False

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix
-from kernelrank.comparisons import compare_scores
+from kernelrank.comparisons import ScoredComparisons, compare_scores
 from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
@@ -76,7 +76,7 @@ class ViewRanker(Ranker):
             scores.append(found[:, 0] if dual.ndim == 1 else found)
         return np.stack(scores, axis=1)
 
-    def _raw_scores(self, X: Any) -> Float:
+    def _raw_scores(self, X: object) -> Float:
         means: Float = self.predict_views(X).mean(axis=1)
         return means
 
@@ -118,14 +118,14 @@ class ViewRanker(Ranker):
         except (InvalidInputError, TypeError):
             return True
 
-    def _check_items(self, X: Any, *, reset: bool, least: int = 2) -> Matrix:
+    def _check_items(self, X: object, *, reset: bool, least: int = 2) -> Matrix:
         """Validate X; its names and number of columns, and the kernels of this fit, are remembered when `reset`."""
         if reset:
             self.kernels_ = [kernel.copied() for kernel in self._view_kernels()]
         formats = ("csr",) if all(takes_sparse(kernel.metric) for kernel in self.kernels_) else False
         return check_items(self, X, reset=reset, formats=formats, least=least if reset else 1)
 
-    def _settled(self, X: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def _settled(self, X: object, *, qid: object = None, sample_weight: object = None) -> Self:  # noqa: ARG002
         """Return a copy that is not fitted: each view draws its own basis, and has the gamma of that basis."""
         settled: Self = clone(self)
         return settled
@@ -178,7 +178,7 @@ class ViewRanker(Ranker):
                 check_energy(energy, graph, data.X)
         return maps, bases
 
-    def _check_basis(self, items: Any) -> Matrix:
+    def _check_basis(self, items: object) -> Matrix:
         """Check basis items that a view has brought; a model keeps a copy of them."""
         return self._check_items(items, reset=False).copy()
 
@@ -241,7 +241,7 @@ class ViewRanker(Ranker):
 
 def co_equations(
     X: Matrix,
-    graph: Any,
+    graph: ScoredComparisons,
     views: Sequence[ViewMap],
     agreement: Agreement,
     nu: float,

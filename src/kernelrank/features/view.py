@@ -54,7 +54,7 @@ class View:
         return f"View({', '.join(text for text in given if not text.endswith('=None'))})"
 
     @classmethod
-    def read(cls, value: Any) -> View:
+    def read(cls, value: object) -> View:
         """Read one entry of `views`: a view, a dict of its parameters, or a kernel."""
         if isinstance(value, cls):
             return value

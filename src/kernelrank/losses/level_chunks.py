@@ -7,7 +7,8 @@ over a million levels misses the cache at most steps; two small ones do not.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ CHUNKED_BYTES = 2**21
 
 BITS = 15
 """A chunk has two to this power levels, so that its tree has half a mebibyte at most."""
+
+Sweep: TypeAlias = Callable[..., NDArray[Any]]
+"""`sums_below` or `sums_above`."""
 
 
 class LevelChunks:
@@ -67,7 +71,7 @@ class LevelChunks:
         below, above = (self._sum(sweep, values, together, low, high) for sweep in (sums_below, sums_above))
         return below, above
 
-    def _sum(self, sweep: Any, values: NDArray[Any], together: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    def _sum(self, sweep: Sweep, values: NDArray[Any], together: NDArray[Any], low: float, high: float) -> NDArray[Any]:
         items, sizes = self._between
         sums: NDArray[Any] = sweep(*items, values, *sizes, low, high, FEW_LEVELS)
         items, sizes = self._inside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
@@ -51,5 +51,20 @@ class Solver(ABC, Generic[State]):
         """Do the costly part, which serves every alpha and every output."""
 
     @abstractmethod
-    def solve(self, state: State, alpha: float, **options: Any) -> Solution:
-        """Solve for one alpha."""
+    def solve(
+        self, state: State, alpha: float, *, start: Float | None = None, step: Step | None = None, last: bool = False
+    ) -> Solution:
+        """Solve for one alpha.
+
+        Parameters
+        ----------
+        state : object
+            What `prepare` returned.
+        alpha : float
+        start : ndarray, shape (size, outputs), optional
+            Where iterations begin: the `unknowns` of another solution.
+        step : callable, optional
+            Hears of each iteration.
+        last : bool, default=False
+            Whether the state is not needed again, so that it may be overwritten.
+        """

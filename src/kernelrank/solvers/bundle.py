@@ -11,7 +11,6 @@ A step costs one product with Φ and one with Φᵀ; the search costs O(m log m)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
@@ -60,7 +59,7 @@ class Bundle(Solver[PairProblem]):
         return PairProblem(features, comparisons)
 
     def solve(
-        self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: Any
+        self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object
     ) -> CertifiedSolution:
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
         with state.threads():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import lapack
@@ -40,7 +40,7 @@ class Cholesky(Solver[NormalEquations]):
         """Form the normal equations."""
         return NormalEquations.of(features, comparisons)
 
-    def solve(self, state: NormalEquations, alpha: float, *, last: bool = False, **_: Any) -> Solution:
+    def solve(self, state: NormalEquations, alpha: float, *, last: bool = False, **_: object) -> Solution:
         """Solve for one alpha; `last` promises that the state is not needed again."""
         rounding = Rounding.of_factor(state.A, primal=state.primal, summands=state.summands)
         # A is symmetric, so its transpose is the same matrix in the column order that LAPACK overwrites in place.

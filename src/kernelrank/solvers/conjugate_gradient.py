@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class ConjugateGradient(Solver[Operator]):
         return Operator(comparisons.apply, features.kernel_multiply, comparisons.target(), None, features.from_dual)
 
     def solve(
-        self, state: Operator, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: Any
+        self, state: Operator, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object
     ) -> Solution:
         """Solve for one alpha, from `start` if it is given; `step` hears of each iteration."""
         max_iter = 10 * len(state.b) if self.max_iter is None else self.max_iter

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class Newton(Solver[PairProblem]):
         return PairProblem(features, comparisons)
 
     def solve(
-        self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: Any
+        self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object
     ) -> CertifiedSolution:
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
         with state.threads():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ class Spectral(Solver[Spectrum]):
         """Form the normal equations and decompose them."""
         return Spectrum.of(NormalEquations.of(features, comparisons))
 
-    def solve(self, state: Spectrum, alpha: float, **_: Any) -> Solution:
+    def solve(self, state: Spectrum, alpha: float, **_: object) -> Solution:
         """Solve for one alpha."""
         equations, rotated = state.equations, state.rotated
         if alpha < state.trusted:
