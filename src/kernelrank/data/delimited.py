@@ -1,26 +1,42 @@
-"""Delimited text: CSV and TSV files as tables."""
+"""Delimited text: CSV and TSV files as tables, read by pyarrow.
+
+Each block of whole records is one call of ``pyarrow.csv``. Features are read as numbers, because the roles of the
+columns are known by then; all other columns are read as text, and converted when they are asked for. No type is guessed
+from the first rows. pyarrow is generous where we are not: a quote inside a field, text after a closing quote. What it
+would read in another way than we do, and what it refuses, is read again by `scan_records`, which names the line.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
-from kernelrank.data.fields import Fields
+from kernelrank.data.arrow_block import ArrowBlock
+from kernelrank.data.decimals import read_decimal
+from kernelrank.data.delimited_records import Quotes, TextAfterQuoteError, scan_records
 from kernelrank.data.line import shown
-from kernelrank.data.source import Source, read_blocks, source_name
+from kernelrank.data.source import Source, count_lines, read_blocks, source_name
 from kernelrank.data.table import MISSING, Table, TableBlock, number_fault
-from kernelrank.data.words import LONGEST_LABEL, as_strings, first_long, gather_labels, gather_words, long_message
-from kernelrank.errors import FileFormatError
+from kernelrank.data.words import LONGEST_LABEL, long_message
+from kernelrank.errors import FileFormatError, MissingExtraError
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["DelimitedTable"]
 
 LONGEST_RECORD = 1 << 24
+FIRST_BYTES = 1 << 16
+WIDE = 512
+WIDE_BLOCK = 1 << 25
+"""How long a block of a table is that has more than `WIDE` columns: pyarrow works for each column of each block."""
 DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
 SPOKEN = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
@@ -35,6 +51,11 @@ class DelimitedTable(Table):
     format : {"csv", "tsv"}
         CSV files may be separated by semicolons or tabs too, if the first line has no comma.
 
+    Raises
+    ------
+    MissingExtraError
+        Without pyarrow.
+
     Examples
     --------
     >>> import io
@@ -44,56 +65,156 @@ class DelimitedTable(Table):
     """
 
     def __init__(self, source: Source, format: str = "csv") -> None:
+        try:
+            import pyarrow.csv  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("pyarrow, which reads CSV and TSV files,", "data") from None
         self.source = source
         self.path = source_name(source)
         self.delimiter = ""
+        self.names = ()
         self._allowed = DELIMITERS[format]
-        records = self._records()
-        header = next(records, None)
-        records.close()
-        if header is None:
+        self._chosen: list[int] | None = None
+        self._numbers: frozenset[int] = frozenset()
+        self._header_end = 0
+        for records, first_line in self._whole_records():
+            header = next(scan_records(records.text, self.delimiter), None)
+            if header is not None:
+                line = first_line + records.text.count(b"\n", 0, header.start)
+                self.names = self._checked_names(header.fields, line)
+                self._header_end += header.stop
+                break
+            self._header_end += len(records.text)
+        else:
             raise FileFormatError("the file is empty: expected a line that names the columns", self.path)
-        self.names = self._checked_names(header)
         if self.delimiter != self._allowed[0]:
             self.notes = (f"the columns are separated by {SPOKEN[self.delimiter]}",)
 
+    def choose(self, columns: Collection[int], numbers: Collection[int] = ()) -> None:
+        """Read these columns only, some of them as numbers."""
+        self._chosen, self._numbers = sorted(columns), frozenset(numbers)
+
+    def first_block(self) -> TableBlock | None:
+        """Read some rows: all of their columns are read as text."""
+        with contextlib.closing(self._blocks(FIRST_BYTES)) as blocks:
+            return next(blocks, None)
+
     def blocks(self) -> Generator[TableBlock]:
-        """Read the rows, about a mebibyte at a time. Time O(bytes), memory O(1)."""
-        first = True
-        for records in self._records():
-            block = records.without_first() if first else records
-            first = False
+        """Read the rows, about a mebibyte at a time, or 32 of a wide table. Time O(bytes), memory O(1)."""
+        return self._blocks(WIDE_BLOCK if len(self.names) > WIDE else None)
+
+    def _blocks(self, block_bytes: int | None) -> Generator[TableBlock]:
+        offset = 0
+        for records, first_line in self._whole_records(block_bytes):
+            skipped = min(max(0, self._header_end - offset), len(records.text))
+            offset += len(records.text)
+            if skipped:
+                rows = Quotes(records.text[skipped:], self.delimiter)
+                block = self._block(rows, first_line + records.text.count(b"\n", 0, skipped))
+            else:
+                block = self._block(records, first_line)
             if len(block):
-                block.check_width()
                 yield block
 
     def place(self, position: int) -> dict[str, Any]:
         """Name a line."""
         return {"line": position}
 
-    def _records(self) -> Generator[_DelimitedBlock]:
-        """Read records, the header among them; one whose quotes span lines is never cut."""
+    def _whole_records(self, block_bytes: int | None = None) -> Iterator[tuple[Quotes, int]]:
+        """Read the text in pieces, each with the number of its first line; a record is never cut."""
         if not isinstance(self.source, str) and hasattr(self.source, "seek"):
             self.source.seek(0)
         pending, first_line = b"", 1
-        for block in read_blocks(self.source):
-            text = pending + block.text
-            self._check_encoding(text, first_line)
+        for block in read_blocks(self.source, block_bytes):
+            self._check_encoding(block.text, block.first_line)
+            text, first_line = (pending + block.text, first_line) if pending else block
             self.delimiter = self.delimiter or self._find_delimiter(text)
-            fields = Fields.of(np.frombuffer(text, dtype=np.uint8), self.delimiter)
-            if len(fields.lines):
-                yield _DelimitedBlock(self, text, fields, fields.lines + first_line)
-            first_line += text.count(b"\n", 0, max(fields.consumed, 0))
-            if fields.fault >= 0:
-                line = first_line + text.count(b"\n", fields.consumed, fields.fault)
-                rest = text[fields.fault :].partition(b"\n")[0]
+            quotes = Quotes(text, self.delimiter)
+            stop, fault = self._last_record_end(quotes)
+            if stop:
+                yield quotes if stop == len(text) else Quotes(text[:stop], self.delimiter), first_line
+            if stop < len(text):
+                first_line += text.count(b"\n", 0, stop)
+            if fault is not None:
+                rest = text[fault:].partition(b"\n")[0]
                 message = f"{shown(rest)} after a closing quote: expected {self.delimiter!r} or the end of the line"
-                raise FileFormatError(message, self.path, line)
-            pending = text[fields.consumed :]
+                raise FileFormatError(message, self.path, first_line + text.count(b"\n", stop, fault))
+            pending = text[stop:]
             if len(pending) > LONGEST_RECORD:
                 break
         if pending:
             raise FileFormatError("a quote is opened in this row and not closed", self.path, first_line)
+
+    def _last_record_end(self, quotes: Quotes) -> tuple[int, int | None]:
+        """Return where the last whole record ends, and where a field goes on after its closing quote, if one does."""
+        text = quotes.text
+        if quotes.regular:
+            return quotes.last_record_end() if quotes.open else len(text), None
+        stop = 0
+        try:
+            for record in scan_records(text, self.delimiter):
+                stop = record.stop
+        except TextAfterQuoteError as fault:
+            return stop, fault.position
+        return len(text) if not text[stop:].strip(b"\r\n") else stop, None
+
+    def _block(self, quotes: Quotes, first_line: int) -> _DelimitedBlock:
+        """Let pyarrow read some records, and `scan_records` those that it refuses or would read in another way."""
+        import pyarrow
+
+        columns = range(len(self.names)) if self._chosen is None else self._chosen
+        text = quotes.text
+        for numbers in (self._numbers, frozenset[int]()) if quotes.regular else ():
+            try:
+                cells = self.parse(text, columns, numbers)
+            except pyarrow.ArrowInvalid:
+                continue
+            # As many rows as lines: none is blank, and none spans lines.
+            n_lines = count_lines(text)
+            lines = np.arange(n_lines) if cells.num_rows == n_lines else quotes.record_lines()
+            return _DelimitedBlock(self, text, cells, first_line + lines)
+        return self._scanned_block(text, first_line, columns)
+
+    def parse(self, text: bytes, columns: Sequence[int], numbers: Collection[int] = ()) -> pyarrow.Table:
+        """Let pyarrow read some columns of whole records, as numbers or as strings; their numbers are their names."""
+        from pyarrow import csv, float64, py_buffer, string
+
+        types = {str(column): float64() if column in numbers else string() for column in columns}
+        return csv.read_csv(
+            py_buffer(text),
+            csv.ReadOptions(
+                use_threads=True,
+                block_size=len(text) + 1,
+                column_names=[str(column) for column in range(len(self.names))],
+            ),
+            csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in text),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
+        ).combine_chunks()
+
+    def _scanned_block(self, text: bytes, first_line: int, columns: Sequence[int]) -> _DelimitedBlock:
+        import pyarrow
+
+        records = list(scan_records(text, self.delimiter))
+        newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10)
+        starts = np.array([record.start for record in records], dtype=np.intp)
+        lines = first_line + np.searchsorted(newlines, starts)
+        self._check_width([len(record.fields) for record in records], lines)
+        cells = pyarrow.table(
+            {
+                str(column): pyarrow.array([record.fields[column].decode() for record in records], pyarrow.string())
+                for column in columns
+            }
+        )
+        return _DelimitedBlock(self, b"", cells, lines)
+
+    def _check_width(self, widths: list[int], lines: NDArray[np.int64]) -> None:
+        """Refuse a record with too few or too many fields."""
+        width = len(self.names)
+        for found, line in zip(widths, lines.tolist(), strict=True):
+            if found != width:
+                every = set(widths) == {width + 1}
+                hint = ": is the first column without a name, as R writes it?" if every else ""
+                raise self.error(f"{found} fields, but the first line names {width} columns{hint}", line)
 
     def _check_encoding(self, text: bytes, first_line: int) -> None:
         if text.isascii():
@@ -109,9 +230,7 @@ class DelimitedTable(Table):
         header = text.lstrip(b"\r\n").partition(b"\n")[0]
         return next((mark for mark in self._allowed if mark.encode() in header), self._allowed[0])
 
-    def _checked_names(self, header: _DelimitedBlock) -> tuple[str, ...]:
-        line = int(header.positions[0])
-        tokens = header.record(0)
+    def _checked_names(self, tokens: list[bytes], line: int) -> tuple[str, ...]:
         for number, token in enumerate(tokens, start=1):
             if len(token) > LONGEST_LABEL:
                 raise FileFormatError(long_message(f"the name of column {number}", len(token)), self.path, line)
@@ -133,104 +252,97 @@ class DelimitedTable(Table):
 
 
 @dataclass(frozen=True)
-class _DelimitedBlock(TableBlock):
-    """Some records; the fields are read from the text when they are asked for."""
+class _DelimitedBlock(ArrowBlock):
+    """Some records. The text of cells that were read as numbers is kept for messages; it is empty if all are strings.
+
+    Parameters
+    ----------
+    table : DelimitedTable
+    text : bytes
+    cells : pyarrow.Table
+        The columns that were chosen, each called by its number.
+    positions : ndarray of int64
+        The line of each record.
+    """
 
     table: DelimitedTable
     text: bytes
-    fields: Fields
+    cells: pyarrow.Table
     positions: NDArray[np.int64]
-
-    def record(self, row: int) -> list[bytes]:
-        """Return the fields of one record."""
-        start, stop = self.fields.bounds[row], self.fields.bounds[row + 1]
-        return [self._token(field) for field in range(start, stop)]
-
-    def without_first(self) -> _DelimitedBlock:
-        fields, skipped = self.fields, self.fields.bounds[1]
-        rest = fields._replace(
-            begins=fields.begins[skipped:],
-            ends=fields.ends[skipped:],
-            doubled=fields.doubled[skipped:],
-            bounds=fields.bounds[1:] - skipped,
-            lines=fields.lines[1:],
-        )
-        return _DelimitedBlock(self.table, self.text, rest, self.positions[1:])
-
-    def check_width(self) -> None:
-        """Refuse a record with too few or too many fields."""
-        width = len(self.table.names)
-        widths = np.diff(self.fields.bounds)
-        if np.all(widths == width):
-            return
-        row = int(np.argmax(widths != width))
-        hint = ": is the first column without a name, as R writes it?" if np.all(widths == width + 1) else ""
-        message = f"{widths[row]} fields, but the first line names {width} columns{hint}"
-        raise self.table.error(message, int(self.positions[row]))
 
     def numbers(
         self, columns: Sequence[int], *, missing: bool = False, advice: str = "", dtype: DTypeLike = np.float64
     ) -> NDArray[Any]:
-        """Read numbers; what the compiled loop is not sure of is read one by one."""
-        begins, ends = self._spans(columns)
-        text = np.frombuffer(self.text, dtype=np.uint8)
-        values, certain = read_decimals(text, begins, ends, powers_of_ten())
-        for cell in np.flatnonzero(~certain).tolist():
-            token = self.text[begins[cell] : ends[cell]]
-            value = read_decimal(token)
-            if missing and MISSING.fullmatch(token):
-                value = math.nan
-            elif value is None or not math.isfinite(value):
-                row, column = divmod(cell, len(columns))
-                raise self.table.error(number_fault(token) + advice, int(self.positions[row]), columns[column])
-            values[cell] = value
-        return values.reshape(len(self), len(columns)).astype(dtype, copy=False)
+        """Return numbers; a cell that is none is looked at as text."""
+        values = self._values(columns)
+        if np.isfinite(values).all():
+            return values.astype(dtype, copy=False)
+        values = values.copy()
+        doubtful = np.argwhere(~np.isfinite(values)).tolist()
+        strings = {place: self.strings(columns[place]) for _, place in doubtful}
+        for row, place in doubtful:
+            token = strings[place][row].as_py().encode()
+            if not (missing and MISSING.fullmatch(token)):
+                raise self.error(number_fault(token) + advice, row, columns[place])
+            values[row, place] = math.nan
+        return values.astype(dtype, copy=False)
+
+    def _values(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """Return numbers, and whatever is not finite for a cell that is none."""
+        import pyarrow
+
+        chosen = self.cells.select([str(column) for column in columns])
+        if all(kind == pyarrow.float64() for kind in chosen.schema.types):
+            matrix: NDArray[np.float64] = chosen.to_batches()[0].to_tensor().to_numpy()
+            return matrix
+        values = np.empty((len(self), len(columns)))
+        for place, column in enumerate(columns):
+            array = self.strings(column)
+            try:
+                values[:, place] = array.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
+            except pyarrow.ArrowInvalid:
+                read = (read_decimal(token.as_py().encode()) for token in array)
+                values[:, place] = [math.nan if value is None else value for value in read]
+        return values
 
     def labels(self, column: int) -> NDArray[Any]:
-        """Read labels as those of ranking files are read."""
-        begins, ends = self._spans([column])
-        if np.any(begins == ends):
-            row = int(np.argmax(begins == ends))
-            raise self.table.error("the cell is empty: expected a label", int(self.positions[row]), column)
-        return self._strings(column, gather_labels)
+        """Return integers if each is written as Python writes it, so that "007" is a string."""
+        import pyarrow
+        import pyarrow.compute
 
-    def words(self, column: int) -> NDArray[np.object_]:
-        """Read strings."""
-        return self._strings(column, gather_words)
+        array = self.strings(column)
+        empty = pyarrow.compute.equal(array, "").to_numpy(zero_copy_only=False)
+        if empty.any():
+            raise self.error("the cell is empty: expected a label", int(np.argmax(empty)), column)
+        try:
+            integers = array.cast(pyarrow.int64())
+        except pyarrow.ArrowInvalid:
+            return self.words(column)
+        if not integers.cast(pyarrow.string()).equals(array):
+            return self.words(column)
+        labels: NDArray[np.int64] = integers.to_numpy()
+        return labels
 
     def holds_text(self, column: int) -> bool:
         """Look at the cells one by one, up to the first that is not missing."""
-        begins, ends = self._spans([column])
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            token = self.text[begin:end]
-            if not MISSING.fullmatch(token):
-                return read_decimal(token) is None
-        return False
+        tokens = (token.as_py().encode() for token in self.strings(column))
+        return next((read_decimal(token) is None for token in tokens if not MISSING.fullmatch(token)), False)
 
     def holds_numbers(self, column: int) -> bool:
         """Look at the cells one by one, up to the first that is a number."""
-        begins, ends = self._spans([column])
-        spans = zip(begins.tolist(), ends.tolist(), strict=True)
-        return any(read_decimal(self.text[begin:end]) is not None for begin, end in spans)
+        return any(read_decimal(token.as_py().encode()) is not None for token in self.strings(column))
 
-    def _spans(self, columns: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        shape = (len(self), len(self.table.names))
-        chosen = np.asarray(columns, dtype=np.intp)
-        begins, ends = (spans.reshape(shape)[:, chosen].ravel() for spans in self.fields[:2])
-        return begins, ends
+    def strings(self, column: int) -> pyarrow.Array:
+        """Return a column without the spaces around its cells; one that was read as numbers is read again."""
+        import pyarrow.compute
 
-    def _strings(self, column: int, gather: Callable[..., NDArray[Any]]) -> NDArray[Any]:
-        width = len(self.table.names)
-        begins, ends = self._spans([column])
-        row = first_long(ends - begins)
-        if row is not None:
-            message = long_message("the label", int(ends[row] - begins[row]))
-            raise self.table.error(message, int(self.positions[row]), column)
-        if self.fields.doubled.any() and self.fields.doubled[column::width].any():
-            tokens = [self._token(field) for field in range(column, len(self) * width, width)]
-            return as_strings(token.decode() for token in tokens)
-        return gather(self.text, begins, ends)
+        cells = self.cells.column(str(column))
+        if cells.type == pyarrow.float64():
+            cells = self.table.parse(self.text, [column]).column(0)
+        array = cells.chunk(0)
+        return pyarrow.compute.utf8_trim(array, self.spaces) if self.spaces else array
 
-    def _token(self, field: int) -> bytes:
-        token = self.text[self.fields.begins[field] : self.fields.ends[field]]
-        return token.replace(b'""', b'"') if self.fields.doubled[field] else token
+    @cached_property
+    def spaces(self) -> str:
+        """Spaces that may stand around the cells."""
+        return "".join(space for space in " \t" if space != self.table.delimiter and space.encode() in self.text)

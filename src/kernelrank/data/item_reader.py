@@ -81,7 +81,7 @@ def read_items(
     FileFormatError
         At the first row that cannot be read; for a column that is not there, with those that are.
     MissingExtraError
-        For Parquet or ``.zst`` without pyarrow.
+        For CSV, TSV, Parquet or ``.zst`` without pyarrow.
 
     See Also
     --------

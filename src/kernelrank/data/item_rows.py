@@ -90,6 +90,8 @@ class Survey:
     request : ColumnRequest
     dtype : dtype
         The type of X.
+    in_words : bool
+        Whether the target is a word rather than a number.
     """
 
     table: Table
@@ -100,7 +102,7 @@ class Survey:
     strings: set[str] = field(default_factory=set)
     words: dict[str, int] = field(default_factory=dict)
     missing_target: int | None = None
-    in_words: bool | None = None
+    in_words: bool = False
 
     @classmethod
     def begun(cls, table: Table, request: ColumnRequest) -> Survey:
@@ -109,8 +111,12 @@ class Survey:
         if first is None:
             raise table.error("the file has no rows, only the names of columns")
         roles = Roles.of(table, first, request)
-        table.choose(roles.columns)
-        return cls(table, roles, request)
+        target = roles.target
+        in_words = target is not None and (request.pos_label is not None or first.holds_text(target))
+        others = (roles.weight, None if in_words else target)
+        numbers = {*roles.features, *(column for column in others if column is not None)}
+        table.choose(roles.columns, numbers=numbers)
+        return cls(table, roles, request, in_words=in_words)
 
     def read(self) -> Iterator[ItemRows]:
         """Read all rows, and take note of what decides how they become items."""
@@ -135,8 +141,6 @@ class Survey:
         column = self.roles.target
         if column is None:
             return None
-        if self.in_words is None:
-            self.in_words = self.request.pos_label is not None or block.holds_text(column)
         target: NDArray[Any]
         if self.in_words:
             target = block.words(column)

@@ -11,20 +11,24 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kernelrank.data.arrow_block import ArrowBlock
 from kernelrank.data.file_format import compression_suffix, is_parquet
 from kernelrank.data.line import shown
 from kernelrank.data.source import Source, source_name
 from kernelrank.data.table import Table, TableBlock
-from kernelrank.data.words import LONGEST_LABEL, as_strings, first_long, long_message
+from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, MissingExtraError
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["ParquetTable"]
 
@@ -81,7 +85,7 @@ class ParquetTable(Table):
                     first_row += metadata.row_group(number).num_rows
                     self.n_rows += metadata.row_group(number).num_rows
 
-    def choose(self, columns: Iterable[int]) -> None:
+    def choose(self, columns: Collection[int], numbers: Collection[int] = ()) -> None:  # noqa: ARG002 - they have types
         """Read these columns only."""
         self._chosen = [self.names[column] for column in sorted(set(columns))]
 
@@ -200,7 +204,7 @@ def _files(source: Source, path: str) -> Iterator[tuple[Any, str]]:
 
 
 @dataclass(frozen=True)
-class _ParquetBlock(TableBlock):
+class _ParquetBlock(ArrowBlock):
     """A record batch with some of the columns."""
 
     table: ParquetTable
@@ -223,9 +227,9 @@ class _ParquetBlock(TableBlock):
         kind = array.type
         if not _is_number(kind):
             value = str(array[0].as_py()).encode()
-            raise self._error(f"{shown(value)} is of type {kind}: expected numbers{advice}", 0, column)
+            raise self.error(f"{shown(value)} is of type {kind}: expected numbers{advice}", 0, column)
         if array.null_count and not missing:
-            raise self._error(f"the value is missing: expected a number{advice}", _first_null(array), column)
+            raise self.error(f"the value is missing: expected a number{advice}", _first_null(array), column)
         if pyarrow.types.is_boolean(kind):
             array = array.cast(pyarrow.uint8())
         # An integer beyond 2⁵³ becomes the nearest float, as it does in a text file.
@@ -237,7 +241,7 @@ class _ParquetBlock(TableBlock):
             faulty &= ~np.isnan(values)
         if faulty.any():
             row = int(np.argmax(faulty))
-            raise self._error(f"{float(values[row])} is not finite: expected a number{advice}", row, column)
+            raise self.error(f"{float(values[row])} is not finite: expected a number{advice}", row, column)
         return values
 
     def labels(self, column: int) -> NDArray[Any]:
@@ -247,7 +251,7 @@ class _ParquetBlock(TableBlock):
         array = self._array(column)
         numbers: NDArray[Any]
         if array.null_count:
-            raise self._error("the value is missing: expected a label", _first_null(array), column)
+            raise self.error("the value is missing: expected a label", _first_null(array), column)
         if pyarrow.types.is_floating(array.type):
             numbers = array.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
             whole = (np.abs(numbers) < 2**53) & (numbers == np.round(numbers))
@@ -262,25 +266,17 @@ class _ParquetBlock(TableBlock):
             return numbers.astype(np.int64)
         words = self.words(column)
         if np.any(words == ""):
-            raise self._error("the value is empty: expected a label", int(np.argmax(words == "")), column)
+            raise self.error("the value is empty: expected a label", int(np.argmax(words == "")), column)
         return words
 
-    def words(self, column: int) -> NDArray[np.object_]:
+    def strings(self, column: int) -> pyarrow.Array:
         """Return each value as Python writes it; what is missing is empty."""
-        import pyarrow.compute
+        import pyarrow
 
         array = self._array(column)
         if not self.holds_text(column):
-            array = pyarrow.array("" if value is None else str(value) for value in array.to_pylist())
-        # One object for all equal words: labels come in runs.
-        encoded = array.cast(pyarrow.large_string()).fill_null("").dictionary_encode()
-        lengths = pyarrow.compute.binary_length(encoded.dictionary).to_numpy(zero_copy_only=False)
-        codes = encoded.indices.to_numpy(zero_copy_only=False)
-        if first_long(lengths) is not None:
-            row = int(np.argmax(lengths[codes] > LONGEST_LABEL))
-            raise self._error(long_message("the label", int(lengths[codes[row]])), row, column)
-        words: NDArray[np.object_] = encoded.dictionary.to_numpy(zero_copy_only=False)[codes]
-        return words
+            return pyarrow.array("" if value is None else str(value) for value in array.to_pylist())
+        return array.fill_null("")
 
     def holds_text(self, column: int) -> bool:
         """Look at the type."""
@@ -300,9 +296,6 @@ class _ParquetBlock(TableBlock):
 
         array = self.batch.column(self.table.names[column])
         return array.dictionary_decode() if pyarrow.types.is_dictionary(array.type) else array
-
-    def _error(self, message: str, row: int, column: int) -> FileFormatError:
-        return self.table.error(message, int(self.positions[row]), column)
 
 
 def _is_number(kind: Any) -> bool:

@@ -286,7 +286,7 @@ class _RoleSearch:
             column
             for column in range(len(self.table.names))
             if column not in self.table.index_columns
-            and (self.first.holds_numbers(column) or not self.request.numbers_only)
+            and (not self.request.numbers_only or self.first.holds_numbers(column))
         ]
 
     def _note_absent(self, used: set[int]) -> None:

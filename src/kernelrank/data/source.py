@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from kernelrank.data.atomic import IN_MEMORY, is_stream
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
@@ -24,6 +26,7 @@ __all__ = [
     "Block",
     "Source",
     "Spooled",
+    "count_lines",
     "first_bytes",
     "opened_for_writing",
     "read_blocks",
@@ -217,13 +220,24 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
                 text = b"".join([*pending, piece[:cut]])
                 pending = []
                 yield _checked(text, first_line, name)
-                first_line += text.count(b"\n")
+                first_line += count_lines(text)
             pending.append(piece[cut:])
             if sum(map(len, pending)) > LONGEST_LINE:
                 raise FileFormatError(f"the line has more than {LONGEST_LINE:,} bytes", name, first_line)
     rest = b"".join(pending)
     if rest:
         yield _checked(rest + b"\n", first_line, name)
+
+
+def count_lines(text: bytes) -> int:
+    r"""Count the newlines of a text, faster than ``bytes.count`` where lines are short.
+
+    Examples
+    --------
+    >>> count_lines(b"one\ntwo\n")
+    2
+    """
+    return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")))
 
 
 def first_bytes(source: Source, size: int = 1 << 16) -> bytes:

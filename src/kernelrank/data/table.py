@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,8 +103,9 @@ class Table(ABC):
         """Say whether labels of one block can be integers, and those of another strings."""
         return True
 
-    def choose(self, columns: Iterable[int]) -> None:  # noqa: B027 - text is read whole whatever is chosen
-        """Let `blocks` leave out all other columns, where that saves work."""
+    @abstractmethod
+    def choose(self, columns: Collection[int], numbers: Collection[int] = ()) -> None:
+        """Let `blocks` leave out all other columns, and read some of these as numbers where the file has no types."""
 
     @abstractmethod
     def place(self, position: int) -> dict[str, Any]:
