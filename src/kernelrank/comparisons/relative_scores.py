@@ -84,6 +84,11 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
         self.n_idle_queries = int((pairs == 0).sum())
 
     @property
+    def pair_weights(self) -> Float:
+        """``c_q``, which each pair divides by its squared difference."""
+        return self._c
+
+    @property
     def options(self) -> dict[str, Any]:
         """The weight of queries."""
         return {"query_weight": self.query_weight}

@@ -67,6 +67,14 @@ class ScoredComparisons(Comparisons):
         self.n_queries = 1 if queries is None else len(queries)
 
     @property
+    def pair_weights(self) -> Float:
+        """``c_q``, the weight of one pair of each query beside the weights of its items, shape (n_queries,).
+
+        Zero where no item is compared with another.
+        """
+        return np.zeros(self.n_queries)
+
+    @property
     def parts_merge(self) -> bool:
         """Whether a query is known by its weight, means and scatter, so that its items may come in several batches."""
         return False

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index, Matrix
-from kernelrank.comparisons import Comparisons, RelativeScores, ScoredQueries
+from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_moments import QueryMeans
@@ -187,7 +187,6 @@ def _add_whole(total: Statistics, fold: int, batch: Batch, features: FeatureMap,
     if learner.cost == "unit":
         energy = np.array([pairs])
     else:
-        assert isinstance(graph, (ScoredQueries, RelativeScores))
         centred = Grouping(codes, len(batch.queries), np.ones(len(codes))).subtract_means(graph.magnitudes)
         energy = np.einsum("ij,ij->j", centred, graph.target())
     Phi = features.rows(batch.X)

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index, Matrix, dense_rows, row_slices
 from kernelrank.comparisons import Comparisons
 
 __all__ = ["ColumnFeatures", "Features"]
@@ -76,6 +76,14 @@ class Features(ABC):
         return None
 
     @abstractmethod
+    def diagonal(self) -> Float:
+        """Return k(x, x) of every item, shape (m,)."""
+
+    @abstractmethod
+    def block(self, rows: Index, columns: Index) -> Float:
+        """Return the kernel between some items and others."""
+
+    @abstractmethod
     def energy(self) -> float:
         """Return ``Σ k(x_i, x_i)`` over the items, or a bound of it; infinite if it overflows."""
 
@@ -101,6 +109,9 @@ class ColumnFeatures(Features):
 
     n_columns: int
 
+    X: Matrix
+    """Φ (m × r), or what computes its rows when they are asked for."""
+
     @property
     def columns(self) -> ColumnFeatures:
         """The map itself."""
@@ -110,6 +121,17 @@ class ColumnFeatures(Features):
     def stored(self) -> bool:
         """Whether the columns are stored, and not computed whenever they are asked for."""
         return True
+
+    def diagonal(self) -> Float:
+        """Return the squared lengths of the rows of Φ."""
+        squares = np.empty(self.n_items)
+        for rows in row_slices(self.X):
+            squares[rows] = (dense_rows(self.X, rows) ** 2).sum(axis=1)
+        return squares
+
+    def block(self, rows: Index, columns: Index) -> Float:
+        """Return inner products of rows of Φ."""
+        return self.rows(rows) @ self.rows(columns).T
 
     def kept(self) -> Self:
         """Keep the columns whatever their size, for a solver that multiplies with them many times."""

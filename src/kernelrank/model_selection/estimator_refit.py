@@ -13,7 +13,6 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankSVM
 from kernelrank.estimators.base import KernelLearner
@@ -223,7 +222,6 @@ def refit_on_map(
             continue  # no basis item is left, and the model is zero
         kept = np.ascontiguousarray(np.delete(turned, held, axis=0))
         for columns, graph in graphs:
-            assert isinstance(graph, ScoredQueries)
             rest = graph.without(held)
             if rest.n_pairs == 0:
                 continue

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index, Matrix
-from kernelrank.comparisons import ItemScores, RelativeScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
@@ -97,7 +96,6 @@ class HoldoutData:
         self.n_outputs = sum(len(columns) for columns, _ in graphs)
         self.truth: Float = np.empty((self.n_items, self.n_outputs))
         for columns, graph in graphs:
-            assert isinstance(graph, (ItemScores, ScoredQueries, RelativeScores))
             self.truth[:, columns] = np.where(graph.weight[:, None] > 0, graph.scores, np.nan)
         self.problems: list[tuple[Index, Problem]] = [
             (columns, Problem(features, graph, retrain, keep, {} if keep_spectra else None))

@@ -22,7 +22,7 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 
-__all__ = ["NormalEquations", "kernel_summands", "primal_is_smaller"]
+__all__ = ["NormalEquations"]
 
 
 def _no_sums(_: Float) -> float:
@@ -61,13 +61,3 @@ class NormalEquations:
             primal=False,
             summands=features.uncentred_diagonal(comparisons),
         )
-
-
-def kernel_summands(features: Features, comparisons: Comparisons) -> Float | None:
-    """Return how large the diagonal of ``C K Cᵀ`` would be if nothing cancelled; None for features in columns."""
-    return features.uncentred_diagonal(comparisons)
-
-
-def primal_is_smaller(features: Features) -> bool:
-    """Whether there are no more columns than items."""
-    return features.primal is not None

@@ -28,7 +28,7 @@ from scipy import sparse
 from kernelrank.arrays import Float, Index, Matrix, blocks, row_slices
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.comparisons.grouping import Grouping
-from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
+from kernelrank.features import Features
 from kernelrank.features.duplicate_rows import duplicate_rows
 
 __all__ = ["UnlabelledGraph", "alpha_scale", "centred_trace", "mean_eigenvalue", "scale_of_columns"]
@@ -63,10 +63,9 @@ def alpha_scale(features: Features, graph: UnlabelledGraph) -> float:
     >>> alpha_scale(ExplicitFeatures(np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 2.0]])), graph)
     7.0
     """
-    if isinstance(features, FullKernel):
-        return mean_eigenvalue(_kernel_trace(features, graph), _rank_of_items(features.X, graph))
-    assert isinstance(features, ExplicitFeatures)
-    return scale_of_columns([features.X], features.items if isinstance(features, ReducedSet) else features.X, graph)
+    if features.columns is None:
+        return mean_eigenvalue(_kernel_trace(features, graph), _rank_of_items(features.items, graph))
+    return scale_of_columns([features.columns.X], features.items, graph)
 
 
 def scale_of_columns(parts: Sequence[Any], items: Matrix, graph: UnlabelledGraph) -> float:
@@ -106,25 +105,22 @@ def centred_trace(Phi: Any, graph: UnlabelledGraph) -> float:
             total += float((graph.centre(np.array(Phi[:, columns], dtype=np.float64)) ** 2).sum())
         return total
     # Rows that are computed: Σ_i ω_i ‖φ_i‖² - Σ_q c_q ‖Σ_i w_i φ_i‖², the sums of queries gathered from blocks.
-    weight, sums = graph.weight, np.zeros((graph.n_queries, Phi.shape[1]))
-    if isinstance(graph, ScoredQueries):
-        codes = graph.queries.codes
-        total_weight = np.bincount(codes, weights=graph.weight, minlength=graph.n_queries)
-        weight = graph.weight * (graph.pair_weights * total_weight)[codes]
+    queries, weight, sums = graph.queries, graph.weight, np.zeros((graph.n_queries, Phi.shape[1]))
+    if queries is not None:
+        total_weight = np.bincount(queries.codes, weights=graph.weight, minlength=graph.n_queries)
+        weight = graph.weight * (graph.pair_weights * total_weight)[queries.codes]
     for rows in row_slices(Phi):
         block = Phi[rows]
         total += float(weight[rows] @ (block**2).sum(axis=1))
-        if isinstance(graph, ScoredQueries):
-            sums += Grouping(graph.queries.codes[rows], graph.n_queries, graph.weight[rows]).sums(block)
-    if isinstance(graph, ScoredQueries):
-        total -= float(graph.pair_weights @ (sums**2).sum(axis=1))
-    return max(total, 0.0)
+        if queries is not None:
+            sums += Grouping(queries.codes[rows], graph.n_queries, graph.weight[rows]).sums(block)
+    return max(total - float(graph.pair_weights @ (sums**2).sum(axis=1)), 0.0)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _kernel_trace(features: FullKernel, graph: UnlabelledGraph) -> float:
+def _kernel_trace(features: Features, graph: UnlabelledGraph) -> float:
     diagonal = features.diagonal()
-    if isinstance(graph, ItemScores):
+    if graph.queries is None:
         return float(graph.weight @ diagonal)
     total = 0.0
     for items, c in zip(graph.queries, graph.pair_weights, strict=True):
@@ -134,7 +130,7 @@ def _kernel_trace(features: FullKernel, graph: UnlabelledGraph) -> float:
     return total
 
 
-def _squared_distances(features: FullKernel, items: Index, weight: Float, diagonal: Float) -> float:
+def _squared_distances(features: Features, items: Index, weight: Float, diagonal: Float) -> float:
     """Return ``Σ_{i<j} w_i w_j (K_ii + K_jj - 2 K_ij)``, in blocks of rows."""
     total = 0.0
     for rows in blocks(len(items), 8 * len(items), BLOCK):
@@ -151,7 +147,7 @@ def _rank_of_items(items: Matrix, graph: UnlabelledGraph) -> int:
     taking_part = np.flatnonzero(graph.weight > 0)
     first = np.where(duplicate_of < 0, np.arange(len(duplicate_of)), duplicate_of)[taking_part]
     bound = len(np.unique(first))
-    if isinstance(graph, ItemScores):
+    if graph.queries is None:
         return bound
     codes = graph.queries.codes[taking_part]
     in_queries = len(np.unique(codes * graph.n_items + first)) - len(np.unique(codes))
