@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from kernelrank.solvers.certificate import Plane
-from kernelrank.solvers.cutting_planes import IDLE, CuttingPlanes, maximise_on_simplex
+from kernelrank.solvers.cutting_planes import MOST_UNUSED, CuttingPlanes, maximise_on_simplex
 
 
 def value(Q, b, beta):
@@ -56,11 +56,11 @@ def test_another_library_agrees():
     assert value(Q, b, beta) >= -result.fun - 1e-12
 
 
-def test_planes_that_stay_idle_leave_and_the_bound_holds():
+def test_planes_that_stay_unused_leave_and_the_bound_holds():
     planes = CuttingPlanes(1, 0.5)
     planes.add(Plane(np.array([-2.0]), 2.0))
     planes.add(Plane(np.array([0.0]), -50.0))  # never the highest
-    for _ in range(IDLE):
+    for _ in range(MOST_UNUSED):
         assert len(planes) == 2
         planes.minimise()
     planes.add(Plane(np.array([0.0]), 0.0))

@@ -103,8 +103,8 @@ class Preferences(FactorisedComparisons):
 
     def target(self) -> Float:
         """Return ``M N``: what each item won less what it lost."""
-        stake = self.weight * self.magnitude
-        return as_columns(self._count(0, stake) - self._count(1, stake))
+        weighted = self.weight * self.magnitude
+        return as_columns(self._count(0, weighted) - self._count(1, weighted))
 
     def diagonal(self) -> Float:
         """Return the degrees."""

@@ -177,8 +177,8 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
         codes, y, weight = self.queries.codes[items], self.scores[items, 0], self.weight[items]
         difference = y[..., :, None] - y[..., None, :]
         apart = (codes[..., :, None] != codes[..., None, :]) | (difference == 0.0)
-        stake = self._c[codes][..., None] * weight[..., :, None] * weight[..., None, :]
-        block: Float = -stake / np.where(apart, np.inf, difference) ** 2
+        products = self._c[codes][..., None] * weight[..., :, None] * weight[..., None, :]
+        block: Float = -products / np.where(apart, np.inf, difference) ** 2
         diagonal = np.arange(items.shape[-1])
         block[..., diagonal, diagonal] = self.diagonal()[items]
         return block

@@ -53,6 +53,7 @@ def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> X, y = np.array([[1.0, 0.0], [2.0, 3.0]]), np.array([[0.0], [1.0]])
     >>> queries = Queries.from_labels(None, 2)
     >>> known = query_fingerprints(X, y, np.ones(2), queries)

@@ -138,8 +138,8 @@ class ColumnFeatures(Features):
         return self
 
     @property
-    def terms(self) -> int:
-        """The largest number of stored features of an item: the terms of a score."""
+    def longest_row(self) -> int:
+        """The largest number of stored features of an item: how many terms a score has."""
         return self.n_columns
 
     @abstractmethod

@@ -47,7 +47,7 @@ class ExplicitFeatures(ColumnFeatures):
         self.sparse = is_sparse(X)
 
     @property
-    def terms(self) -> int:
+    def longest_row(self) -> int:
         """The largest number of stored entries in a row."""
         if not is_sparse(self.X):
             return self.n_columns

@@ -3,7 +3,6 @@
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
 from kernelrank.losses.hinge import Hinge, SmoothedHinge, SquaredHinge
 from kernelrank.losses.listed_pairs import ListedPairs
-from kernelrank.losses.observed_pairs import observed_pairs
 from kernelrank.losses.scored_pairs import ScoredPairs
 
 __all__ = [
@@ -16,5 +15,4 @@ __all__ = [
     "ScoredPairs",
     "SmoothedHinge",
     "SquaredHinge",
-    "observed_pairs",
 ]

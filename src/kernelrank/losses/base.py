@@ -59,18 +59,18 @@ class Pairs(ABC):
     total: float
     """The sum of the weights of all pairs."""
 
-    terms: int
+    n_terms: int
     """How many terms a sum over items or pairs, and one of such sums, may have: what rounding grows with."""
 
-    counting: float
+    count_error: float
     """The relative rounding error of counts and of their sum; zero where they are whole numbers."""
 
     @abstractmethod
     def place(self, f: Float) -> PlacedPairs:
         """Return how the pairs stand at the scores f, shape (m,)."""
 
-    def steady(self, f: Float) -> Float:
-        """Return scores near f, sums of which are rounded less, where there are such."""
+    def without_rounding(self, f: Float) -> Float:
+        """Return scores near f whose sums are not rounded, where there are such; f itself otherwise."""
         return f
 
 

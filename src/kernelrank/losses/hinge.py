@@ -25,7 +25,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
-from kernelrank.losses.loss_rounding import Rounding, growth
+from kernelrank.losses.loss_rounding import Rounding, sum_error
 
 __all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
 
@@ -57,7 +57,7 @@ class Hinge(PairLoss):
             return Rounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
 
         def plane_rounding(_: float) -> Rounding:
-            return Rounding(self.pairs.counting * offset, 2.0 * self.pairs.counting * offset)
+            return Rounding(self.pairs.count_error * offset, 2.0 * self.pairs.count_error * offset)
 
         return LossPoint(value, placed.back(lost - won), value, rounding, offset, plane_rounding)
 
@@ -178,13 +178,13 @@ class SmoothedHinge(PairLoss):
         enough : float
             An error of the gradient that may be taken as it is.
         """
-        mu, counting = self.width, self.pairs.counting
+        mu, count_error = self.width, self.pairs.count_error
         size, largest = 2.0 + float(np.abs(f).max()), 2.0 + float(np.abs(placed.scores).max())
         counts, sums = placed.band_rounding(1.0 - mu, 1.0, enough * mu)
-        edge = growth(32) * size / mu
+        edge = sum_error(32) * size / mu
         counted = counts * (2.0 + largest / mu)
-        gradient = 2.0 * counting * below_one + 2.0 * edge * inside + sums / mu + counted
-        added = counting * below_one + growth(self.pairs.terms) * inside * largest / mu
+        gradient = 2.0 * count_error * below_one + 2.0 * edge * inside + sums / mu + counted
+        added = count_error * below_one + sum_error(self.pairs.n_terms) * inside * largest / mu
         return Rounding(added + edge * inside + counted, gradient)
 
     def _slack(self, scores: Float, difference: Float, count: float, curved: float) -> float:
@@ -216,7 +216,7 @@ def _near(pairs: Pairs, placed: PlacedPairs, f: Float, error: float, enough: flo
 
     That of all pairs will do where the product of both is at most `enough`.
     """
-    moved = 2.0 * error + growth(4) * (2.0 + float(np.abs(f).max()))  # comparing with one is rounded, too
+    moved = 2.0 * error + sum_error(4) * (2.0 + float(np.abs(f).max()))  # comparing with one is rounded, too
     if moved * pairs.total <= enough:
         return moved, pairs.total
     return moved, float(placed.counts(1.0 + moved)[0].sum())
@@ -238,7 +238,7 @@ def _hinge_rounding(
     """
     moved, weight = _near(pairs, placed, f, error, enough)
     largest = 2.0 + float(np.abs(placed.scores).max())
-    return moved * weight + 2.0 * growth(pairs.terms) * largest * below_one
+    return moved * weight + 2.0 * sum_error(pairs.n_terms) * largest * below_one
 
 
 def _squared_rounding(
@@ -246,7 +246,7 @@ def _squared_rounding(
 ) -> Rounding:
     """Bound the errors of ``Σ (1 - margin)²₊`` and of its gradient; see `_hinge_rounding`."""
     moved, weight = _near(pairs, placed, f, error, enough)
-    below_one, relative = float(counts[0].sum()), growth(pairs.terms)
+    below_one, relative = float(counts[0].sum()), sum_error(pairs.n_terms)
     largest = 2.0 + float(np.abs(placed.scores).max())
     added = 16.0 * relative * largest * below_one
     short = _hinge(placed, *counts, 1.0) + added

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.losses.base import Pairs, PlacedPairs
-from kernelrank.losses.loss_rounding import growth
+from kernelrank.losses.loss_rounding import sum_error
 
 __all__ = ["ListedPairs"]
 
@@ -39,8 +39,8 @@ class ListedPairs(Pairs):
         self.head, self.tail = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         self.weight = weight
         self.total = float(weight.sum())
-        self.terms = 3 * (n_items + len(weight)) + 32
-        self.counting = growth(self.terms)
+        self.n_terms = 3 * (n_items + len(weight)) + 32
+        self.count_error = sum_error(self.n_terms)
 
     def place(self, f: Float) -> PlacedPairs:
         """Compute the margins."""
@@ -85,7 +85,7 @@ class _PlacedListedPairs(PlacedPairs):
 
     def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:  # noqa: ARG002
         """Each sum is off by a share of the sum of the absolute values."""
-        counts = growth(self.pairs.terms) * 2.0 * float(self._weight(low, high).sum())
+        counts = sum_error(self.pairs.n_terms) * 2.0 * float(self._weight(low, high).sum())
         return counts, counts * float(np.abs(self.scores).max())
 
     def sums(self, v: Float, low: float, high: float) -> Float:

@@ -1,6 +1,6 @@
 """Rounding: how far sums in double precision may be from what they stand for.
 
-A sum of n terms, in whatever order, is off by at most ``growth(n)`` times the sum of their absolute values.
+A sum of n terms, in whatever order, is off by at most ``sum_error(n)`` times the sum of their absolute values.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Rounding", "growth"]
+__all__ = ["Rounding", "sum_error"]
 
 UNIT = float(np.finfo(np.float64).eps) / 2.0
 
 
-def growth(terms: float) -> float:
-    """Return ``n u / (1 - n u)``, where u is half the distance from one to the next number.
+def sum_error(terms: float) -> float:
+    """Return the largest relative error of a sum of n terms, ``n u / (1 - n u)``.
+
+    u is half the distance from one to the next number.
 
     Examples
     --------
-    >>> f"{growth(1000):.2g}"
+    >>> f"{sum_error(1000):.2g}"
     '1.1e-13'
     """
     return terms * UNIT / (1.0 - min(terms * UNIT, 0.5))

@@ -12,7 +12,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
-from kernelrank.losses.loss_rounding import growth
+from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.losses.sweeps import FEW_LEVELS, rounded_mass, sums_above, sums_below
 from kernelrank.queries import Queries
 from kernelrank.sorting import sort_queries
@@ -80,8 +80,8 @@ class ScoredPairs(Pairs):
         # Whole numbers of 32 bits keep the tree of a large query in the cache.
         self.inner: NDArray[np.int32] | Float = ones.astype(np.int32) if uniform else self._gather(w)
         whole = uniform and query_weight == "pairs"
-        self.terms = (1 if whole else 3) * self.n_items + 32
-        self.counting = 0.0 if whole else growth(self.terms)
+        self.n_terms = (1 if whole else 3) * self.n_items + 32
+        self.count_error = 0.0 if whole else sum_error(self.n_terms)
 
     def _tied(self, w: Float) -> Float:
         """Return ``Σ W_level²`` of each query, which is how much of ``W_q²`` is not compared."""
@@ -98,7 +98,7 @@ class ScoredPairs(Pairs):
         """Sort the items of each query by f."""
         return _PlacedScoredPairs(self, f)
 
-    def steady(self, f: Float) -> Float:
+    def without_rounding(self, f: Float) -> Float:
         """Return f in whole numbers of a unit so large that sums of scores are not rounded; items have no weights."""
         unit = self.unit(2.0 * float(np.abs(f).max()))
         return np.round(f / unit) * unit
@@ -183,7 +183,7 @@ class _PlacedScoredPairs(PlacedPairs):
         if whole and np.array_equal(units, np.round(units)):
             return 0.0, 0.0
         few = 2 * max(FEW_LEVELS, int(pairs.n_levels.max()).bit_length())
-        unit = growth(2) * few * float(self.outer.max()) * len(self.sorted)
+        unit = sum_error(2) * few * float(self.outer.max()) * len(self.sorted)
         mass = 2.0 * float(np.diff(pairs.bounds).max()) ** 2 * float(self.inner.max())
         if unit * mass * largest > enough:
             mass = rounded_mass(self.sorted, self.inner, pairs.bounds, low, high)

@@ -24,7 +24,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses import LossPoint, PairLoss
-from kernelrank.losses.loss_rounding import growth
+from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.pair_problem import PairProblem
 
@@ -84,7 +84,7 @@ class Plane:
         """
         assert point.plane_rounding is not None
         rounding = point.plane_rounding(enough)
-        multiplied = growth(len(point.gradient)) * 2.0 * (point.offset + rounding.value)
+        multiplied = sum_error(len(point.gradient)) * 2.0 * (point.offset + rounding.value)
         return cls(slope, point.offset, rounding.gradient + multiplied, rounding.value)
 
 
@@ -115,7 +115,7 @@ class _Objective:
         """
         least = self.value - self.error
         proved = excess >= 0.0 and least > 0.0 and np.isfinite(excess)
-        return Certificate(self.value, min(excess / least + growth(4), 1.0) if proved else 1.0)
+        return Certificate(self.value, min(excess / least + sum_error(4), 1.0) if proved else 1.0)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Proof:
             below.offset_error
             + float(np.abs(aim) @ slope_error)
             + float(slope_error @ slope_error) / (4.0 * alpha)
-            + growth(len(w) + 8) * (square + abs(below.offset))
+            + sum_error(len(w) + 8) * (square + abs(below.offset))
         )
         lower = max(below.offset - square - error, 0.0)
         return objective.certificate(objective.value + objective.error - lower)
@@ -174,24 +174,24 @@ class Proof:
         g, alpha = objective.gradient, self.alpha
         if g is not point.gradient:
             slope = self.problem.features.transpose_multiply(g)
-        error = objective.gradient_error + growth(len(g)) * float(np.abs(g).sum())
+        error = objective.gradient_error + sum_error(len(g)) * float(np.abs(g).sum())
         moved = error * float(np.linalg.norm(self.problem.magnitudes))
-        moved += growth(4) * (float(np.linalg.norm(slope)) + 2.0 * alpha * float(np.linalg.norm(w)))
-        length = (1.0 + growth(len(w) + 4)) * float(np.linalg.norm(slope + 2.0 * alpha * w)) + moved
+        moved += sum_error(4) * (float(np.linalg.norm(slope)) + 2.0 * alpha * float(np.linalg.norm(w)))
+        length = (1.0 + sum_error(len(w) + 4)) * float(np.linalg.norm(slope + 2.0 * alpha * w)) + moved
         return objective.certificate(length**2 / (4.0 * alpha))
 
     def _evaluate(self, w: Float, scores: Float, point: LossPoint) -> _Objective:
         """Evaluate the objective at w; the loss anew where the scores that were kept are not those of w."""
         problem = self.problem
         meant = problem.features.multiply(w)
-        error = growth(problem.row_terms + STEPS) * float(problem.magnitudes @ np.abs(w))
+        error = sum_error(problem.row_terms + STEPS) * float(problem.magnitudes @ np.abs(w))
         drift = float(np.abs(meant - scores).max())
         if drift > error:
             point, drift = self.loss.at(meant), 0.0
         norm = self.alpha * float(w @ w)
         value = point.loss + norm
         rounding = point.rounding(error + drift, self.enough * value)
-        added = growth(len(w) + 4) * norm + growth(4) * point.loss
+        added = sum_error(len(w) + 4) * norm + sum_error(4) * point.loss
         return _Objective(value, rounding.value + added, point.gradient, rounding.gradient)
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
-from kernelrank.losses.loss_rounding import growth
+from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.solvers.certificate import Plane
 
 __all__ = ["CuttingPlanes", "maximise_on_simplex"]
 
-IDLE = 25
+MOST_UNUSED = 25
 """A plane leaves after so many solutions in a row in which it took no part."""
 
 
@@ -51,18 +51,18 @@ class CuttingPlanes:
         self.errors: Float = np.zeros((0, 2))  # of the gradients and of the offsets
         self.products: Float = np.zeros((0, 0))  # A Aᵀ
         self.weights: Float = np.zeros(0)  # β
-        self.idle: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.unused: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # in how many solutions in a row
 
     def __len__(self) -> int:
         return len(self.offsets)
 
     def add(self, plane: Plane) -> None:
-        """Add a plane, which takes no part yet; planes that were idle for long leave."""
+        """Add a plane, which takes no part yet; planes that were unused for long leave."""
         slope = plane.slope
-        kept = self.idle < IDLE
+        kept = self.unused < MOST_UNUSED
         if not kept.all():
             self.slopes, self.offsets, self.weights = self.slopes[kept], self.offsets[kept], self.weights[kept]
-            self.products, self.idle = self.products[np.ix_(kept, kept)], self.idle[kept]
+            self.products, self.unused = self.products[np.ix_(kept, kept)], self.unused[kept]
             self.errors = self.errors[kept]
         k, products = len(self), self.slopes @ slope
         grown = np.empty((k + 1, k + 1))
@@ -72,19 +72,19 @@ class CuttingPlanes:
         self.offsets = np.append(self.offsets, plane.offset)
         self.errors = np.vstack([self.errors, [plane.gradient_error, plane.offset_error]])
         self.weights = np.append(self.weights, 1.0 if k == 0 else 0.0)
-        self.idle = np.append(self.idle, 0)
+        self.unused = np.append(self.unused, 0)
 
     def minimise(self) -> tuple[Float, float]:
         """Return the w that minimises the highest plane beside the norm, and the lower bound that it proves."""
         Q = self.products / (2.0 * self.alpha)
         self.weights = maximise_on_simplex(Q, self.offsets, self.weights)
-        self.idle = np.where(self.weights > 0, 0, self.idle + 1)
+        self.unused = np.where(self.weights > 0, 0, self.unused + 1)
         w = self.slopes.T @ self.weights / (-2.0 * self.alpha)
         return w, float(self.offsets @ self.weights) - self.alpha * float(w @ w)
 
     def combined(self) -> Plane:
         """Return the plane that the last minimum is the minimum of: ``Σ_k β_k (a_k · w + b_k)``."""
-        beta, sum_of = self.weights, growth(2 * len(self) + 4)  # Σ β is one up to rounding, too
+        beta, sum_of = self.weights, sum_error(2 * len(self) + 4)  # Σ β is one up to rounding, too
         gradient_error, offset_error = beta @ self.errors
         return Plane(
             self.slopes.T @ beta,

@@ -189,9 +189,9 @@ class _Path:
         """Return the best plane; where rounding matters, one nearby whose sums are not rounded."""
         assert self.plane is not None
         loss, scores, point, slope = self.plane
-        steady = self.problem.pairs.steady(scores) if enough == 0.0 else scores
-        if steady is not scores:
-            point = loss.at(steady)
+        exact = self.problem.pairs.without_rounding(scores) if enough == 0.0 else scores
+        if exact is not scores:
+            point = loss.at(exact)
             slope = self.problem.features.transpose_multiply(point.gradient)
         return Plane.of(point, slope, enough)
 

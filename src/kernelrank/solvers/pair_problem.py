@@ -13,10 +13,10 @@ from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from kernelrank.arrays import Float
-from kernelrank.comparisons import Comparisons
+from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, Features
-from kernelrank.losses import Pairs, observed_pairs
+from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
 from kernelrank.solvers.base import Solution
 
 __all__ = ["CertifiedSolution", "PairProblem", "warn_of_gap"]
@@ -55,7 +55,7 @@ class PairProblem:
     features : ColumnFeatures
         Φ (m × r).
     comparisons : Comparisons
-        A graph whose pairs are known; see `kernelrank.losses.observed_pairs`.
+        A graph whose pairs are known; see `pairs_of`.
 
     Notes
     -----
@@ -67,7 +67,7 @@ class PairProblem:
             raise TypeError("a pairwise loss is minimised over columns: map the kernel first")
         self.features: ColumnFeatures = features.columns
         self.comparisons = comparisons
-        self.pairs: Pairs = observed_pairs(comparisons)
+        self.pairs: Pairs = pairs_of(comparisons)
         self._gram: Float | None = None
 
     @property
@@ -78,7 +78,7 @@ class PairProblem:
     @cached_property
     def row_terms(self) -> int:
         """The largest number of stored features of an item: the terms of a score."""
-        return self.features.terms
+        return self.features.longest_row
 
     @cached_property
     def magnitudes(self) -> Float:
@@ -146,3 +146,36 @@ def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bo
         NotConverged,
         stacklevel=4,
     )
+
+
+def pairs_of(comparisons: Comparisons) -> Pairs:
+    """Return the pairs that a graph compares, with their weights; magnitudes and ties are left behind.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Listed pairs, or scored queries of one output.
+
+    Returns
+    -------
+    Pairs
+
+    Examples
+    --------
+    >>> from kernelrank.queries import Queries
+    >>> graph = ScoredQueries(np.array([[3.0], [1.0], [1.0]]), Queries.from_labels(None, 3), ties="exclude")
+    >>> pairs_of(graph).total
+    2.0
+    """
+    listed = comparisons.listed_pairs()
+    if listed is not None:
+        return ListedPairs(comparisons.n_items, *listed)
+    if isinstance(comparisons, ScoredQueries) and comparisons.scores.shape[1] == 1:
+        return ScoredPairs(
+            comparisons.scores[:, 0],
+            comparisons.queries,
+            comparisons.weight,
+            comparisons.query_weight,
+            comparisons.levels,
+        )
+    raise TypeError(f"pairs come from preferences or from scored queries of one output, not {comparisons!r}")

@@ -59,6 +59,7 @@ def alpha_scale(features: Features, graph: UnlabelledGraph) -> float:
 
     Examples
     --------
+    >>> from kernelrank.features import ExplicitFeatures
     >>> graph = ItemScores(np.zeros((3, 1)))
     >>> alpha_scale(ExplicitFeatures(np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 2.0]])), graph)
     7.0
