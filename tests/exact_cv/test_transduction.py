@@ -10,8 +10,7 @@ from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import ItemSets, Problem, transduction
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
-from kernelrank.exact_cv.fold_residuals import FoldResiduals
-from kernelrank.exact_cv.transduction import transduce
+from kernelrank.exact_cv.transduction import FoldResiduals, transduce
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries

@@ -6,12 +6,15 @@ Minimises ``‖ρ + T_V δ‖² + γ ‖δ‖²``; see `kernelrank.exact_cv.tran
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import eigh, lapack
 
 from kernelrank.arrays import Float, Index
-from kernelrank.exact_cv.fold_residuals import FoldResiduals
+
+if TYPE_CHECKING:
+    from kernelrank.exact_cv.transduction import FoldResiduals
 
 __all__ = ["BlockMinimum", "DenseMinimum"]
 

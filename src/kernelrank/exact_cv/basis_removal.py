@@ -77,7 +77,7 @@ def leave_basis_out(
     -------
     scores : ndarray, shape (total, outputs, n)
         In the order of ``sets.items``.
-    lost : ndarray of bool, shape (sets,)
+    untrusted : ndarray of bool, shape (sets,)
         The sets whose system is too ill-conditioned to be trusted, or whose basis is.
 
     Notes
@@ -97,7 +97,7 @@ def leave_basis_out(
     constraints = solve_triangular(features.map.U, vectors, check_finite=False)  # (r, r): rows of U⁻¹ V
     column_of, left_of = _places(features, graph.n_items)
     scores = np.zeros((len(sets.items), target.shape[1], len(alphas)))
-    lost = np.zeros(len(sets), dtype=bool)
+    untrusted = np.zeros(len(sets), dtype=bool)
     for alpha in alphas:
         w = vectors @ (rotated / (values + alpha)[:, None])
         error = spectral_error(values, rotated, float(alpha), primal=True, sums=features.sums(graph, w))
@@ -113,14 +113,14 @@ def leave_basis_out(
             held = _present(column_of[items]) if not keep_basis else np.zeros(0, dtype=np.int64)
             directions = features.map.lost(held, _present(left_of[items]), constraints[held])
             if directions is None:
-                lost[number] = True
+                untrusted[number] = True
                 continue
             system = _SetSystem(Psi, directions, graph.submatrix(items))
             c = rotated - Psi.T @ target[items]
             for k, alpha in enumerate(alphas):
                 scores[place, :, k], reciprocal = system.solve(1.0 / (values + alpha), c)
-                lost[number] |= reciprocal <= min(TRUSTED, rounding * (1.0 + values[-1] / alpha))
-    return scores, lost
+                untrusted[number] |= reciprocal <= min(TRUSTED, rounding * (1.0 + values[-1] / alpha))
+    return scores, untrusted
 
 
 def _places(features: ReducedSet, n_items: int) -> tuple[Index, Index]:

@@ -46,20 +46,26 @@ class PairHoldout:
     n_pairs: int
 
     @classmethod
-    def of(cls, first: Index, second: Index, difference: Float, truth: Float) -> PairHoldout:
-        """Measure the accuracy of known differences and keep both.
+    def of(
+        cls, first: Index, second: Index, difference: Float, truth: Float, *, differences: bool = True
+    ) -> PairHoldout:
+        """Measure the accuracy of known differences and keep both, or the accuracy only.
 
         Parameters
         ----------
         first, second : ndarray of int, shape (pairs,)
         difference : ndarray, shape (pairs[, outputs][, alphas])
         truth : ndarray, shape (pairs[, outputs])
+        differences : bool, default=True
+            Whether to keep the pairs and their differences.
 
         Returns
         -------
         PairHoldout
         """
-        return cls(first, second, difference, truth, pair_accuracy(difference, truth), len(first))
+        kept = len(first) if differences else 0
+        accuracy = pair_accuracy(difference, truth)
+        return cls(first[:kept], second[:kept], difference[:kept], truth[:kept], accuracy, len(first))
 
 
 def pair_accuracy(difference: Float, truth: Float) -> float | Float:

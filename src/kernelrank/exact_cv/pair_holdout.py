@@ -32,9 +32,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.arrays import Float, Index
-from kernelrank.exact_cv.differing_pairs import DifferingPairs
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
-from kernelrank.exact_cv.pair_loops import PairForm, ResidualPairs, SmootherPairs
+from kernelrank.exact_cv.item_pairs import ItemPairs, PairForm
+from kernelrank.exact_cv.pair_loops import ResidualPairs, SmootherPairs
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
 from kernelrank.exact_cv.shortcut_rules import Problem
@@ -48,7 +48,7 @@ MOST_PAIRS = 1 / 6
 
 
 def leave_pair_out(
-    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, *, differences: bool = True
+    problem: Problem, pairs: ItemPairs, alphas: Float, *, differences: bool = True
 ) -> tuple[Float, Float]:
     """Hold out pairs, each scored by the model trained without both items.
 
@@ -56,7 +56,7 @@ def leave_pair_out(
     ----------
     problem : Problem
         RLS, or one query.
-    pairs : DifferingPairs, or ndarray of int64, shape (pairs, 2)
+    pairs : ItemPairs
     alphas : ndarray, shape (n,)
     differences : bool, default=True
         Whether the differences are wanted, or their agreement with the true scores only.
@@ -80,52 +80,42 @@ def leave_pair_out(
     return (difference if differences else difference[..., :0]), accuracy + 0.5
 
 
-def _hold_out(
-    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, *, differences: bool
-) -> tuple[Float, Float, Float]:
+def _hold_out(problem: Problem, pairs: ItemPairs, alphas: Float, *, differences: bool) -> tuple[Float, Float, Float]:
     """Return differences (k, n, pairs), agreements (k, n), and how many pairs differ (k,)."""
     kappa = problem.common_scale(2)
     if kappa is None or not problem.differences_survive(2):
-        return _one_by_one(problem, pairs, alphas)
+        return _one_by_one(problem, np.stack(pairs.items(), axis=1), alphas)
     difference, agreement = _all_at_once(problem, pairs, alphas, kappa, differences=differences)
-    return difference, agreement, _count_differing(problem.truth, pairs)
+    return difference, agreement, pairs.n_differing(problem.truth)
 
 
 def _from_scored_items(
-    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, *, differences: bool
+    problem: Problem, pairs: ItemPairs, alphas: Float, *, differences: bool
 ) -> tuple[Float, Float, Float] | None:
     """Hold the pairs out from the items that have a weight; None where all have, or nothing is won by it."""
     scored = problem.scored
     if scored.all() or not problem.any_items_may_leave or np.count_nonzero(scored) < 4:
         return None
     items = np.flatnonzero(scored)
-    chosen: DifferingPairs | Index
-    if isinstance(pairs, DifferingPairs):
-        chosen, n_pairs = pairs.among(items), pairs.n_pairs
-        n_chosen = chosen.n_pairs
-    else:
-        chosen, n_pairs = np.searchsorted(items, pairs[scored[pairs].all(axis=1)]), len(pairs)
-        n_chosen = len(chosen)
-    if n_chosen == 0:
+    chosen = pairs.among(items)
+    if chosen.n_pairs == 0:
         return None
     difference, agreement, counted = _hold_out(problem.part(items), chosen, alphas, differences=differences)
-    if n_chosen == n_pairs or not differences:
+    if chosen.n_pairs == pairs.n_pairs or not differences:
         return difference, agreement, counted
-    first, second = pairs.items() if isinstance(pairs, DifferingPairs) else (pairs[:, 0], pairs[:, 1])
+    first, second = pairs.items()
     inside = scored[first] & scored[second]
-    every = np.empty((*difference.shape[:2], n_pairs))
+    every = np.empty((*difference.shape[:2], pairs.n_pairs))
     every[..., inside] = difference
     every[..., ~inside] = _one_by_one(problem, np.stack([first[~inside], second[~inside]], axis=1), alphas)[0]
     return every, agreement, counted
 
 
 def _all_at_once(
-    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, kappa: float, *, differences: bool
+    problem: Problem, pairs: ItemPairs, alphas: Float, kappa: float, *, differences: bool
 ) -> tuple[Float, Float]:
     """Return differences (k, n, pairs) and agreements (k, n) where one Γ serves all pairs."""
-    n_pairs = pairs.n_pairs if isinstance(pairs, DifferingPairs) else len(pairs)
-    kept = n_pairs if differences or not isinstance(pairs, DifferingPairs) else 0
-    difference = np.empty((len(alphas), problem.truth.shape[1], kept))
+    difference = np.empty((len(alphas), problem.truth.shape[1], pairs.n_pairs if differences else 0))
     found = _by_inverse(problem, pairs, alphas, kappa, difference)
     if found is None:
         found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=PIVOT[True])
@@ -135,22 +125,20 @@ def _all_at_once(
     assert found is not None
     agreement, left = found
     for number, places in left:
-        items = pairs.at(places) if isinstance(pairs, DifferingPairs) else (pairs[places, 0], pairs[places, 1])
-        for place, i, j in zip(places, *items, strict=True):
+        for place, i, j in zip(places, *pairs.at(places), strict=True):
             scores = refit_without(problem, np.array([i, j]), alphas[number : number + 1])[..., 0]
             agreement[number] += np.sign(scores[0] - scores[1]) * np.sign(problem.truth[i] - problem.truth[j])
-            if kept:
+            if differences:
                 difference[number, :, place] = scores[0] - scores[1]
     return difference.transpose(1, 0, 2), agreement.T
 
 
 def _by_inverse(
-    problem: Problem, pairs: DifferingPairs | Index, alphas: Float, kappa: float, difference: Float
+    problem: Problem, pairs: ItemPairs, alphas: Float, kappa: float, difference: Float
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
     """Do what `_by_decomposition` does from all of Γ; None unless that is the cheapest form and keeps the digits."""
     m = problem.graph.n_items
-    primal = problem.features.primal is not None
-    if primal or not isinstance(pairs, DifferingPairs) or pairs.n_pairs < MOST_PAIRS * m * m or len(alphas) > 1:
+    if problem.features.primal is not None or pairs.n_pairs < MOST_PAIRS * m * m or len(alphas) > 1:
         return None
     inverse = DualInverse.of(problem.features, problem.base, float(alphas[0]) / kappa, above_trace=False)
     if inverse is None:
@@ -158,13 +146,13 @@ def _by_inverse(
     report_error(float(alphas[0]), inverse.error)
     agreement = np.zeros(difference.shape[:2])
     form = ResidualPairs(inverse.reordered(pairs.order), pairs.order, problem.truth, problem.duplicate_of)
-    form.all_pairs(pairs, agreement[0], difference[0])
+    pairs.hold_out(form, agreement[0], difference[0])
     return agreement, []
 
 
 def _by_decomposition(
     problem: Problem,
-    pairs: DifferingPairs | Index,
+    pairs: ItemPairs,
     alphas: Float,
     kappa: float,
     difference: Float,
@@ -173,7 +161,7 @@ def _by_decomposition(
     dual: bool = False,
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
     """Fill in the differences (n, k, pairs); return agreements (n, k) and the pairs left out, None if too many."""
-    order = pairs.order if isinstance(pairs, DifferingPairs) else np.arange(problem.graph.n_items)
+    order = pairs.order
     common = order, problem.truth, problem.duplicate_of
     agreement = np.zeros(difference.shape[:2])
     left: list[tuple[int, Index]] = []
@@ -188,10 +176,7 @@ def _by_decomposition(
                 form = SmootherPairs(decomposition, lam, threshold, *common)
             else:
                 form = ResidualPairs(decomposition.dual_inverse(lam).reordered(order, in_order), *common)
-            if isinstance(pairs, DifferingPairs):
-                places = form.all_pairs(pairs, agreement[number], difference[number])
-            else:
-                places = form.listed(pairs, agreement[number], difference[number])
+            places = pairs.hold_out(form, agreement[number], difference[number])
             if places is None:
                 return None
             if len(places):
@@ -199,19 +184,10 @@ def _by_decomposition(
     return agreement, left
 
 
-def _count_differing(truth: Float, pairs: DifferingPairs | Index) -> Float:
-    """Return for each output the number of pairs with different scores."""
-    if not isinstance(pairs, DifferingPairs):
-        return np.asarray((truth[pairs[:, 0]] != truth[pairs[:, 1]]).sum(axis=0), dtype=np.float64)
-    m = len(truth)
-    levels = [np.unique(column, return_counts=True)[1].astype(np.float64) for column in truth.T]
-    return np.array([(m * m - (counts**2).sum()) / 2 for counts in levels])
-
-
-def _one_by_one(problem: Problem, pairs: DifferingPairs | Index, alphas: Float) -> tuple[Float, Float, Float]:
+def _one_by_one(problem: Problem, pairs: Index, alphas: Float) -> tuple[Float, Float, Float]:
     """Hold out each pair as a set of two: O(s) time where Γ depends on the pair, a training where it is refitted."""
-    first, second = pairs.items() if isinstance(pairs, DifferingPairs) else (pairs[:, 0], pairs[:, 1])
-    sets = ItemSets(np.stack([first, second], axis=1).ravel(), 2 * np.arange(len(first) + 1))
+    first, second = pairs.T
+    sets = ItemSets(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
     scores = leave_sets_out(problem, sets, alphas)
     difference = (scores[0::2] - scores[1::2]).transpose(1, 2, 0)
     right = np.sign(problem.truth[first] - problem.truth[second]).T

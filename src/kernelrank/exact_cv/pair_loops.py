@@ -22,8 +22,6 @@ are held out at a time.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,29 +29,16 @@ from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.compiled import compiled
 from kernelrank.exact_cv.decomposition import Decomposition
-from kernelrank.exact_cv.differing_pairs import DifferingPairs
 from kernelrank.exact_cv.dual_inverse import DualInverse
+from kernelrank.exact_cv.item_pairs import DifferingPairs
 
-__all__ = ["PairForm", "ResidualPairs", "SmootherPairs"]
+__all__ = ["ResidualPairs", "SmootherPairs"]
 
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
 
 ROOM = 1000
 """How many pairs may be left to the caller."""
-
-
-class PairForm(Protocol):
-    """Differences of pairs at one λ; both methods return the numbers of the pairs that are left to the caller."""
-
-    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
-        """Add the agreement (k,) of all pairs, and store their differences (k, pairs) unless there is no room.
-
-        None is returned if more than `ROOM` pairs are left.
-        """
-
-    def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
-        """Do the same for some pairs."""
 
 
 class ResidualPairs:
@@ -80,23 +65,11 @@ class ResidualPairs:
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
         offset = pairs.offset
-        e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
+        known = self.diagonal, np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T), self.duplicate_of
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
             part = self.inverse.rows(rows, slice(columns, None))
-            _pairs_by_residuals(
-                part,
-                rows.start,
-                columns,
-                pairs.end,
-                self.diagonal,
-                e,
-                y,
-                self.duplicate_of,
-                agreement,
-                offset,
-                difference,
-            )
+            _pairs_by_residuals(part, rows.start, columns, pairs.end, offset, *known, agreement, difference)
         return np.zeros(0, dtype=np.int64)
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
@@ -154,28 +127,12 @@ class SmootherPairs:
         """As in `PairForm`."""
         offset = pairs.offset
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
+        known = self.eta, h, y, self.weight, self.share, self.duplicate_of, agreement, difference, self.threshold
         doubtful, n_doubtful = np.empty(ROOM, dtype=np.int64), 0
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
             H = (self.first[rows] * self.d) @ self.second[columns:].T
-            n_doubtful = _pairs_by_smoother(
-                H,
-                rows.start,
-                columns,
-                pairs.end,
-                self.eta,
-                h,
-                y,
-                self.weight,
-                self.share,
-                self.duplicate_of,
-                agreement,
-                offset,
-                difference,
-                self.threshold,
-                doubtful,
-                n_doubtful,
-            )
+            n_doubtful = _pairs_by_smoother(H, rows.start, columns, pairs.end, offset, *known, doubtful, n_doubtful)
         return doubtful[:n_doubtful] if n_doubtful <= ROOM else None
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
@@ -209,7 +166,8 @@ def _alike(duplicate_of: Index, i: Index, j: Index) -> NDArray[np.bool_]:
 
 
 def _store(truth: Float, found: Float, rows: slice, agreement: Float, difference: Float) -> None:
-    difference[:, rows] = found.T
+    if difference.shape[1] > 0:
+        difference[:, rows] = found.T
     agreement += (np.sign(found) * np.sign(truth)).sum(axis=0)
 
 
@@ -227,12 +185,12 @@ def _pairs_by_residuals(
     start: int,
     columns: int,
     end: Index,
+    offset: Index,
     gamma: Float,
     e: Float,
     y: Float,
     duplicate_of: Index,
     agreement: Float,
-    offset: Index,
     difference: Float,
 ) -> None:
     """Hold out the pairs of a block of rows of Γ.
@@ -285,6 +243,7 @@ def _pairs_by_smoother(
     start: int,
     columns: int,
     end: Index,
+    offset: Index,
     eta: Float,
     h: Float,
     y: Float,
@@ -292,7 +251,6 @@ def _pairs_by_smoother(
     share: float,
     duplicate_of: Index,
     agreement: Float,
-    offset: Index,
     difference: Float,
     threshold: float,
     doubtful: Index,

@@ -12,10 +12,9 @@ from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
-from kernelrank.exact_cv import ItemSets, PairHoldout
+from kernelrank.exact_cv import DifferingPairs, GivenPairs, ItemSets, PairHoldout
 from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.pair_sets import hold_out_pairs
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pairs, check_weight
 
@@ -251,7 +250,12 @@ def leave_pair_out(
     if data is not None and (labels is None or len(labels) == len(truth)):
         found = data.pairs(chosen, _alphas(estimator, values), differences=differences)
     else:
-        found = hold_out_pairs(truth, chosen, labels, score, differences=differences)
+        held = DifferingPairs.of(truth) if chosen is None else GivenPairs(chosen, len(truth))
+        first, second = held.items()
+        sets, place_first, place_second = held.sets(len(truth), labels)
+        scores = score(sets)
+        difference = scores[place_first] - scores[place_second]
+        found = PairHoldout.of(first, second, difference, truth[first] - truth[second], differences=differences)
     return _squeeze_pairs(found, one_output=one_output, one_alpha=values is None)
 
 

@@ -13,7 +13,15 @@ from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.number_range import check_finite, check_range, overflow_is_checked
-from kernelrank.exact_cv import DifferingPairs, ItemSets, PairHoldout, Problem, leave_pair_out, leave_sets_out
+from kernelrank.exact_cv import (
+    DifferingPairs,
+    GivenPairs,
+    ItemSets,
+    PairHoldout,
+    Problem,
+    leave_pair_out,
+    leave_sets_out,
+)
 from kernelrank.exact_cv.shortcut_rules import Retrain
 from kernelrank.features import ReducedSet
 from kernelrank.solvers.rounding import one_warning
@@ -128,9 +136,8 @@ class HoldoutData:
         PairHoldout
             With shapes (pairs, outputs, n), (pairs, outputs) and (outputs, n).
         """
-        chosen = DifferingPairs.of(self.truth) if pairs is None else pairs
-        n_pairs = chosen.n_pairs if isinstance(chosen, DifferingPairs) else len(chosen)
-        difference = np.empty((self.n_outputs, len(alphas), n_pairs if differences else 0))
+        chosen = DifferingPairs.of(self.truth) if pairs is None else GivenPairs(pairs, self.n_items)
+        difference = np.empty((self.n_outputs, len(alphas), chosen.n_pairs if differences else 0))
         accuracy = np.empty((self.n_outputs, len(alphas)))
         for columns, problem in self.problems:
             with overflow_is_checked():
@@ -140,9 +147,9 @@ class HoldoutData:
             difference[columns] = found
         first = second = np.zeros(0, dtype=np.int64)
         if differences:
-            first, second = chosen.items() if isinstance(chosen, DifferingPairs) else (chosen[:, 0], chosen[:, 1])
+            first, second = chosen.items()
         truth = self.truth[first] - self.truth[second]
-        return PairHoldout(first, second, difference.transpose(2, 0, 1), truth, accuracy, n_pairs)
+        return PairHoldout(first, second, difference.transpose(2, 0, 1), truth, accuracy, chosen.n_pairs)
 
 
 def _with_whole_basis(features: ReducedSet, X: Matrix, kept: Index, held: Index) -> tuple[ReducedSet, Matrix]:
