@@ -43,7 +43,7 @@ def make_problem(kernel, n_features, query_weight, weight=None, outputs=1, seed=
         return ExplicitFeatures(X) if kernel == "linear" else FullKernel(Kernel(kernel), X)
 
     graph = ScoredQueries(hidden, Queries.from_labels(QID, len(QID)), weight=weight, query_weight=query_weight)
-    problem = Problem(features(X), graph, lambda kept, held: (features(X[kept]), X[held]))
+    problem = Problem(features(X), graph)
     return problem, Kernel(kernel).matrix(X), y
 
 
@@ -128,7 +128,7 @@ def test_outputs_are_transduced_as_if_alone(route):
     together, _ = transduce(problem, UNSCORED, folds, 0.1, ANCHORS)
     for k in range(3):
         graph = ScoredQueries(y[:, k : k + 1], problem.graph.queries, query_weight="items")
-        one, _ = transduce(Problem(problem.features, graph, problem.retrain), UNSCORED, folds, 0.1, ANCHORS)
+        one, _ = transduce(Problem(problem.features, graph), UNSCORED, folds, 0.1, ANCHORS)
         np.testing.assert_allclose(together[:, k], one[:, 0], rtol=0, atol=1e-11 * np.abs(one).max())
 
 
@@ -150,7 +150,7 @@ def test_a_shift_of_a_scored_query_changes_nothing(route):
     folds = ItemSets.of(sets_of("queries"), len(QID))
     found, _ = transduce(problem, UNSCORED, folds, 0.5, ANCHORS)
     shifted = ScoredQueries(problem.graph.scores + 1e6 * (QID == 2)[:, None], problem.graph.queries)
-    again, _ = transduce(Problem(problem.features, shifted, problem.retrain), UNSCORED, folds, 0.5, ANCHORS)
+    again, _ = transduce(Problem(problem.features, shifted), UNSCORED, folds, 0.5, ANCHORS)
     np.testing.assert_allclose(again, found, rtol=0, atol=1e-9 * np.abs(found).max())
 
 
@@ -159,8 +159,7 @@ def lonely_feature(scale):
     problem, _, y = make_problem("linear", 5, "pairs")
     X = problem.features.X.copy()
     X[:, 4] *= scale * (QID == 3)
-    retrain = lambda kept, held: (ExplicitFeatures(X[kept]), X[held])  # noqa: E731
-    return Problem(ExplicitFeatures(X), problem.graph, retrain), X, y
+    return Problem(ExplicitFeatures(X), problem.graph), X, y
 
 
 def test_a_fold_that_alone_carries_a_feature_takes_the_dual_form():

@@ -205,20 +205,6 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         given = int(self.basis) if isinstance(self.basis, Integral) else np.asarray(self.basis)
         return choose_basis(given, n_items, self._random())
 
-    def _features_without(self, X: Matrix, kept: Index, held: Index) -> tuple[Features, Matrix]:
-        """Return the features of the kept items, and the rows that predict the others.
-
-        The basis is given by item numbers here, and loses those held out.
-        """
-        rows = X[held][:, kept] if self._kernel().precomputed else X[held]
-        items = X[kept][:, kept] if self._kernel().precomputed else X[kept]
-        if self.basis is None:
-            return self._features(items), rows
-        number = np.full(X.shape[0], -1)
-        number[kept] = np.arange(len(kept))
-        basis = number[np.asarray(self.basis)]
-        return ReducedSet(self._kernel(), items, choose_basis(basis[basis >= 0], len(kept), self._random())), rows
-
     def _solver(self, features: Features, graph: Comparisons, n_alphas: int = 1) -> Solver[Any]:
         """Choose how the minimum is found."""
         return get_solver(self.solver, features, graph, n_alphas, tol=self.tol, max_iter=self.max_iter)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,7 +11,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -23,7 +22,7 @@ from kernelrank.estimators.query_folds import read_folds
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce
-from kernelrank.features import ExplicitFeatures, Features, ReducedSet
+from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
 from kernelrank.solvers.rounding import one_warning
@@ -221,7 +220,7 @@ n_features_in_
         known = np.where(np.isnan(known), 0.0, known)
         graph = ScoredQueries(known, queries, weight=weight, query_weight=self.query_weight)
         check_range(features, [graph])
-        problem = Problem(features, graph, partial(self._split, X, features))
+        problem = Problem(features, graph, keep_basis=True)
         found, inductive = transduce(problem, unscored, folds, float(self.alpha), anchors)
         filled = np.repeat(known[:, :, None], len(anchors), axis=2)
         filled[unscored] = found
@@ -244,12 +243,6 @@ n_features_in_
                     setattr(model, name, getattr(self, name))
             own = replace(solution, coefficients=coefficients[:, :, number])
             model._keep(features, [(columns, graph)], [own], solver.name, one_output=one_output)
-
-    def _split(self, X: Matrix, features: Features, kept: Index, held: Index) -> tuple[Features, Matrix]:
-        """Return the features of the kept items and the rows that predict the others; a basis stays as it is."""
-        if isinstance(features, ReducedSet):
-            return ExplicitFeatures(features.rows(kept)), features.rows(held)
-        return self._features_without(X, kept, held)
 
 
 def _unscored_items(scores: Float, queries: Queries) -> Index:

@@ -100,7 +100,8 @@ def _from_scored_items(
     chosen = pairs.among(items)
     if chosen.n_pairs == 0:
         return None
-    difference, agreement, counted = _hold_out(problem.part(items), chosen, alphas, differences=differences)
+    rest, _ = problem.without(np.flatnonzero(~scored))
+    difference, agreement, counted = _hold_out(rest, chosen, alphas, differences=differences)
     if chosen.n_pairs == pairs.n_pairs or not differences:
         return difference, agreement, counted
     first, second = pairs.items()

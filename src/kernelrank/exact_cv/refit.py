@@ -28,13 +28,10 @@ def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
     -----
     The time and memory of training; several alphas share one decomposition.
     """
-    mask = np.ones(problem.graph.n_items, dtype=bool)
-    mask[held] = False
-    features, rows = problem.retrain(np.flatnonzero(mask), held)
-    graph = problem.graph.without(held)
-    solver = choose_solver(features, graph, len(alphas))
-    state = solver.prepare(features, graph)
+    rest, rows = problem.without(held)
+    solver = choose_solver(rest.features, rest.graph, len(alphas))
+    state = solver.prepare(rest.features, rest.graph)
     scores = np.empty((len(held), problem.truth.shape[1], len(alphas)))
     for number, alpha in enumerate(alphas):
-        scores[:, :, number] = features.predict(rows, solver.solve(state, float(alpha)).coefficients)
+        scores[:, :, number] = rest.features.predict(rows, solver.solve(state, float(alpha)).coefficients)
     return scores

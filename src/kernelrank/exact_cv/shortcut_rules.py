@@ -21,9 +21,9 @@ What is too large to be decomposed is refitted, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,15 +32,12 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
-from kernelrank.features import Features
+from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
 from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
 __all__ = ["Problem"]
-
-Retrain = Callable[[Index, Index], tuple[Features, Matrix]]
-"""From kept and held-out items to the features of the kept ones and what predicts the others."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,6 @@ class Problem:
         All items.
     graph : ScoredComparisons
         How they are compared.
-    retrain : callable
-        Gives ``features, rows`` for kept and held-out items, where a refit is needed.
     keep_basis : bool, default=False
         Whether basis items that are held out stay in the basis.
     spectra : dict, optional
@@ -63,7 +58,6 @@ class Problem:
 
     features: Features
     graph: ScoredComparisons
-    retrain: Retrain
     keep_basis: bool = False
     spectra: dict[Any, Any] | None = None
 
@@ -132,14 +126,12 @@ class Problem:
         scale = float(self.graph.scale_without(ItemSets.of([range(n_leaving)], self.graph.n_items))[0])
         return scale if scale > 0 else None
 
-    def part(self, kept: Index) -> Problem:
-        """Return the problem of some items, the others having left."""
+    def without(self, held: Index) -> tuple[Problem, Matrix]:
+        """Return the problem of the other items, and the rows by which its model predicts those held out."""
         mask = np.ones(self.graph.n_items, dtype=bool)
-        mask[kept] = False
-        left = np.flatnonzero(mask)
-        features, _ = self.retrain(kept, left)
-        retrain = partial(_retrain_part, self.retrain, kept)
-        return Problem(features, self.graph.without(left), retrain, self.keep_basis)
+        mask[held] = False
+        features, rows = _split(self.features, np.flatnonzero(mask), held, keep_basis=self.keep_basis)
+        return Problem(features, self.graph.without(held), self.keep_basis), rows
 
     def nothing_to_compare(self, sets: ItemSets) -> NDArray[np.bool_]:
         """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.
@@ -171,9 +163,22 @@ class Problem:
         return all(int(_spare_items(column, codes, 1)[0]) > n_leaving for column in self.truth.T)
 
 
-def _retrain_part(retrain: Retrain, part: Index, kept: Index, held: Index) -> tuple[Features, Matrix]:
-    """Retrain on some items of a part, which has its own numbers."""
-    return retrain(part[kept], part[held])
+def _split(features: Features, kept: Index, held: Index, *, keep_basis: bool) -> tuple[Features, Matrix]:
+    """Return the features of the kept items, whose basis loses those held out, and the rows that predict the others."""
+    X = features.items
+    if isinstance(features, ExplicitFeatures) and features.basis is None:
+        return ExplicitFeatures(X[kept]), X[held]
+    if isinstance(features, ReducedSet) and keep_basis:
+        return features.part(kept), X[held]
+    assert isinstance(features, (ReducedSet, FullKernel))
+    kernel = features.kernel
+    items, rows = (X[kept][:, kept], X[held][:, kept]) if kernel.precomputed else (X[kept], X[held])
+    if isinstance(features, FullKernel):
+        return FullKernel(kernel, items), rows
+    number = np.full(X.shape[0], -1)
+    number[kept] = np.arange(len(kept))
+    basis = number[features.basis]
+    return ReducedSet(kernel, items, basis[basis >= 0]), rows
 
 
 def _spare_items(scores: Float, codes: Index, n_queries: int) -> Index:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
@@ -22,8 +21,6 @@ from kernelrank.exact_cv import (
     leave_pair_out,
     leave_sets_out,
 )
-from kernelrank.exact_cv.shortcut_rules import Retrain
-from kernelrank.features import ReducedSet
 from kernelrank.solvers.rounding import one_warning
 
 __all__ = ["HELD_OUT_BASIS", "HoldoutData"]
@@ -96,18 +93,14 @@ class HoldoutData:
         self.learner = self.learner._settled(X)
         features = self.features = self.learner._features(X)
         check_range(features, (graph for _, graph in graphs))
-        keep = isinstance(features, ReducedSet) and held_out_basis == "keep"
-        retrain: Retrain = partial(self.learner._features_without, X)
-        if keep:
-            retrain = partial(_with_whole_basis, features, X)
+        keep = features.basis is not None and held_out_basis == "keep"
         self.n_items: int = X.shape[0]
         self.n_outputs = sum(len(columns) for columns, _ in graphs)
         self.truth: Float = np.empty((self.n_items, self.n_outputs))
         for columns, graph in graphs:
             self.truth[:, columns] = np.where(graph.weight[:, None] > 0, graph.scores, np.nan)
         self.problems: list[tuple[Index, Problem]] = [
-            (columns, Problem(features, graph, retrain, keep, {} if keep_spectra else None))
-            for columns, graph in graphs
+            (columns, Problem(features, graph, keep, {} if keep_spectra else None)) for columns, graph in graphs
         ]
 
     @one_warning("held-out scores")
@@ -150,8 +143,3 @@ class HoldoutData:
             first, second = chosen.items()
         truth = self.truth[first] - self.truth[second]
         return PairHoldout(first, second, difference.transpose(2, 0, 1), truth, accuracy, chosen.n_pairs)
-
-
-def _with_whole_basis(features: ReducedSet, X: Matrix, kept: Index, held: Index) -> tuple[ReducedSet, Matrix]:
-    """Return the features of the kept items by the whole basis, and the rows that predict the others."""
-    return features.part(kept), X[held]
