@@ -9,6 +9,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
+from kernelrank.cli.large_file import fit_large_file
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
@@ -78,6 +79,29 @@ def fit(
     source = SourceFile(train, input_format, target, query, id, weight, features=features, positive=positive)
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
+    scaler, ranker, data = (pairs is None and fit_large_file(source, learner, alpha, answer)) or _fit_in_memory(
+        source, learner, alpha, pairs, answer
+    )
+    model = joined(scaler, ranker)
+    save_model(model, output, data, source, preferences=None if pairs is None else str(pairs))
+    answer.fact("model", str(output))
+    answer.fact("class", type(ranker).__name__)
+    answer.fact("items", len(data))
+    answer.fact("columns", data.n_features)
+    answer.fact("queries", getattr(ranker, "n_queries_", None))
+    answer.fact("idle_queries", getattr(ranker, "n_idle_queries_", None))
+    answer.fact("pairs", getattr(ranker, "n_pairs_", None))
+    answer.fact("solver", ranker.solver_)
+    answer.fact("iterations", ranker.n_iter_)
+    answer.table("", ("", ""), setting_rows(model, data))
+    answer.line(f"The model is in {output}.")
+    answer.show()
+
+
+def _fit_in_memory(
+    source: SourceFile, learner: LearnerOptions, alpha: float | None, pairs: Path | None, answer: Answer
+) -> tuple[Any, Any, Items]:
+    """Read all items, and return the scaling, the fitted ranker and the items."""
     items = source.read(answer, needs_target=pairs is None)
     ranker = learner.of_items(items).estimator(alpha)
     given = None if pairs is None else _preferences(ranker, items, pairs)
@@ -88,20 +112,7 @@ def fit(
             ranker.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
         else:
             ranker.fit_pairs(X, **given)
-    model = joined(scaler, ranker)
-    save_model(model, output, items, source, preferences=None if pairs is None else str(pairs))
-    answer.fact("model", str(output))
-    answer.fact("class", type(ranker).__name__)
-    answer.fact("items", len(items))
-    answer.fact("columns", items.n_features)
-    answer.fact("queries", getattr(ranker, "n_queries_", None))
-    answer.fact("idle_queries", getattr(ranker, "n_idle_queries_", None))
-    answer.fact("pairs", getattr(ranker, "n_pairs_", None))
-    answer.fact("solver", ranker.solver_)
-    answer.fact("iterations", ranker.n_iter_)
-    answer.table("", ("", ""), setting_rows(model, items))
-    answer.line(f"The model is in {output}.")
-    answer.show()
+    return scaler, ranker, items
 
 
 def _preferences(ranker: Any, items: Items, path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kernelrank.cli.learner import final_step
 from kernelrank.cli.source_files import SourceFile
 
 if TYPE_CHECKING:
+    from kernelrank.cli.large_file import LargeFile
     from kernelrank.data import Items
 
 __all__ = [
@@ -50,20 +51,19 @@ def is_model_file(path: Path) -> bool:
         return file.read(4) == MAGIC
 
 
-def save_model(model: Any, path: Path, items: Items, source: SourceFile, **facts: Any) -> None:
+def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceFile, **facts: Any) -> None:
     """Write a model with what is known of its data, whole or not at all."""
     from kernelrank import __version__
     from kernelrank.persistence import save
 
-    n_queries = None if items.qid is None else len(set(items.qid.tolist()))
     named = {name: getattr(source, name) for name in REMEMBERED}
     if items.classes is not None:
         # In another file another class may sort last.
         named["positive"] = items.classes[1]
     model.provenance_ = {
         "file": str(items.path),
-        "items": int(items.X.shape[0]),
-        "queries": n_queries,
+        "items": len(items),
+        "queries": items.n_queries,
         "feature_names": None if items.feature_names is None else [str(name) for name in items.feature_names],
         "first_index": items.first_index,
         "training_ids": items.ids if _keeps_items(model) else None,

@@ -8,6 +8,7 @@ from kernelrank.cli.learner import final_step
 from kernelrank.cli.model_file import provenance
 
 if TYPE_CHECKING:
+    from kernelrank.cli.large_file import LargeFile
     from kernelrank.data import Items
 
 __all__ = ["changed_parameters", "counted", "setting_rows"]
@@ -43,7 +44,7 @@ def _differs(value: Any, other: Any) -> bool:
     return bool(value != other)
 
 
-def setting_rows(model: Any, items: Items | None = None) -> list[tuple[str, str]]:
+def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tuple[str, str]]:
     """Return what a model is, for people."""
     ranker = final_step(model)
     parameters = changed_parameters(model)
@@ -68,7 +69,7 @@ def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _data(model: Any, items: Items | None) -> str:
+def _data(model: Any, items: Items | LargeFile | None) -> str:
     ranker, known = final_step(model), provenance(model)
     n_items = len(items) if items is not None else known.get("items")
     n_queries = getattr(ranker, "n_queries_", None) if getattr(ranker, "n_pairs_", 0) else None

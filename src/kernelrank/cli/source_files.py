@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.data import Items
+    from kernelrank.data.roles import ColumnRequest
 
 __all__ = ["SourceFile", "fold_file", "fold_part", "folds_in", "is_fold", "speaking_of"]
 
@@ -60,26 +61,30 @@ class SourceFile:
         """Read the file, and note what was guessed."""
         from kernelrank.data import read_items
 
-        names: Any = self.names
-        if self.features is not None:
-            names = [name.strip() for name in self.features.split(",")]
-        items = read_items(
-            str(self.path),
-            format=self.format,
-            target=self.target,
-            query=self.query,
-            id=self.id,
-            weight=self.weight,
-            groups=self.groups,
-            features=None if names is None else list(names),
-            n_features=self.n_features,
-            pos_label=self.positive,
-            guess_positive=True,
-            needs_target=needs_target,
-        )
+        items = read_items(str(self.path), format=self.format, **self._columns(), needs_target=needs_target)
         if items.notes:
             answer.note(f"{items.path}: {'; '.join(items.notes)}")
         return items
+
+    def request(self) -> ColumnRequest:
+        """Return what is said of the columns."""
+        from kernelrank.data.roles import ColumnRequest
+
+        return ColumnRequest(**self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        names = self.names if self.features is None else [name.strip() for name in self.features.split(",")]
+        return {
+            "target": self.target,
+            "query": self.query,
+            "id": self.id,
+            "weight": self.weight,
+            "groups": self.groups,
+            "features": None if names is None else list(names),
+            "n_features": self.n_features,
+            "pos_label": self.positive,
+            "guess_positive": True,
+        }
 
     def read_groups(self, answer: Answer) -> Items:
         """Read the file; groups of one row each are dropped, and that is said: they must not change an answer."""

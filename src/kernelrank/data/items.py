@@ -73,6 +73,11 @@ class Items:
         return int(self.X.shape[1])
 
     @property
+    def n_queries(self) -> int | None:
+        """The number of queries; None if the items have none. Time O(m)."""
+        return None if self.qid is None else len(set(self.qid.tolist()))
+
+    @property
     def column_names(self) -> tuple[str, ...]:
         """What to call the columns of X: by their names, or by the numbers that the file has for them."""
         first = self.first_index

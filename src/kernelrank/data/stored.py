@@ -71,14 +71,17 @@ class StoredTable(StoredRanking):
     table : Table
     request : ColumnRequest
         Which columns are the scores, the queries and the features.
+    dtype : dtype, optional
+        The type of X; float32 if all features are stored so, else float64, unless given.
     """
 
-    def __init__(self, table: Table, request: ColumnRequest) -> None:
+    def __init__(self, table: Table, request: ColumnRequest, dtype: np.dtype[Any] | None = None) -> None:
         survey = Survey.begun(table, request)
         roles = survey.roles
-        survey.dtype = table.precision(roles.features)
+        survey.dtype = dtype or table.precision(roles.features)
         survey.in_words = False  # scores are numbers: a word is an error that names its row
         self.path, self.has_queries = table.path, roles.query is not None
+        self.notes = (*table.notes, *roles.notes)
         self.names, self.n_features = [table.names[column] for column in roles.features], len(roles.features)
         n_items = table.n_rows
         if n_items is None or (roles.query is not None and table.varying_labels(roles.query)):

@@ -36,7 +36,7 @@ from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.progress import track
 
-__all__ = ["fit_file"]
+__all__ = ["batch_mode", "fit_file"]
 
 
 def fit_file(
@@ -68,7 +68,7 @@ def fit_file(
     if sample_weight is not None:
         raise InvalidInputError("sample_weight is for items in memory: a file is read without weights; partial_fit has")
     stored = open_stored(path, target=target, query=query)
-    mode = _mode(learner, stored, queries)
+    mode = batch_mode(learner, stored, queries)
     learner._clear()
     name = Path(path).name
     if learner.basis is not None:
@@ -99,7 +99,7 @@ def _check_learner(learner: StreamLearner, path: FilePath) -> None:
     )
 
 
-def _mode(learner: StreamLearner, stored: StoredRanking, queries: QueryMode) -> QueryMode:
+def batch_mode(learner: StreamLearner, stored: StoredRanking, queries: QueryMode) -> QueryMode:
     """Return how batches are joined: without queries they are parts of one ranking, as they would be in memory."""
     if not learner.compares_queries:
         return "whole"

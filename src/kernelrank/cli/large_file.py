@@ -1,0 +1,117 @@
+"""Large files: ``kernelrank fit`` learns from a large Parquet file in batches, where the learner can.
+
+The model is that of all items in memory. What needs them all at once is read into memory as any other file: a target in
+words, weights, ids without queries, queries whose rows do not stand together. So is a file with a fault, so that the
+error is the same, however large the file is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelrank.cli.answer import Answer
+    from kernelrank.cli.learner import LearnerOptions
+    from kernelrank.cli.source_files import SourceFile
+    from kernelrank.data.stored import StoredTable
+
+__all__ = ["LargeFile", "fit_large_file"]
+
+LARGE_BYTES = 1 << 27
+"""From this size of X on, a file is read in batches: below it, memory is no concern."""
+
+
+@dataclass(frozen=True)
+class LargeFile:
+    """A file that was learnt in batches, and what is known of its items.
+
+    Parameters
+    ----------
+    stored : StoredTable
+    n_queries : int or None
+    """
+
+    stored: StoredTable
+    n_queries: int | None
+    ids: None = None
+    classes: None = None
+    first_index: int = 1
+
+    def __len__(self) -> int:
+        return self.stored.n_items
+
+    @property
+    def path(self) -> str:
+        """What messages call the file."""
+        return self.stored.path
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return self.stored.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """What the columns are called."""
+        return None if self.stored.names is None else tuple(self.stored.names)
+
+
+def fit_large_file(
+    source: SourceFile, learner: LearnerOptions, alpha: float | None, answer: Answer
+) -> tuple[Any, Any, LargeFile] | None:
+    """Return the scaling, the fitted ranker and its data; None if the file has to be read into memory."""
+    from kernelrank.errors import KernelRankError
+    from kernelrank.estimators.file_fit import batch_mode
+
+    ranker = learner.estimator(alpha)
+    if learner.kernel != "linear" or learner.basis is not None or not hasattr(ranker, "fit_stream"):
+        return None
+    try:
+        stored = _opened(source)
+        if stored is None or (stored.has_queries and not ranker.compares_queries):
+            return None
+        mode = batch_mode(ranker, stored, "whole")
+        scaler = _scaler(stored) if learner.scale else None
+        with answer.noting_warnings():
+            ranker.fit_stream(_batches(stored, scaler, whole_queries=mode == "whole"), queries=mode)
+    except KernelRankError:
+        return None
+    answer.note(f"{stored.path}: {'; '.join(stored.notes)}")
+    return scaler, ranker, LargeFile(stored, ranker.n_queries_ if stored.has_queries else None)
+
+
+def _opened(source: SourceFile) -> StoredTable | None:
+    import numpy as np
+
+    from kernelrank.data.file_format import file_format
+    from kernelrank.data.parquet_table import ParquetTable
+    from kernelrank.data.stored import StoredTable
+
+    if not source.path.exists() or file_format(str(source.path), source.format) != "parquet":
+        return None
+    table = ParquetTable(str(source.path))
+    if 8 * (table.n_rows or 0) * len(table.names) < LARGE_BYTES:
+        return None
+    stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64))
+    roles = stored.survey.roles
+    if roles.weight is not None or (roles.id is not None and roles.query is None):
+        return None
+    return stored
+
+
+def _scaler(stored: StoredTable) -> Any:
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler()
+    for chunk in stored.chunks(whole_queries=False):
+        scaler.partial_fit(chunk.X)
+    return scaler
+
+
+def _batches(stored: StoredTable, scaler: Any, *, whole_queries: bool) -> Iterator[tuple[Any, Any, Any]]:
+    from kernelrank.cli.learner import scaled
+
+    for chunk in stored.chunks(whole_queries=whole_queries):
+        yield scaled(scaler, chunk.X), chunk.y, chunk.qid
