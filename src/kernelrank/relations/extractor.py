@@ -308,7 +308,8 @@ class RelationExtractor(BaseEstimator):
             return [
                 score for half in (graphs[:middle], graphs[middle:]) for score in self._scores_or_faults(half, faults)
             ]
-        return np.asarray(X @ self.coef_ + self.intercept_).tolist()  # type: ignore[no-any-return]
+        scores: list[float] = np.asarray(X @ self.coef_ + self.intercept_).tolist()
+        return scores
 
     def learning(self) -> Learning:
         """Return what is learnt, checked."""
