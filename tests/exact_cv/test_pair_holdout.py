@@ -121,6 +121,21 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
         np.testing.assert_allclose(whole.difference, parts.difference, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.parametrize("learner", [RLS(kernel="rbf"), RankRLS(kernel="rbf"), RankRLS()])
+@pytest.mark.parametrize("alphas", [ALPHAS, ALPHAS[:1], np.array([1e4])])
+def test_most_pairs_in_a_list_are_held_out_as_all_pairs_are(learner, alphas):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 4)), rng.integers(0, 4, (20, 2)).astype(float)
+    data = HoldoutData(learner, X, y)
+    every = data.pairs(None, alphas)
+    listed = data.pairs(np.stack([every.first, every.second], axis=1), alphas)
+    np.testing.assert_allclose(listed.difference, every.difference, rtol=1e-8, atol=1e-13)
+    np.testing.assert_allclose(listed.accuracy, every.accuracy, rtol=1e-14)
+    brief = data.pairs(np.stack([every.first, every.second], axis=1), alphas, differences=False)
+    np.testing.assert_array_equal(brief.accuracy, listed.accuracy)
+    assert brief.n_pairs == every.n_pairs
+
+
 def test_a_pair_that_alone_carries_a_feature_takes_the_dual_form():
     rng = np.random.default_rng(1)
     X, y = np.c_[rng.normal(size=(30, 2)), np.zeros(30)], rng.normal(size=30)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
+from sklearn.model_selection import GroupKFold
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.arrays import Float, Index
@@ -18,9 +19,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.number_range import check_range
-from kernelrank.estimators.query_folds import read_folds
 from kernelrank.estimators.ranker import Ranker
-from kernelrank.exact_cv import Problem
+from kernelrank.exact_cv import ItemSets, Problem
 from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
@@ -213,7 +213,7 @@ n_features_in_
         weight = check_weight(sample_weight, X.shape[0])
         unscored = _unscored_items(known, queries)
         _require_pairs(known, queries, weight, self.query_weight)
-        folds = read_folds(self.cv, queries)
+        folds = _read_folds(self.cv, queries)
         features = self._features(X)
         if isinstance(features, ReducedSet):
             features.kept()
@@ -285,3 +285,46 @@ def _check_anchors(anchors: Any) -> Float:
     if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values > 0)):
         raise InvalidInputError(f"anchors must be positive numbers, got {anchors!r}")
     return values
+
+
+def _read_folds(cv: int | Sequence[Any] | None, queries: Queries) -> ItemSets:
+    """Divide the queries into folds.
+
+    None makes each query a fold, a number as many folds of about the same size; else cv lists the labels of each fold.
+    """
+    if cv is None:
+        return ItemSets.of_queries(queries)
+    if isinstance(cv, Integral):
+        n_folds = int(cv)
+        if not 2 <= n_folds <= len(queries):
+            raise InvalidInputError(f"cv={cv} must be at least two and at most the number of queries, {len(queries)}")
+        split = GroupKFold(n_folds).split(queries.codes, groups=queries.codes)
+        return ItemSets.of([held for _, held in split], queries.n_items)
+    assert not isinstance(cv, int)
+    fold_of = _fold_of_queries(cv, queries)
+    held_out = [np.flatnonzero(fold_of[queries.codes] == number) for number in range(len(cv))]
+    return ItemSets.of(held_out, queries.n_items)
+
+
+def _fold_of_queries(cv: Sequence[Any], queries: Queries) -> Index:
+    """Return the number of each query's fold; every query must be in exactly one, and no fold empty or all there is."""
+    if isinstance(cv, str) or any(isinstance(fold, str) or not hasattr(fold, "__iter__") for fold in cv):
+        raise InvalidInputError(
+            f"cv must be a number, or a list of lists of query labels such as [['a', 'b'], ['c']], got {cv!r}"
+        )
+    number_of = {label: number for number, label in enumerate(queries.labels.tolist())}
+    fold_of = np.full(len(queries), -1, dtype=np.int64)
+    for number, fold in enumerate(cv):
+        labels = fold.tolist() if isinstance(fold, np.ndarray) else list(fold)
+        if len(labels) in (0, len(queries)):
+            raise InvalidInputError(f"cv[{number}] has {len(labels)} of the {len(queries)} queries: some, not all")
+        for label in labels:
+            if label not in number_of:
+                raise InvalidInputError(f"cv[{number}] has the query {label!r}, which is not in qid")
+            if fold_of[number_of[label]] >= 0:
+                raise InvalidInputError(f"the query {label!r} is named twice in cv")
+            fold_of[number_of[label]] = number
+    if np.any(fold_of < 0):
+        missing = queries.labels.tolist()[int(np.argmax(fold_of < 0))]
+        raise InvalidInputError(f"the query {missing!r} is in no fold: every query must be in one")
+    return fold_of
