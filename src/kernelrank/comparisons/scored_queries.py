@@ -144,11 +144,6 @@ class ScoredQueries(ScoredComparisons):
         return None if self._by_level is None else (self._by_level.codes, self._level_query)
 
     @property
-    def pair_weight(self) -> Float:
-        """``c_q`` of each query."""
-        return self._c
-
-    @property
     def options(self) -> dict[str, Any]:
         """The cost, the ties and the weight of queries."""
         return {"cost": self.cost, "ties": self.ties, "query_weight": self.query_weight}

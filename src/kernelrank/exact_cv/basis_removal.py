@@ -100,7 +100,7 @@ def leave_basis_out(
     untrusted = np.zeros(len(sets), dtype=bool)
     for alpha in alphas:
         w = vectors @ (rotated / (values + alpha)[:, None])
-        error = spectral_error(values, rotated, float(alpha), primal=True, sums=features.sums(graph, w))
+        error = spectral_error(values, rotated, float(alpha), primal=True, sums=features.coefficient_sums(graph, w))
         report_error(float(alpha), error)
     rounding = 1e4 * float(np.finfo(np.float64).eps)
     for first, last in _batches(sets, block_rows(features.map.rank)):
@@ -111,7 +111,7 @@ def leave_basis_out(
             items = sets.items[place]
             Psi = rows[place.start - start : place.stop - start]
             held = _present(column_of[items]) if not keep_basis else np.zeros(0, dtype=np.int64)
-            directions = features.map.lost(held, _present(left_of[items]), constraints[held])
+            directions = features.map.lost_directions(held, _present(left_of[items]), constraints[held])
             if directions is None:
                 untrusted[number] = True
                 continue

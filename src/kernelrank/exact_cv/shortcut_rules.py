@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
-from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet
+from kernelrank.features import Features
 from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
@@ -130,7 +130,7 @@ class Problem:
         """Return the problem of the other items, and the rows by which its model predicts those held out."""
         mask = np.ones(self.graph.n_items, dtype=bool)
         mask[held] = False
-        features, rows = _split(self.features, np.flatnonzero(mask), held, keep_basis=self.keep_basis)
+        features, rows = self.features.split(np.flatnonzero(mask), held, keep_basis=self.keep_basis)
         return Problem(features, self.graph.without(held), self.keep_basis), rows
 
     def nothing_to_compare(self, sets: ItemSets) -> NDArray[np.bool_]:
@@ -161,24 +161,6 @@ class Problem:
             return True
         codes = np.zeros(self.graph.n_items, dtype=np.int64)
         return all(int(_spare_items(column, codes, 1)[0]) > n_leaving for column in self.truth.T)
-
-
-def _split(features: Features, kept: Index, held: Index, *, keep_basis: bool) -> tuple[Features, Matrix]:
-    """Return the features of the kept items, whose basis loses those held out, and the rows that predict the others."""
-    X = features.items
-    if isinstance(features, ExplicitFeatures) and features.basis is None:
-        return ExplicitFeatures(X[kept]), X[held]
-    if isinstance(features, ReducedSet) and keep_basis:
-        return features.part(kept), X[held]
-    assert isinstance(features, (ReducedSet, FullKernel))
-    kernel = features.kernel
-    items, rows = (X[kept][:, kept], X[held][:, kept]) if kernel.precomputed else (X[kept], X[held])
-    if isinstance(features, FullKernel):
-        return FullKernel(kernel, items), rows
-    number = np.full(X.shape[0], -1)
-    number[kept] = np.arange(len(kept))
-    basis = number[features.basis]
-    return ReducedSet(kernel, items, basis[basis >= 0]), rows
 
 
 def _spare_items(scores: Float, codes: Index, n_queries: int) -> Index:

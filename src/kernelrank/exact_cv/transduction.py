@@ -286,7 +286,7 @@ class _Roots:
     def __init__(self, graph: ScoredQueries) -> None:
         self.codes = graph.queries.codes
         total: Float = np.bincount(self.codes, graph.weight, graph.n_queries).astype(np.float64)
-        self.scale = np.sqrt((graph.pair_weight * total)[self.codes] * graph.weight)
+        self.scale = np.sqrt((graph.pair_weights * total)[self.codes] * graph.weight)
         self.share = graph.weight / np.where(total > 0, total, 1.0)[self.codes]
 
     def of(self, items: Index) -> Float:

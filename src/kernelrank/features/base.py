@@ -103,6 +103,13 @@ class Features(ABC):
     def predict(self, X: Matrix, coefficients: Float) -> Float:
         """Return the scores of new items."""
 
+    @abstractmethod
+    def split(self, kept: Index, held: Index, *, keep_basis: bool = False) -> tuple[Features, Matrix]:
+        """Return the features of the kept items, and the rows by which they predict those held out.
+
+        A basis loses the items held out, unless `keep_basis`.
+        """
+
 
 class ColumnFeatures(Features):
     """A feature map whose columns are known, so that the problem has a primal form."""

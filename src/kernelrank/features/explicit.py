@@ -17,7 +17,7 @@ from kernelrank.arrays import (
     transpose_product,
 )
 from kernelrank.comparisons import Comparisons
-from kernelrank.features.base import ColumnFeatures
+from kernelrank.features.base import ColumnFeatures, Features
 
 __all__ = ["ExplicitFeatures"]
 
@@ -61,6 +61,10 @@ class ExplicitFeatures(ColumnFeatures):
     def part(self, items: Index) -> ColumnFeatures:
         """Take some rows of X."""
         return ExplicitFeatures(self.X[items])
+
+    def split(self, kept: Index, held: Index, *, keep_basis: bool = False) -> tuple[Features, Matrix]:  # noqa: ARG002
+        """Take the rows of X apart."""
+        return ExplicitFeatures(self.X[kept]), self.X[held]
 
     def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:
         """Return sparse columns that lose fewer digits, of which the graph sees the same; dense ones as they are."""

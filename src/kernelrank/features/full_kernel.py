@@ -103,3 +103,9 @@ class FullKernel(Features):
     def predict(self, X: Matrix, coefficients: Float) -> Float:
         """Return ``k(X, X_train) a``."""
         return kernel_scores(self.kernel, X, self.X, coefficients)
+
+    def split(self, kept: Index, held: Index, *, keep_basis: bool = False) -> tuple[Features, Matrix]:  # noqa: ARG002
+        """Take the items apart, or the rows and columns of a precomputed kernel."""
+        if self.kernel.precomputed:
+            return FullKernel(self.kernel, self.X[kept][:, kept]), self.X[held][:, kept]
+        return FullKernel(self.kernel, self.X[kept]), self.X[held]

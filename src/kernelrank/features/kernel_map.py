@@ -110,7 +110,7 @@ class KernelMap:
         solved: Float = solve_triangular(self.U, self.across, check_finite=False)
         return solved
 
-    def lost(self, columns: Index, gone: Index, rows: Float) -> Float | None:
+    def lost_directions(self, columns: Index, gone: Index, rows: Float) -> Float | None:
         """Return directions that the basis no longer spans without some of its items.
 
         Parameters
@@ -150,9 +150,9 @@ class KernelMap:
         """Return what turns features Φ into those of the basis without some of its items.
 
         This is Paper III's update of the map itself [Air11]_, for losses that have no closed form. A model without
-        these basis items is one whose weights are orthogonal to what the basis no longer spans (`lost`). Householder
-        reflections turn that into the first axes; the other columns of the turned Φ are features whose inner products
-        are the Nyström kernel of the items left.
+        these basis items is one whose weights are orthogonal to what the basis no longer spans (`lost_directions`).
+        Householder reflections turn that into the first axes; the other columns of the turned Φ are features whose
+        inner products are the Nyström kernel of the items left.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class KernelMap:
         units = np.zeros((self.rank, len(columns)))
         units[columns, np.arange(len(columns))] = 1.0
         rows = solve_triangular(self.U, units, trans="T", check_finite=False).T
-        directions = self.lost(columns, gone, rows)
+        directions = self.lost_directions(columns, gone, rows)
         if directions is None:
             return None
         if len(directions) == 0:

@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 
 from kernelrank.arrays import Float, Index, Matrix, product, transpose_product
 from kernelrank.comparisons import Comparisons
+from kernelrank.features.base import Features
 from kernelrank.features.basis import uniformly
 from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.kernel_map import KernelMap, KernelRows, kernel_scores
@@ -149,6 +150,17 @@ class ReducedSet(ExplicitFeatures):
         part._kernels = _rows_of(self._kernels, items)
         return part
 
+    def split(self, kept: Index, held: Index, *, keep_basis: bool = False) -> tuple[Features, Matrix]:
+        """Map the kept items by the basis items among them, or by all."""
+        X = self.items
+        if keep_basis:
+            return self.part(kept), X[held]
+        number = np.full(X.shape[0], -1, dtype=np.int64)
+        number[kept] = np.arange(len(kept))
+        basis = number[self.basis]
+        items, rows = (X[kept][:, kept], X[held][:, kept]) if self.kernel.precomputed else (X[kept], X[held])
+        return ReducedSet(self.kernel, items, basis[basis >= 0]), rows
+
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``; from the kernels themselves where the basis is well conditioned."""
         if self._kernels is None or self.map.condition > WELL_CONDITIONED:
@@ -158,8 +170,6 @@ class ReducedSet(ExplicitFeatures):
     def coefficient_sums(self, comparisons: Comparisons, w: Float) -> Float:
         """Return the size of the sums that scores are, as if all kernels were the largest, beside the root of L."""
         return np.asarray(np.sqrt(comparisons.diagonal().sum()) * self.map.sums(w))
-
-    sums = coefficient_sums
 
     def from_primal(self, w: Float) -> Float:
         """Return ``b = U⁻¹ w``, the coefficients of the basis items."""
