@@ -180,7 +180,7 @@ class DualInverse:
             part = part - self.gone[:, rows].T @ self.gone[:, columns]
         return part
 
-    def block(self, items: Index) -> Float:
+    def block(self, items: Index | slice) -> Float:
         """Return ``Γ_UU``."""
         return self.rows(items, items)
 
@@ -215,7 +215,7 @@ class DualInverse:
         factor = _watched_factor(self.block(items))
         return np.asarray(lapack.dpotrs(factor, self.coefficients[items], lower=1)[0])
 
-    def without(self, items: Index) -> DualInverse:
+    def without(self, items: Index | slice) -> DualInverse:
         """Return Γ of the problem that some items have left, by a Schur complement.
 
         λ stays what it is: it must be the one of all that leave. O(u² m) time, and u m numbers.

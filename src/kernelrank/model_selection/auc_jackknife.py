@@ -183,7 +183,7 @@ def _by_downdates(problem: Problem, alpha: float, classes: TwoClasses, units: Qu
         # A matrix, of which groups leave one by one.
         inverse = DualInverse(inverse.coefficients, matrix=inverse.rows(everyone))
         for k in range(len(units)):
-            rest = inverse.without(np.arange(bounds[k], bounds[k + 1]))
+            rest = inverse.without(slice(int(bounds[k]), int(bounds[k + 1])))
             e = np.ascontiguousarray(rest.coefficients[:, 0])
             data = y, duplicate_of, positive, bounds
             wins[k] += _wins_without(rest.rows(everyone), e, *data, k, total, sign, PIVOT[False])
