@@ -5,14 +5,12 @@ from kernelrank.data.generators import make_preferences, make_ranking
 from kernelrank.data.item_reader import read_item_chunks, read_items
 from kernelrank.data.item_writer import write_items
 from kernelrank.data.items import Items
-from kernelrank.data.preference_pairs import Preferences, read_pairs
-from kernelrank.data.preferences_writer import write_pairs
-from kernelrank.data.qrels import Qrels, read_qrels, write_qrels
+from kernelrank.data.preference_pairs import Preferences, read_pairs, write_pairs
 from kernelrank.data.ranking import Ranking, read_ranking, read_ranking_chunks
 from kernelrank.data.ranking_writer import write_ranking
-from kernelrank.data.run import Run, read_run, write_run
 from kernelrank.data.scores import write_scores
 from kernelrank.data.stored import read_parquet_chunks
+from kernelrank.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
     "Fold",

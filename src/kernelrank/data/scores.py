@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernelrank.data.delimited_writer import write_delimited
 from kernelrank.data.output_stream import opened_output
 from kernelrank.data.parquet_writer import write_parquet
-from kernelrank.data.run import Run, write_run
+from kernelrank.data.trec import Run, write_run
 from kernelrank.data.words import as_strings, label_array
 from kernelrank.errors import InvalidInputError
 

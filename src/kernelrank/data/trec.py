@@ -1,7 +1,11 @@
-"""Lines of TREC files: words in a fixed number of columns, separated by white space."""
+"""TREC files: runs, ``query Q0 document rank score tag``, and judgements, ``query iteration document relevance``.
+
+Both are words in a fixed number of columns, separated by white space.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -10,13 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
+from kernelrank.data.output_stream import opened_output
 from kernelrank.data.source import read_blocks, readable, source_name
 from kernelrank.data.words import LONGEST_LABEL, as_strings, long_message
 from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.queries import Queries
 
-__all__ = ["TrecLine", "as_words", "read_trec", "refuse_repeated"]
+__all__ = ["Qrels", "Run", "read_qrels", "read_run", "write_qrels", "write_run"]
 
+RUN_COLUMNS = "query Q0 document rank score tag"
+QRELS_COLUMNS = "query iteration document relevance"
+LARGEST_RELEVANCE = 2**31 - 1
 NOT_A_WORD = re.compile(r"[\x00-\x20\x7f]")
 
 
@@ -115,3 +125,207 @@ def refuse_repeated(qid: NDArray[np.object_], ids: NDArray[np.object_]) -> None:
         if key in seen:
             raise InvalidInputError(f"the id {shown(key[1])} occurs twice in query {shown(key[0])}")
         seen.add(key)
+
+
+class Run(NamedTuple):
+    """Scores of items in queries.
+
+    Parameters
+    ----------
+    qid : ndarray of str, shape (m,)
+        The queries.
+    ids : ndarray of str, shape (m,)
+        The items; none occurs twice in a query.
+    scores : ndarray of float64, shape (m,)
+        The larger, the higher in the list.
+    tag : str
+        What the run is called.
+    """
+
+    qid: NDArray[np.object_]
+    ids: NDArray[np.object_]
+    scores: NDArray[np.float64]
+    tag: str
+
+
+def read_run(path: str | os.PathLike[str]) -> Run:
+    r"""Read a TREC run.
+
+    As for every program that reads runs, the scores make the order and the ranks are not looked at, except that they
+    must be integers. Time and memory O(bytes).
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``-`` is standard input; decompressed by suffix.
+
+    Returns
+    -------
+    Run
+        The rows in the order of the file, with the tag of the first.
+
+    Raises
+    ------
+    FileFormatError
+        At the first line that cannot be read, or a document that occurs twice in a query.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "run.txt"
+    ...     _ = path.write_text("q1 Q0 d7 1 0.5 mine\n")
+    ...     read_run(path).scores
+    array([0.5])
+    """
+    name, lines = read_trec(path, RUN_COLUMNS, "results")
+    scores = np.empty(len(lines))
+    for row, line in enumerate(lines):
+        score = read_decimal(line.words[4].encode())
+        if score is None or not math.isfinite(score):
+            message = f"the score {shown(line.words[4].encode())} is not a finite number"
+            raise FileFormatError(message, name, line.number, column="score")
+        if not re.fullmatch(r"[+-]?[0-9]+", line.words[3]):
+            message = f"the rank {shown(line.words[3].encode())} is not an integer"
+            raise FileFormatError(message, name, line.number, column="rank")
+        scores[row] = score
+    qid, ids = (as_strings(line.words[k] for line in lines) for k in (0, 2))
+    return Run(qid, ids, scores, lines[0].words[5])
+
+
+def write_run(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write a TREC run: queries as they first occur, the items of each by falling score.
+
+    Scores are written so that they are read back exactly, and items of equal score in the order that trec_eval gives
+    them, by falling name. Note that trec_eval keeps scores in single precision: what differs by less is a tie to it.
+
+    Time O(m log m), memory O(m). The file appears whole or not at all.
+
+    Parameters
+    ----------
+    run : Run
+    path : str or path-like
+        ``-`` is standard output; compressed by suffix.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "run.txt"
+    ...     write_run(Run(["q1", "q1"], ["d1", "d2"], [0.5, 2.0], "mine"), path)
+    ...     print(path.read_text(), end="")
+    q1 Q0 d2 1 2.0 mine
+    q1 Q0 d1 2 0.5 mine
+    """
+    scores = np.asarray(run.scores, dtype=np.float64)
+    if scores.ndim != 1 or len(scores) == 0:
+        raise InvalidInputError(f"scores must have shape (m,), with m at least 1; got {scores.shape}")
+    if not np.all(np.isfinite(scores)):
+        raise InvalidInputError(f"scores[{int(np.argmin(np.isfinite(scores)))}] is not finite")
+    qid, ids = as_words(run.qid, "qid", len(scores)), as_words(run.ids, "ids", len(scores))
+    [tag] = as_words([run.tag], "tag")
+    queries = Queries.from_labels(qid, len(scores))
+    refuse_repeated(qid, ids)
+    _, names = np.unique(ids, return_inverse=True)
+    order = np.lexsort((-names, -scores, queries.codes))
+    rank, last = 0, -1
+    with opened_output(path) as file:
+        for row in order.tolist():
+            rank = rank + 1 if queries.codes[row] == last else 1
+            last = queries.codes[row]
+            file.write(f"{qid[row]} Q0 {ids[row]} {rank} {float(scores[row])!r} {tag}\n".encode())
+
+
+class Qrels(NamedTuple):
+    """Judgements of items in queries.
+
+    Parameters
+    ----------
+    qid : ndarray of str, shape (m,)
+        The queries.
+    ids : ndarray of str, shape (m,)
+        The items; none occurs twice in a query.
+    grades : ndarray of int64, shape (m,)
+        How relevant they are; TREC uses numbers below zero for spam.
+    """
+
+    qid: NDArray[np.object_]
+    ids: NDArray[np.object_]
+    grades: NDArray[np.int64]
+
+
+def read_qrels(path: str | os.PathLike[str]) -> Qrels:
+    r"""Read TREC judgements. Time and memory O(bytes).
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``-`` is standard input; decompressed by suffix.
+
+    Returns
+    -------
+    Qrels
+        The rows in the order of the file.
+
+    Raises
+    ------
+    FileFormatError
+        At the first line that cannot be read, or a document that is judged twice in a query.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "qrels.txt"
+    ...     _ = path.write_text("q1 0 d7 2\n")
+    ...     read_qrels(path).grades
+    array([2])
+    """
+    name, lines = read_trec(path, QRELS_COLUMNS, "judgements")
+    grades = np.empty(len(lines), dtype=np.int64)
+    for row, line in enumerate(lines):
+        word = line.words[3]
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", word) or abs(int(word)) > LARGEST_RELEVANCE:
+            message = f"the relevance {shown(word.encode())} is not an integer of up to 32 bits"
+            raise FileFormatError(message, name, line.number, column="relevance")
+        grades[row] = int(word)
+    qid, ids = (as_strings(line.words[k] for line in lines) for k in (0, 2))
+    return Qrels(qid, ids, grades)
+
+
+def write_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
+    """Write TREC judgements in the order that they have. Time and memory O(m); the file appears whole or not at all.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        `grades` may be of floats, if they are whole numbers.
+    path : str or path-like
+        ``-`` is standard output; compressed by suffix.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "qrels.txt"
+    ...     write_qrels(Qrels(["q1", "q1"], ["d1", "d2"], [0.0, 2.0]), path)
+    ...     print(path.read_text(), end="")
+    q1 0 d1 0
+    q1 0 d2 2
+    """
+    grades = np.asarray(qrels.grades, dtype=np.float64)
+    if grades.ndim != 1 or len(grades) == 0:
+        raise InvalidInputError(f"grades must have shape (m,), with m at least 1; got {grades.shape}")
+    whole = np.isfinite(grades) & (grades == np.round(grades)) & (np.abs(grades) <= LARGEST_RELEVANCE)
+    if not whole.all():
+        item = int(np.argmin(whole))
+        raise InvalidInputError(f"grades[{item}] is {float(grades[item])!r}: TREC judgements are whole numbers")
+    qid, ids = as_words(qrels.qid, "qid", len(grades)), as_words(qrels.ids, "ids", len(grades))
+    refuse_repeated(qid, ids)
+    with opened_output(path) as file:
+        for label, name, level in zip(qid.tolist(), ids.tolist(), grades.tolist(), strict=True):
+            file.write(f"{label} 0 {name} {int(level)}\n".encode())
