@@ -5,25 +5,30 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.file_format import FileFormat, file_format
 from kernelrank.data.growing_array import GrowingArray
-from kernelrank.data.item_rows import ItemRows, Survey
+from kernelrank.data.item_rows import ItemRows, Survey, repeated
 from kernelrank.data.items import Items
+from kernelrank.data.line import shown
 from kernelrank.data.parquet_table import ParquetTable
-from kernelrank.data.ranking_items import ranking_item_chunks, ranking_items
+from kernelrank.data.ranking import Layout, Ranking, chunks_with_lines, read_with_lines
 from kernelrank.data.roles import ColumnRequest
-from kernelrank.data.source import Source, readable, source_name
+from kernelrank.data.source import Source, read_blocks, readable, source_name
 from kernelrank.data.table import Table
-from kernelrank.errors import InvalidInputError
+from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.progress import track
 
 __all__ = ["open_table", "read_item_chunks", "read_items"]
+
+NAMED = re.compile(rb"#[\0- ]*docid[\0- ]*=")
 
 
 def read_items(
@@ -118,7 +123,7 @@ def read_items(
         kind = file_format(source, format)
         if kind == "svmlight":
             _refuse_names(request, source_name(source))
-            return ranking_items(source, n_features)
+            return _ranking_items(source, n_features)
         return _table_items(open_table(source, kind), request)
 
 
@@ -190,7 +195,7 @@ def _chunks(
         kind = file_format(source, format)
         if kind == "svmlight":
             _refuse_names(request, source_name(source))
-            yield from ranking_item_chunks(source, request.n_features, chunk_rows, whole_queries)
+            yield from _ranking_item_chunks(source, request.n_features, chunk_rows, whole_queries)
         else:
             yield from _table_chunks(open_table(source, kind), request, chunk_rows, whole_queries)
 
@@ -237,3 +242,57 @@ def _refuse_names(request: ColumnRequest, path: str) -> None:
         if getattr(request, name):
             message = f"{name} is {getattr(request, name)!r}, but the columns of SVMlight files have no names"
             raise InvalidInputError(f"{path}: {message}")
+
+
+def _ranking_items(source: Source, n_features: int | None) -> Items:
+    """Read the items of a ranking file; see `read_ranking` for time and memory."""
+    layout = Layout(source_name(source), n_features, "auto", np.float64, "auto")
+    ranking, lines = read_with_lines(source, layout)
+    return _items_of(ranking, lines, source, layout)
+
+
+def _ranking_item_chunks(
+    source: Source, n_features: int | None, chunk_rows: int, whole_queries: bool
+) -> Iterator[Items]:
+    """Read the items of a ranking file in chunks; see `read_ranking_chunks` for time and memory."""
+    layout = Layout(source_name(source), n_features, "auto", np.float64, "auto")
+    for ranking, lines in chunks_with_lines(source, layout, chunk_rows, whole_queries, False):
+        yield _items_of(ranking, lines, source, layout)
+
+
+def _items_of(ranking: Ranking, lines: NDArray[np.int64], source: Source, layout: Layout) -> Items:
+    ids, notes = _find_ids(ranking, lines, source)
+    name, first = source_name(source), layout.first_index
+    return Items(ranking.X, ranking.y, ranking.qid, ids, None, None, None, name, notes, first_index=first)
+
+
+def _find_ids(
+    ranking: Ranking, lines: NDArray[np.int64], source: Source
+) -> tuple[NDArray[np.object_] | None, tuple[str, ...]]:
+    """Return the ids, if the comments hold one for each row; comments that say ``docid =`` must."""
+    named = ranking.docid != ""
+    if not named.any():
+        return None, ()
+    if not named.all():
+        line = int(lines[np.argmin(named)])
+        return None, (f"the ids were left out: line {line} has none",)
+    pair = repeated(ranking.docid, ranking.qid)
+    if pair is None:
+        return ranking.docid, ()
+    first, second = (int(lines[row]) for row in pair)
+    docid = shown(ranking.docid[pair[1]])
+    if not NAMED.search(_line(source, second)):
+        return None, (f"the ids were left out: the comments of lines {first} and {second} both begin with {docid}",)
+    query = "" if ranking.qid is None else f" in query {shown(ranking.qid[pair[1]])}"
+    message = f"the docid {docid} occurs twice{query}, first in line {first}: expected one item for each docid"
+    raise FileFormatError(message, source_name(source), second)
+
+
+def _line(source: Source, number: int) -> bytes:
+    """Read a line again."""
+    if hasattr(source, "seek"):
+        source.seek(0)
+    for block in read_blocks(source):
+        if number < block.first_line + block.text.count(b"\n"):
+            return block.line(number)
+    return b""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
 from kernelrank.data.line import LARGEST_INDEX, read_line
 from kernelrank.data.source import Block, Source, read_blocks, source_name
-from kernelrank.data.tokens import Tokens, find_docids, read_integers
-from kernelrank.data.words import first_long, gather_labels, gather_words, join_labels, undecodable
+from kernelrank.data.tokens import Tokens, find_docids, gather_labels, gather_words, read_integers, undecodable
+from kernelrank.data.words import first_long, join_labels
 from kernelrank.errors import FileFormatError
 
 __all__ = ["Rows", "read_rows"]

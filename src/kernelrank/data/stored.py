@@ -16,9 +16,8 @@ from kernelrank.data.chunks import check_chunk_rows, cut
 from kernelrank.data.file_format import file_format
 from kernelrank.data.item_reader import open_table
 from kernelrank.data.item_rows import Survey
-from kernelrank.data.layout import Layout
 from kernelrank.data.parquet_table import ParquetTable
-from kernelrank.data.ranking import Ranking, read_again
+from kernelrank.data.ranking import Layout, Ranking, read_again
 from kernelrank.data.roles import ColumnRequest
 from kernelrank.data.rows import read_rows
 from kernelrank.data.table import Table
