@@ -95,7 +95,7 @@ def _opened(source: SourceFile) -> StoredTable | None:
     if 8 * (table.n_rows or 0) * len(table.names) < LARGE_BYTES:
         return None
     stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64))
-    roles = stored.survey.roles
+    roles = stored.reader.roles
     if roles.weight is not None or (roles.id is not None and roles.query is None):
         return None
     return stored

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.array_builder import ArrayBuilder
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.file_format import FileFormat, file_format
-from kernelrank.data.growing_array import GrowingArray
-from kernelrank.data.item_rows import ItemRows, Survey, repeated
+from kernelrank.data.item_rows import ItemRows, TableReader, repeated
 from kernelrank.data.items import Items
 from kernelrank.data.line import shown
 from kernelrank.data.parquet_table import ParquetTable
@@ -206,31 +206,31 @@ def open_table(source: Source, kind: FileFormat) -> Table:
 
 
 def _table_items(table: Table, request: ColumnRequest) -> Items:
-    survey = Survey.begun(table, request)
-    width = len(survey.roles.features)
-    values = GrowingArray(np.float64)
+    reader = TableReader.opened(table, request)
+    width = len(reader.roles.features)
+    values = ArrayBuilder(np.float64)
     pieces = []
-    blocks = track(survey.read(), None, f"reading {os.path.basename(table.path)}", size=len, noun="rows")
+    blocks = track(reader.read(), None, f"reading {os.path.basename(table.path)}", size=len, noun="rows")
     with contextlib.closing(blocks):
         for rows in blocks:
             values.append(rows.X.ravel())
             pieces.append(dataclasses.replace(rows, X=np.empty((0, width))))
-    return survey.items(ItemRows.joined(pieces, values.taken().reshape(-1, width)))
+    return reader.items(ItemRows.joined(pieces, values.finished().reshape(-1, width)))
 
 
 def _table_chunks(table: Table, request: ColumnRequest, chunk_rows: int, whole_queries: bool) -> Iterator[Items]:
-    survey = Survey.begun(table, request)
-    if whole_queries and survey.roles.query is None:
+    reader = TableReader.opened(table, request)
+    if whole_queries and reader.roles.query is None:
         raise table.error("whole_queries=True, but no column is the query")
-    for _ in survey.read():
+    for _ in reader.read():
         pass
     seen: set[object] = set()
-    for rows in cut(survey.read(), chunk_rows, whole_queries):
-        items = survey.items(rows)
+    for rows in cut(reader.read(), chunk_rows, whole_queries):
+        items = reader.items(rows)
         row = scattered_row(items.qid, seen) if whole_queries and items.qid is not None else None
         if row is not None and items.qid is not None:
             message = scattered_message(items.qid.tolist()[row])
-            raise table.error(message, int(rows.positions[row]), survey.roles.query)
+            raise table.error(message, int(rows.positions[row]), reader.roles.query)
         yield items
 
 

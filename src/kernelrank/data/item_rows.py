@@ -17,7 +17,7 @@ from kernelrank.data.table import MISSING, Table, TableBlock
 from kernelrank.data.words import join_labels, labels_as_strings
 from kernelrank.queries import Queries
 
-__all__ = ["ItemRows", "Survey"]
+__all__ = ["ItemRows", "TableReader"]
 
 LABELS = ("qid", "groups")
 FEATURE_ADVICE = "; !name among the features leaves a column out"
@@ -80,7 +80,7 @@ class ItemRows:
 
 
 @dataclass
-class Survey:
+class TableReader:
     """The reading of one table: `rows` of each block, and `items` when all blocks have been seen.
 
     Parameters
@@ -105,7 +105,7 @@ class Survey:
     in_words: bool = False
 
     @classmethod
-    def begun(cls, table: Table, request: ColumnRequest) -> Survey:
+    def opened(cls, table: Table, request: ColumnRequest) -> TableReader:
         """Look at the first rows for the roles of the columns; a table without rows is an error."""
         first = table.first_block()
         if first is None:

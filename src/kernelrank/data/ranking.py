@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 
 from kernelrank.arrays import available_bytes, in_gigabytes
 from kernelrank.compiled import compiled
+from kernelrank.data.array_builder import ArrayBuilder
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
-from kernelrank.data.growing_array import GrowingArray
 from kernelrank.data.line import LARGEST_INDEX
 from kernelrank.data.rows import Rows, read_rows
 from kernelrank.data.source import Source, source_name
@@ -254,7 +254,7 @@ def read_with_lines(
     source: Source, layout: Layout, *, allow_nonfinite: bool = False
 ) -> tuple[Ranking, NDArray[np.int64]]:
     """Read a ranking file, and in which line each row stands; see `read_ranking`."""
-    values, indices = GrowingArray(layout.dtype), GrowingArray(np.int32)
+    values, indices = ArrayBuilder(layout.dtype), ArrayBuilder(np.int32)
     lines: list[NDArray[np.int64]] = []
     targets: list[NDArray[np.float64]] = []
     counts: list[NDArray[np.int64]] = []
@@ -271,7 +271,7 @@ def read_with_lines(
         if rows.qids is not None:
             qids.append(rows.qids)
     layout.refuse_empty()
-    X = layout.matrix(values.taken(), indices.taken(), np.concatenate(counts))
+    X = layout.matrix(values.finished(), indices.finished(), np.concatenate(counts))
     ranking = Ranking(X, np.concatenate(targets), join_labels(qids) if qids else None, np.concatenate(docids))
     return ranking, np.concatenate(lines)
 

@@ -15,7 +15,7 @@ import numpy as np
 from kernelrank.data.chunks import check_chunk_rows, cut
 from kernelrank.data.file_format import file_format
 from kernelrank.data.item_reader import open_table
-from kernelrank.data.item_rows import Survey
+from kernelrank.data.item_rows import TableReader
 from kernelrank.data.parquet_table import ParquetTable
 from kernelrank.data.ranking import Layout, Ranking, read_again
 from kernelrank.data.roles import ColumnRequest
@@ -75,25 +75,25 @@ class StoredTable(StoredRanking):
     """
 
     def __init__(self, table: Table, request: ColumnRequest, dtype: np.dtype[Any] | None = None) -> None:
-        survey = Survey.begun(table, request)
-        roles = survey.roles
-        survey.dtype = dtype or table.precision(roles.features)
-        survey.in_words = False  # scores are numbers: a word is an error that names its row
+        reader = TableReader.opened(table, request)
+        roles = reader.roles
+        reader.dtype = dtype or table.precision(roles.features)
+        reader.in_words = False  # scores are numbers: a word is an error that names its row
         self.path, self.has_queries = table.path, roles.query is not None
         self.notes = (*table.notes, *roles.notes)
         self.names, self.n_features = [table.names[column] for column in roles.features], len(roles.features)
         n_items = table.n_rows
         if n_items is None or (roles.query is not None and table.varying_labels(roles.query)):
             name = os.path.basename(table.path)
-            blocks = track(survey.read(), n_items, f"looking through {name}", size=len, noun="rows")
+            blocks = track(reader.read(), n_items, f"looking through {name}", size=len, noun="rows")
             with contextlib.closing(blocks):
                 n_items = sum(len(rows) for rows in blocks)
-        self.n_items, self.survey = n_items, survey
+        self.n_items, self.reader = n_items, reader
 
     def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:
         """Read the items in their order."""
-        for rows in cut(self.survey.read(), self.chunk_rows, whole_queries and self.has_queries):
-            items = self.survey.items(rows)
+        for rows in cut(self.reader.read(), self.chunk_rows, whole_queries and self.has_queries):
+            items = self.reader.items(rows)
             scores = np.full(len(items), np.nan) if items.y is None else items.y
             yield Ranking(items.X, scores, items.qid, np.full(len(items), "", dtype=object))
 

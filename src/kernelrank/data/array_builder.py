@@ -1,4 +1,4 @@
-"""A growing array: values are appended, and no second copy of what is there is ever held."""
+"""An array that is built block by block, without a second copy of what is there already."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["GrowingArray"]
+__all__ = ["ArrayBuilder"]
 
 
-class GrowingArray:
-    """A one-dimensional array that grows by an eighth when it is full.
+class ArrayBuilder:
+    """A one-dimensional array to which blocks are appended; it grows by an eighth when it is full.
 
     Appending n values one block at a time takes O(n) time; the memory is at most 9/8 of the result (and the
     block), where joining the blocks at the end would take twice the result.
@@ -22,10 +22,10 @@ class GrowingArray:
 
     Examples
     --------
-    >>> array = GrowingArray(np.float64)
+    >>> array = ArrayBuilder(np.float64)
     >>> array.append(np.array([1, 2]))
     >>> array.append(np.array([3]))
-    >>> array.taken()
+    >>> array.finished()
     array([1., 2., 3.])
     """
 
@@ -41,7 +41,7 @@ class GrowingArray:
         self._values[self._size : size] = values
         self._size = size
 
-    def taken(self) -> NDArray[Any]:
+    def finished(self) -> NDArray[Any]:
         """Return the array, cut to its size; nothing may be appended afterwards."""
         self._values.resize(self._size, refcheck=False)
         return self._values
