@@ -82,12 +82,15 @@ def test_ids_inside_queries(write, fitted):
     assert_same(found)
 
 
-@pytest.mark.parametrize("case", ["weights", "words", "ids without queries", "scattered", "svm", "basis"])
+@pytest.mark.parametrize(
+    "case", ["weights", "words", "a positive number", "ids without queries", "scattered", "svm", "basis"]
+)
 def test_what_needs_memory_is_read_into_it(write, fitted, monkeypatch, case):
     monkeypatch.setattr("kernelrank.data.stored.StoredTable.most_rows", 20)
     path, options = {
         "weights": lambda: (write(sample_weight=write.generator.random(write.m)), ()),
         "words": lambda: (write(target=np.where(np.arange(write.m) % 2, "case", "control")), ()),
+        "a positive number": lambda: (write(target=np.arange(write.m) % 3), ("--positive", "1")),
         "ids without queries": lambda: (write(("qid",), id=[f"d{item}" for item in range(write.m)]), ()),
         "scattered": lambda: (write(order=write.generator.permutation(write.m)), ()),
         "svm": lambda: (write(), ("--method", "ranksvm")),

@@ -1,8 +1,8 @@
 """Large files: ``kernelrank fit`` learns from a large Parquet file in batches, where the learner can.
 
-The model is that of all items in memory. What needs them all at once is read into memory as any other file: a target in
-words, weights, ids without queries, queries whose rows do not stand together. So is a file with a fault, so that the
-error is the same, however large the file is.
+The model is that of all items in memory. What needs them all at once is read into memory as any other file: a target
+that is a class, weights, ids without queries, queries whose rows do not stand together. So is a file with a fault, so
+that the error is the same, however large the file is.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def _opened(source: SourceFile) -> StoredTable | None:
     from kernelrank.data.parquet_table import ParquetTable
     from kernelrank.data.stored import StoredTable
 
-    if not source.path.exists() or file_format(str(source.path), source.format) != "parquet":
+    if source.positive is not None or not source.path.exists():
+        return None
+    if file_format(str(source.path), source.format) != "parquet":
         return None
     table = ParquetTable(str(source.path))
     if 8 * (table.n_rows or 0) * len(table.names) < LARGE_BYTES:
