@@ -17,7 +17,7 @@ products of short rows of ``Φ V`` and ``U⁻¹ V`` with ``1 / (μ + λ)`` betwe
 set and every λ, where the literal way costs a training each.
 
 Where the basis is singular, an item left may stand in for one that leaves, so that less is lost than ``b_H = 0`` says:
-the columns of ``B_H`` are then what the basis no longer spans without H (`KernelMap.lost`).
+the columns of ``B_H`` are then what the basis no longer spans without H (`KernelMap.lost_directions`).
 
 Keeping the basis items (``held_out_basis="keep"``, the approximation of [CT04]_) drops the constraint. It is cheaper by
 little, and pessimistic where λ is small: nothing in the training data restrains the coefficient of an item that was
