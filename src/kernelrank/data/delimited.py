@@ -108,6 +108,8 @@ class DelimitedTable(Table):
         for records, first_line in self._whole_records(block_bytes):
             skipped = min(max(0, self._header_end - offset), len(records.text))
             offset += len(records.text)
+            if skipped == len(records.text):
+                continue
             if skipped:
                 rows = Quotes(records.text[skipped:], self.delimiter)
                 block = self._block(rows, first_line + records.text.count(b"\n", 0, skipped))
