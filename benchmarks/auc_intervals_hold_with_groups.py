@@ -35,7 +35,7 @@ def draw(patients: int, rows: tuple[int, int], mixed: bool, shift: float, effect
 
 def holds(estimate, truth: float) -> bool:
     """Tell whether the interval holds the truth."""
-    return estimate.interval[0] <= truth <= estimate.interval[1]
+    return truth in estimate.interval
 
 
 def coverage(draws: int, **setting) -> dict[str, float]:

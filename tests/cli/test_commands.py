@@ -386,7 +386,7 @@ def test_auc_is_nested_unless_alpha_is_given(run, cohort):
     facts = run(*words, *few).json
     expected = kr.estimate_auc(kr.RankRLSCV([0.1, 10.0], random_state=0), items.X, items.y)
     assert facts["auc"] == expected.auc
-    assert (facts["low"], facts["high"]) == expected.interval
+    assert (facts["low"], facts["high"]) == tuple(expected.interval)
     assert facts["alpha_chosen_inside"]
     assert facts["positive_class"] == "well"
     test = kr.permutation_test(kr.RankRLS(), items.X, items.y, n_permutations=50, random_state=0, alphas=[0.1, 10.0])

@@ -30,7 +30,7 @@ def test_numbers_are_those_of_the_estimate():
     low, high = estimate.interval
     assert f"{estimate.auc:.4f} {low:.3f} to {high:.3f} {estimate.n_pairs}" in found["estimate"]
     assert f"{curve.auc:.4f}" in found["estimate"]
-    assert estimate.what_varies in found["estimate"]
+    assert estimate.interval.method in found["estimate"]
     assert f"p = {test.pvalue:.3g}" in found["permutation"]
     assert "From a file." in found["done"]
     ill = next(n for n in np.argsort(curve.scores, kind="stable") if y[n] == "ill")

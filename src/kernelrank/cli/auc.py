@@ -275,10 +275,10 @@ def _answer(
     answer.fact("auc", estimate.auc)
     answer.fact("low", low)
     answer.fact("high", high)
-    answer.fact("confidence", estimate.confidence)
+    answer.fact("confidence", estimate.interval.level)
     answer.fact("method", estimate.method)
     answer.fact("alpha_chosen_inside", nested)
-    answer.fact("what_varies", estimate.what_varies)
+    answer.fact("interval", estimate.interval.method)
     answer.fact("positive_class", estimate.classes[1])
     answer.fact("positive_class_reason", cohort.reason)
     answer.fact("positive", estimate.n_positive)
@@ -286,7 +286,7 @@ def _answer(
     answer.fact("pairs", estimate.n_pairs)
     rows = [
         ("AUC", f"{estimate.auc:.3f}"),
-        (f"{100 * estimate.confidence:.4g}% interval", f"{low:.3f} to {high:.3f}"),
+        (f"{100 * estimate.interval.level:.4g}% interval", f"{low:.3f} to {high:.3f}"),
     ]
     if test is not None:
         answer.fact("pvalue", test.pvalue)
@@ -308,7 +308,7 @@ def _answer(
         ),
         ("held out", f"{estimate.method}, {counted(estimate.n_pairs, 'pair')}"),
         ("alpha", "chosen anew in every training set" if nested else "as given"),
-        ("interval over", estimate.what_varies),
+        ("the interval", estimate.interval.method),
     ]
     answer.table(f"AUC of {items.path}", ("", ""), rows)
     for warning in estimate.warnings:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelrank.metrics.interval import Interval
+
 __all__ = ["AUCEstimate"]
 
 
@@ -16,12 +18,8 @@ class AUCEstimate:
     ----------
     auc : float
         The estimate.
-    interval : tuple of float
-        Its lower and upper end.
-    confidence : float
-        How often such intervals are meant to hold the AUC of the model trained on all items.
-    what_varies : str
-        What the interval's variation is over, and what it leaves out.
+    interval : Interval
+        Its ends, how often such intervals are meant to hold the AUC, and what it allows for.
     method : str
         How items were held out.
     n_pairs, n_positive, n_negative : int
@@ -33,15 +31,14 @@ class AUCEstimate:
 
     Examples
     --------
-    >>> print(AUCEstimate(0.75, (0.5, 0.9), 0.95, "the items scored", "leave_pair_out", 100, 10, 10, (0, 1)))
-    AUC 0.750, 95% interval [0.500, 0.900] (leave_pair_out, 100 pairs of 10 positive and 10 negative items; varies: the
-    items scored)
+    >>> interval = Interval(0.5, 0.9, 0.95, "allows for other items being scored")
+    >>> print(AUCEstimate(0.75, interval, "leave_pair_out", 100, 10, 10, (0, 1)))
+    AUC 0.750, 95% interval [0.500, 0.900] (leave_pair_out, 100 pairs of 10 positive and 10 negative items; the interval
+    allows for other items being scored)
     """
 
     auc: float
-    interval: tuple[float, float]
-    confidence: float
-    what_varies: str
+    interval: Interval
     method: str
     n_pairs: int
     n_positive: int
@@ -55,9 +52,9 @@ class AUCEstimate:
     def __str__(self) -> str:
         low, high = self.interval
         line = (
-            f"AUC {self.auc:.3f}, {100 * self.confidence:.4g}% interval [{low:.3f}, {high:.3f}] ({self.method}, "
+            f"AUC {self.auc:.3f}, {100 * self.interval.level:.4g}% interval [{low:.3f}, {high:.3f}] ({self.method}, "
             f"{self.n_pairs} pairs of {self.n_positive} positive and {self.n_negative} negative items; "
-            f"varies: {self.what_varies})"
+            f"the interval {self.interval.method})"
         )
         return " ".join([line, *(f"Warning: {text}." for text in self.warnings)])
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import _num_samples
 
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.auc_interval import logit_interval
-from kernelrank.metrics.interval import check_confidence
+from kernelrank.metrics.interval import Interval, check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
@@ -140,9 +140,7 @@ def to_estimate(found: Found, classes: TwoClasses, method: str, confidence: floa
     ends = logit_interval(found.auc, found.variance, confidence, positive, negative, found.degrees)
     return AUCEstimate(
         auc=found.auc,
-        interval=ends,
-        confidence=confidence,
-        what_varies=found.what_varies,
+        interval=Interval(*ends, confidence, found.what_varies),
         method=method,
         n_pairs=found.n_pairs,
         n_positive=positive,

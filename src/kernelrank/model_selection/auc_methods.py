@@ -25,6 +25,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,17 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance, triples_are_cheap
-from kernelrank.model_selection.holdout import holdout, leave_pair_out
+from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
+from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.search.nested_search import NestedSearch
 
 __all__ = ["METHODS", "Found", "Task", "pair_components", "pair_variance", "set_of"]
 
-SCORED = "which {} are scored, not which the models were trained on: too narrow where there is little signal"
-TRAINED = "which {} are scored and which the models were trained on (the mean of component and jackknife variance)"
+SCORED = "allows for other {} being scored, not for others being trained on: too narrow where there is little signal"
+TRAINED = "allows for other {} being scored and trained on (mean of component and jackknife variance)"
+CHOSEN = (
+    "allows for other {} being scored, trained on and used to choose alpha (component and jackknife variance, 2 : 1)"
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ class Task:
     def y(self) -> Any:
         """What the estimator is fitted to."""
         return self.classes.target(self.estimator)
+
+    @cached_property
+    def held(self) -> HoldoutData | NestedSearch | None:
+        """What items are held out from without a refit, made once."""
+        return held_from(self.estimator, self.X, self.y)
 
     def scores(self, sets: list[Index]) -> list[Float]:
         """Return scores that speak for the positive class, one array for each set."""
@@ -135,25 +146,27 @@ def pair_components(first: Index, second: Index, difference: Float, classes: Two
 
 
 def pair_variance(task: Task, components: Components) -> tuple[float, float, str]:
-    """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it is over."""
+    """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it allows for."""
     variance, degrees = task.component_variance(components)
     wanted = task.interval == "jackknife"
     if wanted:
         task.classes.require(task.classes.pairs_need(task.groups) + 1, "the jackknife", task.groups)
     if task.interval == "auto":
-        wanted = triples_are_cheap(task.estimator, task.X, task.classes, task.groups)
+        wanted = triples_are_cheap(task.held, getattr(task.estimator, "alpha", np.nan), task.classes, task.groups)
     if not wanted:
         return variance, degrees, task.what_varies(SCORED)
-    without = aucs_without(task.estimator, task.X, task.classes, task.groups, **task.options)
+    without = aucs_without(task.estimator, task.X, task.classes, task.groups, held=task.held, **task.options)
     units = np.arange(len(task.classes.labels)) if task.groups is None else task.groups
     positives = np.bincount(units, weights=task.classes.positive).astype(np.float64)
     jackknifed = jackknife_variance(without, components.auc, positives, np.bincount(units) - positives)
-    return (variance + jackknifed) / 2, np.inf, task.what_varies(TRAINED)
+    if isinstance(task.held, NestedSearch):
+        return (2.0 * variance + jackknifed) / 3.0, degrees, task.what_varies(CHOSEN)
+    return (variance + jackknifed) / 2.0, np.inf, task.what_varies(TRAINED)
 
 
 def _leave_pair_out(task: Task) -> Found:
     task.classes.require(task.classes.pairs_need(task.groups), "leave-pair-out", task.groups)
-    held = leave_pair_out(task.estimator, task.X, task.y, groups=task.groups, **task.options)
+    held = pairs_held_out(task.held, task.estimator, task.X, task.y, None, task.groups, **task.options)
     components = pair_components(held.first, held.second, held.difference, task.classes)
     variance, degrees, what = pair_variance(task, components)
     return Found(components.auc, variance, degrees, what, held.n_pairs)

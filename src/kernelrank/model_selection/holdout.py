@@ -8,17 +8,26 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, ItemSets, PairHoldout
 from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.search.nested_search import NestedSearch, can_be_nested
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pairs, check_weight
 
-__all__ = ["holdout", "leave_one_out", "leave_pair_out", "leave_query_out", "takes_shortcut"]
+__all__ = [
+    "held_from",
+    "holdout",
+    "leave_one_out",
+    "leave_pair_out",
+    "leave_query_out",
+    "pairs_held_out",
+    "takes_shortcut",
+]
 
 
 def takes_shortcut(estimator: Any) -> bool:
@@ -231,31 +240,58 @@ def leave_pair_out(
     if chosen is not None and len(chosen) == 0:
         raise InvalidInputError("pairs is empty: nothing to hold out")
     values = None if alphas is None else np.array(check_alphas(alphas))
-    data: HoldoutData | None = None
+    held = held_from(estimator, X, y, sample_weight=sample_weight, nested=values is None)
+    options = {"values": values, "sample_weight": sample_weight, "differences": differences, "n_jobs": n_jobs}
+    return pairs_held_out(held, estimator, X, y, chosen, groups, **options)
+
+
+def held_from(
+    estimator: Any, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, nested: bool = True, **options: Any
+) -> HoldoutData | NestedSearch | None:
+    """Return the data of an estimator with a shortcut, or of a search that may be nested; None for any other one."""
     if takes_shortcut(estimator):
-        data = HoldoutData(estimator, X, y, None, sample_weight)
-        truth, one_output = data.truth, data.one_output
-    else:
+        return HoldoutData(estimator, X, y, qid, sample_weight, **options)
+    if nested and can_be_nested(estimator):
+        return NestedSearch(estimator, X, y, qid, sample_weight)
+    return None
+
+
+def pairs_held_out(
+    held: HoldoutData | NestedSearch | None,
+    estimator: Any,
+    X: Any,
+    y: Any,
+    pairs: Index | None,
+    groups: Any,
+    *,
+    values: Float | None = None,
+    sample_weight: Any = None,
+    differences: bool = True,
+    n_jobs: int | None = None,
+) -> PairHoldout:
+    """Do what `leave_pair_out` does, from data that may be made already; `values` are its alphas."""
+    if held is None:
         truth = check_classes(estimator, y)
         one_output = truth.ndim == 1
         truth = truth.reshape(len(truth), -1)
-
-    def score(sets: ItemSets) -> Float:
-        if data is not None:
-            return data.scores(sets, _alphas(estimator, values))
-        weight = check_weight(sample_weight, len(truth))
-        return refit_scores(estimator, X, np.asarray(y), sets, sample_weight=weight, alphas=values, n_jobs=n_jobs)
-
-    labels = None if groups is None else Queries.from_labels(groups, len(truth), name="groups")
-    if data is not None and (labels is None or len(labels) == len(truth)):
-        found = data.pairs(chosen, _alphas(estimator, values), differences=differences)
     else:
-        held = DifferingPairs.of(truth) if chosen is None else GivenPairs(chosen, len(truth))
-        first, second = held.items()
-        sets, place_first, place_second = held.sets(len(truth), labels)
-        scores = score(sets)
-        difference = scores[place_first] - scores[place_second]
-        found = PairHoldout.of(first, second, difference, truth[first] - truth[second], differences=differences)
+        truth, one_output = held.truth, held.one_output
+    labels = None if groups is None else Queries.from_labels(groups, len(truth), name="groups")
+    if isinstance(held, HoldoutData) and (labels is None or len(labels) == len(truth)):
+        found = held.pairs(pairs, _alphas(estimator, values), differences=differences)
+        return _squeeze_pairs(found, one_output=one_output, one_alpha=values is None)
+    listed = DifferingPairs.of(truth) if pairs is None else GivenPairs(pairs, len(truth))
+    first, second = listed.items()
+    sets, place_first, place_second = listed.sets(len(truth), labels)
+    if isinstance(held, HoldoutData):
+        scores = held.scores(sets, _alphas(estimator, values))
+    elif held is not None:
+        scores = held.scores(sets, n_jobs=n_jobs)
+    else:
+        weight = check_weight(sample_weight, len(truth))
+        scores = refit_scores(estimator, X, np.asarray(y), sets, sample_weight=weight, alphas=values, n_jobs=n_jobs)
+    difference = scores[place_first] - scores[place_second]
+    found = PairHoldout.of(first, second, difference, truth[first] - truth[second], differences=differences)
     return _squeeze_pairs(found, one_output=one_output, one_alpha=values is None)
 
 
@@ -272,9 +308,13 @@ def _scores(
 ) -> Float:
     """Return the scores of all sets, shape (total[, outputs][, alphas])."""
     values = None if alphas is None else np.array(check_alphas(alphas))
-    if takes_shortcut(estimator):
-        data = HoldoutData(estimator, X, y, qid, sample_weight, held_out_basis=held_out_basis)
-        scores, one_output = data.scores(sets, _alphas(estimator, values)), data.one_output
+    nested = values is None and held_out_basis == "remove"
+    basis = {"held_out_basis": held_out_basis}
+    held = held_from(estimator, X, y, qid=qid, sample_weight=sample_weight, nested=nested, **basis)
+    if isinstance(held, HoldoutData):
+        scores, one_output = held.scores(sets, _alphas(estimator, values)), held.one_output
+    elif held is not None:
+        scores, one_output = held.scores(sets, n_jobs=n_jobs), held.one_output
     else:
         if held_out_basis != "remove":
             raise InvalidInputError(

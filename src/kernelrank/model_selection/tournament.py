@@ -25,13 +25,13 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
 from kernelrank.metrics.auc_interval import Components
-from kernelrank.metrics.interval import check_confidence
+from kernelrank.metrics.interval import Interval, check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import INTERVALS, to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task, pair_components, pair_variance
 from kernelrank.model_selection.estimator_refit import settled
-from kernelrank.model_selection.holdout import leave_pair_out, takes_shortcut
+from kernelrank.model_selection.holdout import pairs_held_out
 from kernelrank.model_selection.holdout_data import HoldoutData
 
 __all__ = ["TournamentROC", "tournament_roc", "tournament_scores"]
@@ -49,6 +49,8 @@ class TournamentROC:
         The wins of each item against all others; a tie counts a half.
     estimate : AUCEstimate
         The AUC of these scores with its interval.
+    leave_pair_out : AUCEstimate
+        What `estimate_auc` gives: the share of the pairs of both classes in the right order.
     labels : ndarray, shape (m,)
         The classes of the items.
     groups : ndarray of int64, shape (m,), or None
@@ -67,6 +69,7 @@ class TournamentROC:
     thresholds: Float
     scores: Float
     estimate: AUCEstimate
+    leave_pair_out: AUCEstimate
     labels: Any
     groups: Index | None = None
 
@@ -76,14 +79,9 @@ class TournamentROC:
         return self.estimate.auc
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> Interval:
         """The interval of the area."""
         return self.estimate.interval
-
-    @property
-    def what_varies(self) -> str:
-        """What the interval's variation is over."""
-        return self.estimate.what_varies
 
     def __str__(self) -> str:
         return str(self.estimate)
@@ -145,9 +143,11 @@ def tournament_roc(
     components = pair_components(first[between], second[between], difference[between], classes)
     variance, degrees, what = pair_variance(task, components)
     auc = Components.of_scores(scores[classes.positives], scores[classes.negatives]).auc
-    found = Found(auc, variance, degrees, what, int(between.sum()))
-    estimate = to_estimate(found, classes, "tournament leave-pair-out", confidence)
-    return TournamentROC(fpr, tpr, thresholds, scores, estimate, classes.labels, codes)
+    estimate, pairs = (
+        to_estimate(Found(area, variance, degrees, what, int(between.sum())), classes, method, confidence)
+        for area, method in ((auc, "tournament leave-pair-out"), (components.auc, "leave_pair_out"))
+    )
+    return TournamentROC(fpr, tpr, thresholds, scores, estimate, pairs, classes.labels, codes)
 
 
 def tournament_scores(estimator: Any, X: Any, y: Any) -> Float:
@@ -187,8 +187,8 @@ def _all_pairs_exactly(estimator: Any, X: Any, y: Any) -> tuple[Index, Index, Fl
 
 def _all_pairs(task: Task) -> tuple[Index, Index, Float]:
     """Hold out every unordered pair, with groups too, or by refitting."""
-    if takes_shortcut(task.estimator) and task.groups is None:
+    if isinstance(task.held, HoldoutData) and task.groups is None:
         return _all_pairs_exactly(task.estimator, task.X, task.y)
     pairs = np.stack(np.triu_indices(len(task.classes.labels), 1), axis=1).astype(np.int64)
-    held = leave_pair_out(task.estimator, task.X, task.y, pairs=pairs, groups=task.groups, **task.options)
+    held = pairs_held_out(task.held, task.estimator, task.X, task.y, pairs, task.groups, **task.options)
     return held.first, held.second, held.difference

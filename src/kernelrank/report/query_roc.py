@@ -7,12 +7,15 @@ the true positive rates are averaged at each false positive rate, and the area i
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.arrays import Float
-from kernelrank.metrics import AUC
+from kernelrank.metrics import AUC, Interval
+from kernelrank.metrics.interval import FIXED
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.queries import Queries
 from kernelrank.report.roc import ROCDisplay
@@ -61,18 +64,17 @@ def query_roc(
     queries = Queries.from_labels(qid, len(scores))
     curves = [_curve(positive[items], scores[items]) for items in queries if 0 < positive[items].sum() < len(items)]
     table = np.stack(curves)
-    interval = (np.nan, np.nan)
+    allows = f"allows for other queries being asked; {FIXED}"
+    interval = Interval(np.nan, np.nan, confidence, allows)
     band = None
     if len(result) > 1:
         found = result.interval(confidence, n_resamples=N_RESAMPLES, random_state=random_state)
-        interval = (found.low, found.high)
+        interval = replace(found, method=allows)
         band = (POINTS, *_band(table, confidence, random_state))
     n_positive = int(positive.sum())
     estimate = AUCEstimate(
         auc=result.mean,
         interval=interval,
-        confidence=confidence,
-        what_varies="which queries are asked; the predictions do not vary",
         method="mean over queries",
         n_pairs=int(sum(positive[items].sum() * (~positive[items]).sum() for items in queries)),
         n_positive=n_positive,

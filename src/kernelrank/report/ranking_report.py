@@ -244,4 +244,4 @@ def _roc(items: MeasuredItems, random_state: int | None) -> Picture | None:
         return roc_picture(display, caption)
     members = measured[0]
     display = ROCDisplay.of_scores(positive[members], items.scores[members], random_state=random_state)
-    return roc_picture(display, f"What varies in the interval: {display.estimate.what_varies}.")
+    return roc_picture(display, f"The interval {display.estimate.interval.method}.")

@@ -188,7 +188,7 @@ class ROCDisplay(Display):
         ROCDisplay
         """
         positive = roc.labels == roc.estimate.classes[1]
-        confidence = roc.estimate.confidence
+        confidence = roc.estimate.interval.level
         low, high = roc_band(
             positive, roc.scores, POINTS, groups=roc.groups, confidence=confidence, random_state=random_state
         )
@@ -225,7 +225,7 @@ class ROCDisplay(Display):
         codes = shared_groups(check_groups(groups, classes))
         components = Components.of_scores(scores[classes.positives], scores[classes.negatives])
         variance, degrees = Task(None, None, classes, codes).component_variance(components)
-        what = f"which {'items' if codes is None else 'groups'} are scored; the model does not vary"
+        what = f"allows for other {'items' if codes is None else 'groups'} being scored; the model does not vary"
         n_pairs = len(components.positive) * len(components.negative)
         found = Found(components.auc, variance, degrees, what, n_pairs)
         estimate = to_estimate(found, classes, "given scores", confidence)
@@ -238,7 +238,7 @@ class ROCDisplay(Display):
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         """Draw the curve, its band and the diagonal."""
         low, high = self.estimate.interval
-        percent = f"{100 * self.estimate.confidence:.4g}%"
+        percent = f"{100 * self.estimate.interval.level:.4g}%"
         label = f"AUC {self.estimate.auc:.2f}, {percent} interval {low:.2f} to {high:.2f}"
         label = label if self.name is None else f"{self.name}: {label}"
         (self.line_,) = ax.plot(self.fpr, self.tpr, label=label, **line_options)

@@ -1,0 +1,173 @@
+r"""Leave-pair-out inside every set that is held out, without a refit: what the choice of alpha in there rests on.
+
+Choosing alpha by leave-pair-out in what remains without a set U is leaving out U and two items more. With Γ at
+``λ' = λ / κ(u + 2)``, where κ counts all that leave, U goes by a Schur complement, with the Cholesky factor R of
+``Γ_UU`` and ``W = R⁻¹ Γ_U:``,
+
+    ``Γ' = Γ - WᵀW``,   ``e' = e - Wᵀ R⁻¹ e_U``,
+
+and each pair of the others by the 2 × 2 system of `kernelrank.exact_cv.pair_holdout`:
+
+    ``f_i - f_j = (y_i - y_j) - [(Γ'_jj + Γ'_ij) e'_i - (Γ'_ij + Γ'_ii) e'_j] / (Γ'_ii Γ'_jj - Γ'_ij²)``.
+
+Only its sign is asked for, so nothing is divided, and Γ' is never stored: a row of it is made where it is needed. One
+decomposition serves all sets and all alphas; u + 1 products and one comparison for every set, pair and alpha.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+from kernelrank.compiled import compiled
+from kernelrank.exact_cv.dual_inverse import PIVOT
+from kernelrank.exact_cv.item_pairs import DifferingPairs
+from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.item_sets import ItemSets
+
+__all__ = ["inner_agreements"]
+
+SETS_AT_ONCE = 256
+"""How many sets a compiled call takes, so that the progress bar moves."""
+
+
+def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float | None:
+    """Count the pairs that leave-pair-out puts into the right order in what remains without each set.
+
+    Parameters
+    ----------
+    problem : Problem
+        RLS, or one ranking, of one output.
+    outer : ItemSets
+        What is held out; the inner pairs are those of the other items with different scores.
+    alphas : ndarray, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (sets, n), or None
+        Pairs in the right order less those in the wrong order; NaN where rounding took the digits of a set. None where
+        sets of one size have no common Γ, or where not all of them leave two different scores in all that remains.
+
+    Notes
+    -----
+    O(m³) time once, then for each alpha O(m³) for Γ, and O(u p) for each set of u items and p pairs.
+    """
+    if problem.truth.shape[1] != 1 or not problem.scored.all():
+        return None
+    sizes = np.unique(outer.sizes)
+    scales = [problem.common_scale(int(size) + 2) for size in sizes]
+    levels, level_of = np.unique(problem.truth[:, 0], return_inverse=True)
+    two_levels = len(levels) == 2
+    if None in scales or not (two_levels or problem.differences_survive(int(sizes.max()) + 2)):
+        return None
+    pairs = DifferingPairs.of(problem.truth)
+    order, place = pairs.order, np.empty(len(pairs.order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    y, duplicate_of = problem.truth[order, 0], problem.duplicate_of[order]
+    found = np.empty((len(outer), len(alphas)))
+    for size, scale in zip(sizes, scales, strict=True):
+        assert scale is not None
+        numbers = np.flatnonzero(outer.sizes == size)
+        places = place[outer.items[outer.bounds[numbers][:, None] + np.arange(size)]]
+        for decomposition, served in problem.decompositions(alphas / scale, scores=False, dual=True):
+            for alpha in served:
+                inverse = decomposition.dual_inverse(float(alphas[alpha]) / scale).reordered(order)
+                Gamma = np.ascontiguousarray(inverse.rows(slice(None)))
+                e = np.ascontiguousarray(inverse.coefficients[:, 0])
+                starts = range(0, len(numbers), SETS_AT_ONCE)
+                for start in starts:
+                    part = slice(start, start + SETS_AT_ONCE)
+                    found[numbers[part], alpha] = _agreements(
+                        Gamma, e, y, pairs.end, duplicate_of, places[part], PIVOT[False]
+                    )
+    if two_levels:
+        found[_nothing_left(outer, level_of)] = 0.0
+    return found
+
+
+def _nothing_left(outer: ItemSets, level_of: Index) -> Index:
+    """Return the sets without which no pair leaves items of both levels: all models in there are zero."""
+    number = np.repeat(np.arange(len(outer)), outer.sizes)
+    high = np.bincount(number, weights=level_of[outer.items], minlength=len(outer))
+    n_high, n_low = int(level_of.sum()), len(level_of) - int(level_of.sum())
+    return np.flatnonzero((n_high - high <= 1) | (n_low - (outer.sizes - high) <= 1))
+
+
+@compiled
+def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Index, sets: Index, pivot: float) -> Float:
+    """Return the agreement without each set, shape (sets,); the items stand in descending order of y."""
+    m, u = len(e), sets.shape[1]
+    found = np.empty(len(sets))
+    # Two rows at least, so that the last two corrections are made within the loop over pairs.
+    W, t = np.zeros((max(u, 2), m)), np.empty(u)
+    gamma, rest = np.empty(m), np.empty(m)
+    H = Gamma if u <= 2 else np.empty((m, m))
+    R = np.empty((u, u))
+    for number in range(len(sets)):
+        items = sets[number]
+        trusted = True
+        for i in range(u):
+            for j in range(i + 1):
+                value = Gamma[items[i], items[j]]
+                for c in range(j):
+                    value -= R[i, c] * R[j, c]
+                if j < i:
+                    R[i, j] = value / R[j, j]
+                elif value < pivot * Gamma[items[i], items[i]]:
+                    trusted = False
+                    R[i, i] = 1.0
+                else:
+                    R[i, i] = np.sqrt(value)
+        if not trusted:
+            found[number] = np.nan
+            continue
+        gamma[:] = 0.0
+        rest[:] = e
+        for b in range(m):
+            gamma[b] = Gamma[b, b]
+        for i in range(u):
+            W[i] = Gamma[items[i]]
+            t[i] = e[items[i]]
+            for c in range(i):
+                W[i] -= R[i, c] * W[c]
+                t[i] -= R[i, c] * t[c]
+            W[i] /= R[i, i]
+            t[i] /= R[i, i]
+            gamma -= W[i] * W[i]
+            rest -= t[i] * W[i]
+        for i in range(u):
+            gamma[items[i]] = 0.0
+            rest[items[i]] = 0.0
+        for a in range(m if u > 2 else 0):
+            H[a] = Gamma[a]
+            for c in range(u - 2):
+                H[a] -= W[c, a] * W[c]
+        total = 0
+        for a in range(m):
+            first = end[a]
+            if first == m or gamma[a] == 0.0:
+                continue
+            n = m - first
+            g, below, e_b, y_b = H[a, first:], gamma[first:], rest[first:], y[first:]
+            last, last_but_one = W[-1, first:], W[-2, first:]
+            gamma_a, e_a, y_a, w, v = gamma[a], rest[a], y[a], W[-1, a], W[-2, a]
+            right = 0
+            for b in range(n):
+                g_ab = g[b] - v * last_but_one[b] - w * last[b]
+                determinant = gamma_a * below[b] - g_ab * g_ab
+                missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
+                difference = (y_a - y_b[b]) * determinant - missed
+                right += int(difference > 0.0) - int(difference < 0.0)
+            total += right
+            # Items of the set have left, and duplicates are tied by any model: their counts are taken back.
+            for i in range(u if duplicate_of[a] < 0 else n):
+                b = items[i] - first if duplicate_of[a] < 0 else i
+                if b < 0 or (below[b] > 0.0 and duplicate_of[first + b] != duplicate_of[a]):
+                    continue
+                g_ab = g[b] - v * last_but_one[b] - w * last[b]
+                determinant = gamma_a * below[b] - g_ab * g_ab
+                missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
+                difference = (y_a - y_b[b]) * determinant - missed
+                total -= int(difference > 0.0) - int(difference < 0.0)
+        found[number] = total
+    return found

@@ -1,0 +1,154 @@
+r"""Sets inside sets: the hold-out scores of what remains without each set, from one Γ for each alpha.
+
+Without the outer set U the dual inverse is a Schur complement (`kernelrank.exact_cv.dual_inverse`), and an inner set V
+of what remains misses ``r`` with ``Γ'_VV r = e'_V``. Where U or V takes a query whole, Γ is singular along the constant
+of that query; a multiple of ``1 1ᵀ`` added there changes nothing, for ``Γ 1 = 0`` along it. So V is scored up to a
+constant for each query, ``f_V = y_V - r``, and exactly where there are no intercepts.
+
+This serves where neither U nor V changes λ for what remains: the items of RLS, and whole queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import lapack
+
+from kernelrank.arrays import Float, Index
+from kernelrank.compiled import compiled
+from kernelrank.exact_cv.dual_inverse import PIVOT
+from kernelrank.exact_cv.set_holdout import DUAL_LIMIT
+from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.item_sets import ItemSets
+
+__all__ = ["inner_scores"]
+
+
+def inner_scores(
+    problem: Problem, outer: ItemSets, inner: ItemSets, alphas: Float
+) -> Iterator[tuple[ItemSets, Float | None]]:
+    """Hold the inner sets out from what remains without each outer set.
+
+    Parameters
+    ----------
+    problem : Problem
+    outer : ItemSets
+    inner : ItemSets
+        A partition of the items: each item alone, or each query.
+    alphas : ndarray, shape (n,)
+
+    Yields
+    ------
+    left : ItemSets
+        The inner sets that the outer set does not touch.
+    scores : ndarray, shape (total, outputs, n), or None
+        None where the outer set has no shortcut, or rounding took its digits.
+
+    Notes
+    -----
+    O(m³) time once; for each outer set of u items and each alpha O(u² m) and for each inner set of v items
+    O(v² (s + u) + v³).
+    """
+    queries = problem.graph.queries
+    small = problem.graph.n_items <= DUAL_LIMIT
+    allowed = np.full(len(outer), small and problem.has_shortcut)
+    if queries is not None:
+        allowed &= outer.whole_queries(queries) & bool(inner.whole_queries(queries).all())
+    owner = np.empty(len(problem.truth), dtype=np.int64)
+    owner[inner.items] = np.repeat(np.arange(len(inner)), inner.sizes)
+    inverses = list(_inverses(problem, alphas)) if allowed.any() else []
+    for items, may in zip(outer, allowed, strict=True):
+        _, left = inner.part(np.setdiff1d(np.arange(len(inner)), owner[items]))
+        yield left, _scores_without(problem, inverses, items, left, len(alphas)) if may else None
+
+
+def _inverses(problem: Problem, alphas: Float) -> Iterator[tuple[int, Float, Float]]:
+    """Yield the number of each alpha, with Γ (m, m) and e (outputs, m)."""
+    for decomposition, numbers in problem.decompositions(alphas, scores=False, dual=True):
+        for number in numbers:
+            inverse = decomposition.dual_inverse(float(alphas[number]))
+            yield int(number), inverse.rows(slice(None)), np.ascontiguousarray(inverse.coefficients.T)
+
+
+def _scores_without(
+    problem: Problem, inverses: list[tuple[int, Float, Float]], outer: Index, left: ItemSets, n_alphas: int
+) -> Float | None:
+    queries = problem.graph.queries
+    scores = np.empty((len(left.items), problem.truth.shape[1], n_alphas))
+    outer = outer[~problem.uncompared[outer]]  # the rows of the others are zero
+    for number, Gamma, e in inverses:
+        rows = Gamma[outer]
+        block = rows[:, outer]
+        if queries is not None and len(outer):
+            block = block + np.diagonal(block).mean() * _same_query(queries.codes[outer])
+        W, rest = rows, e
+        if len(outer):
+            factor, failed_at = lapack.dpotrf(block, lower=1)
+            if failed_at > 0 or np.any(np.diagonal(factor) ** 2 < PIVOT[False] * np.diagonal(block)):
+                return None
+            W = np.ascontiguousarray(lapack.dtrtrs(factor, rows, lower=1)[0])
+            rest = e - lapack.dtrtrs(factor, np.ascontiguousarray(e[:, outer].T), lower=1)[0].T @ W
+        missed = _residuals(Gamma, rest, W, left.items, left.bounds, queries is not None, PIVOT[False])
+        if not np.isfinite(missed).all():
+            return None
+        scores[:, :, number] = problem.truth[left.items] - missed.T
+    return scores
+
+
+def _same_query(codes: Index) -> Float:
+    """Return ``Σ_q 1_q 1_qᵀ`` over the queries of a set, each over its size."""
+    same = (codes[:, None] == codes[None, :]).astype(np.float64)
+    return np.asarray(same / same.sum(axis=1, keepdims=True))
+
+
+@compiled
+def _residuals(Gamma: Float, e: Float, W: Float, items: Index, bounds: Index, whole: bool, pivot: float) -> Float:
+    """Return r with ``(Γ - WᵀW)_VV r = e_V`` for each set V, shape (outputs, total); NaN where a pivot is too small.
+
+    Where the sets are `whole` queries, the constant is added to the matrix. Items that are compared with none have zero
+    rows, and r is zero there.
+    """
+    found = np.empty((len(e), len(items)))
+    most = 0
+    for number in range(len(bounds) - 1):
+        most = max(most, bounds[number + 1] - bounds[number])
+    R, columns, diagonal = np.empty((most, most)), np.empty((most, len(W))), np.empty(most)
+    for number in range(len(bounds) - 1):
+        start, u = bounds[number], bounds[number + 1] - bounds[number]
+        mean = 0.0
+        for i in range(u):
+            columns[i] = W[:, items[start + i]]
+            diagonal[i] = Gamma[items[start + i], items[start + i]]
+            for j in range(i + 1):
+                value = Gamma[items[start + i], items[start + j]]
+                for c in range(len(W)):
+                    value -= columns[i, c] * columns[j, c]
+                R[i, j] = value
+            mean += R[i, i] / u
+        for i in range(u):
+            for j in range(i + 1):
+                value = R[i, j]
+                if diagonal[i] == 0.0 and i == j:
+                    value = 1.0
+                elif whole and diagonal[i] > 0.0 and diagonal[j] > 0.0:
+                    value += mean / u
+                largest = value
+                for c in range(j):
+                    value -= R[i, c] * R[j, c]
+                if j < i:
+                    R[i, j] = value / R[j, j]
+                else:
+                    R[i, i] = np.sqrt(value) if value > pivot * largest else np.nan
+        for k in range(len(e)):
+            r = found[k, start : start + u]
+            for i in range(u):
+                r[i] = e[k, items[start + i]]
+                for c in range(i):
+                    r[i] -= R[i, c] * r[c]
+                r[i] /= R[i, i]
+            for i in range(u - 1, -1, -1):
+                for c in range(i + 1, u):
+                    r[i] -= R[c, i] * r[c]
+                r[i] /= R[i, i]
+    return found

@@ -1,0 +1,184 @@
+"""A search that is held out as a whole: alpha and the kernel are chosen anew in what remains, without a refit.
+
+What remains when a set U has left is searched as all items would be: by leave-pair-out
+(`kernelrank.exact_cv.nested_pairs`), by leave-one-out or by leave-query-out (`kernelrank.exact_cv.nested_sets`), all
+from the decomposition of each kernel. U is then scored by the model of the chosen candidate, from the same
+decomposition. The first of equal candidates is chosen, as a search does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+from kernelrank.exact_cv import ItemSets, Problem
+from kernelrank.exact_cv.nested_pairs import inner_agreements
+from kernelrank.exact_cv.nested_sets import inner_scores
+from kernelrank.metrics import Measure
+from kernelrank.metrics.threshold_measures import ThresholdMeasure
+from kernelrank.model_selection.estimator_refit import refit_scores
+from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search.candidates import judged
+from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
+from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, read_scoring
+from kernelrank.queries import Queries
+
+__all__ = ["NestedSearch", "can_be_nested"]
+
+
+def can_be_nested(estimator: Any) -> bool:
+    """Tell whether a search may have a shortcut when it is held out; its data decide the rest."""
+    return isinstance(estimator, AlphaSearch) and isinstance(estimator.cv, str)
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """One setting of the kernel, and the alphas that are tried with it."""
+
+    data: HoldoutData
+    alphas: Float
+
+    @property
+    def problem(self) -> Problem:
+        return self.data.problems[0][1]
+
+
+class NestedSearch:
+    """A search, its data, and what it chooses in parts of them.
+
+    Parameters
+    ----------
+    search : AlphaSearch
+        `RankRLSCV`, `RLSCV` or `RLSClassifierCV`; what it takes from the items without their labels is the same in all
+        parts.
+    X, y, qid, sample_weight
+        As in its `fit`.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]), np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    >>> nested = NestedSearch(RankRLSCV(alphas=[0.1, 1.0]), X, y)
+    >>> nested.scores(ItemSets.of([[0, 5]], 6)).shape
+    (2, 1, 1)
+    """
+
+    def __init__(self, search: AlphaSearch, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> None:
+        self.search = search._settled(X, qid=qid, sample_weight=sample_weight)
+        self.X, self.y, self.qid, self.sample_weight = X, y, qid, sample_weight
+        settings = self.search._settings()
+        given = self.search._given_alphas(len(settings))
+        assert given is not None
+        basis = {"held_out_basis": self.search.held_out_basis}
+        self.kernels = [
+            _Kernel(HoldoutData(self.search._learner(setting), X, y, qid, sample_weight, **basis), np.array(alphas))
+            for setting, alphas in zip(settings, given, strict=True)
+        ]
+        data = self.kernels[0].data
+        self.truth, self.one_output = data.truth, data.one_output
+        self.queries = None if qid is None else Queries.from_labels(qid, data.n_items)
+        name = self.search.cv
+        if name == "auto":
+            name = self.search._without_queries if self.queries is None else "leave_query_out"
+        self.plan_name = name
+        self._known: dict[bytes, Float] = {}  # sets that were asked for before, by their items
+
+    @property
+    def n_candidates(self) -> int:
+        """How many kernels and alphas there are to choose from."""
+        return sum(len(kernel.alphas) for kernel in self.kernels)
+
+    def scores(self, sets: ItemSets, *, n_jobs: int | None = None) -> Float:
+        """Return the scores of each set by the model that was chosen and trained without it, shape (total, outputs, 1).
+
+        Sets without a shortcut are refitted.
+        """
+        values = self.values(sets)
+        scores = np.empty((len(sets.items), self.truth.shape[1], 1))
+        known = np.zeros(len(sets), dtype=bool) if values is None else ~np.isnan(values).any(axis=1)
+        if values is not None and known.any():
+            places, part = sets.part(np.flatnonzero(known))
+            chosen = np.repeat(values[known].argmax(axis=1), part.sizes)
+            scores[places] = self._scores_of(part, chosen)
+        if not known.all():
+            places, part = sets.part(np.flatnonzero(~known))
+            codes = None if self.queries is None else self.queries.codes
+            options = {"qid": codes, "sample_weight": self.sample_weight, "n_jobs": n_jobs}
+            scores[places] = refit_scores(self.search, self.X, np.asarray(self.y), part, **options)
+        return scores
+
+    def _scores_of(self, sets: ItemSets, chosen: Index) -> Float:
+        """Return the scores of the items of some sets, each by the candidate that its set chose (total,)."""
+        scores = np.empty((len(sets.items), self.truth.shape[1], 1))
+        start = 0
+        for kernel in self.kernels:
+            stop = start + len(kernel.alphas)
+            mine = (chosen >= start) & (chosen < stop)
+            if mine.any():
+                found = kernel.data.scores(sets, kernel.alphas)
+                scores[mine, :, 0] = found[np.flatnonzero(mine), :, chosen[mine] - start]
+            start = stop
+        return scores
+
+    def values(self, sets: ItemSets) -> Float | None:
+        """Return what the search measures of every candidate without each set, shape (sets, candidates).
+
+        Returns
+        -------
+        ndarray or None
+            Higher is better; NaN for a set whose choice has no shortcut. None where none has.
+
+        Notes
+        -----
+        What was asked for once is kept: 8 bytes for each set and candidate.
+        """
+        keys = [items.tobytes() for items in map(np.sort, sets)]
+        new = [number for number, key in enumerate(keys) if key not in self._known]
+        if new:
+            _, part = sets.part(np.array(new))
+            parts = [self._kernel_values(kernel, part) for kernel in self.kernels]
+            if any(found is None for found in parts):
+                return None
+            rows = np.concatenate(cast("list[Float]", parts), axis=1)
+            self._known.update(zip((keys[number] for number in new), rows, strict=True))
+        return np.stack([self._known[key] for key in keys])
+
+    def totals(self, sets: ItemSets) -> Float | None:
+        """Return the values as sums over the pairs or items that remain, not as means."""
+        values = self.values(sets)
+        if values is None or self.plan_name == "leave_pair_out":
+            return values
+        return values * (len(self.truth) - sets.sizes)[:, None]
+
+    def _kernel_values(self, kernel: _Kernel, sets: ItemSets) -> Float | None:
+        if len(kernel.data.problems) > 1 or self.truth.shape[1] > 1:
+            return None
+        if self.plan_name == "leave_pair_out":
+            return inner_agreements(kernel.problem, sets, kernel.alphas)
+        scoring = None if self.search.scoring is None else read_scoring(self.search.scoring)
+        intercepts = kernel.problem.graph.queries is not None
+        if intercepts and (not isinstance(scoring, Measure) or isinstance(scoring, ThresholdMeasure)):
+            return None  # scores are known up to a constant for each query, which only ranking measures ignore
+        inner = ItemSets.singles(kernel.data.n_items)
+        if self.plan_name == "leave_query_out":
+            assert self.queries is not None
+            inner = ItemSets.of_queries(self.queries)
+        found = np.full((len(sets), len(kernel.alphas)), np.nan)
+        for number, (left, scores) in enumerate(inner_scores(kernel.problem, sets, inner, kernel.alphas)):
+            if scores is None:
+                continue
+            plan = HoldoutPlan(self.plan_name, left)
+            judge = HoldoutScoring(plan, scoring, self.truth, self.queries, self.search._loss(), joint=self.joint)
+            found[number] = judged(plan, judge, scores).mean.mean(axis=0)
+        return found
+
+    @property
+    def joint(self) -> bool:
+        """Whether the loss is of all outputs together."""
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(self.search))

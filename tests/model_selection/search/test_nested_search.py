@@ -1,0 +1,171 @@
+"""A search that is held out as a whole equals the search that is fitted anew without every set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelrank import (
+    RLSCV,
+    RankRLSCV,
+    RLSClassifierCV,
+    estimate_auc,
+    leave_pair_out,
+    leave_query_out,
+    make_ranking,
+    tournament_roc,
+)
+from kernelrank.exact_cv.nested_pairs import inner_agreements
+from kernelrank.item_sets import ItemSets
+from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.model_selection.auc_jackknife import _choices, _units, aucs_without
+from kernelrank.model_selection.search.nested_search import NestedSearch
+from tests.oracles import nested_search as oracle
+
+pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+
+ALPHAS = 4.0 ** np.arange(-4, 5)
+SEARCHES = {
+    "RankRLS": RankRLSCV(ALPHAS),
+    "every item counts the same": RankRLSCV(ALPHAS, query_weight="items"),
+    "Gaussian": RankRLSCV(ALPHAS, kernel="gaussian", gamma=0.3),
+    "two kernels": RankRLSCV(ALPHAS, kernel="gaussian", kernel_grid={"gamma": [0.1, 1.0]}),
+    "RLS": RLSCV(ALPHAS),
+    "Gaussian RLS": RLSCV(ALPHAS, kernel="gaussian", gamma=0.3),
+    "classifier": RLSClassifierCV(ALPHAS),
+}
+
+
+def cohort(seed, n_levels=2, m=13, n=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    X[3] = X[2]  # the same item twice
+    y = rng.standard_normal(m) if n_levels is None else np.arange(m) % n_levels
+    return X, y.astype(float), rng
+
+
+def shortcut(search, X, y, **data):
+    """Tell whether the choice without every pair comes without a refit."""
+    values = NestedSearch(search, X, y, **data).values(ItemSets.of([[0, 1], [2, 5]], len(y)))
+    return values is not None and not np.isnan(values).any()
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("n_levels", [2, 3, None])
+@pytest.mark.parametrize("with_groups", [False, True])
+def test_pairs_equal_refitting(name, n_levels, with_groups):
+    if name == "classifier" and n_levels != 2:
+        pytest.skip("a classifier has classes")
+    search = SEARCHES[name]
+    X, y, rng = cohort(len(name), n_levels)
+    groups = rng.permutation(len(y)) // 2 if with_groups else None
+    assert shortcut(search, X, y)
+    held = leave_pair_out(search, X, y, groups=groups)
+    expected, _ = oracle.pair_differences(search, X, y, held.first, held.second, groups)
+    np.testing.assert_allclose(held.difference, expected, rtol=0, atol=1e-8 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("name", ["RankRLS", "every item counts the same", "RLS"])
+def test_weights_equal_refitting(name):
+    search = SEARCHES[name]
+    X, y, rng = cohort(3)
+    weight = rng.uniform(0.5, 2.0, len(y))
+    # With pair weights v_i v_j no Γ serves two pairs, and the search is refitted.
+    assert shortcut(search, X, y, sample_weight=weight) == (name != "RankRLS")
+    held = leave_pair_out(search, X, y, sample_weight=weight)
+    expected, _ = oracle.pair_differences(search, X, y, held.first, held.second, sample_weight=weight)
+    np.testing.assert_allclose(held.difference, expected, rtol=0, atol=1e-8 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_alpha_is_chosen(seed):
+    X, y, _ = cohort(seed, m=16)
+    nested = NestedSearch(SEARCHES["RankRLS"], X, y)
+    pairs = [[i, j] for i in range(6) for j in range(8, 12)]
+    values = nested.values(ItemSets.of(pairs, len(y)))
+    for held, row in zip(pairs, values, strict=True):
+        _, best = oracle.refit_without(SEARCHES["RankRLS"], X, y, np.array(held))
+        assert ALPHAS[row.argmax()] == best["alpha"]
+
+
+@pytest.mark.parametrize("alpha", [2.0**-15, 1.0, 2.0**15])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+def test_counts_of_inner_pairs_are_those_of_leave_pair_out(alpha, kernel):
+    from kernelrank import RankRLS
+
+    X, y, _ = cohort(8, None)
+    learner = RankRLS(alpha, kernel=kernel, gamma=0.5 if kernel == "gaussian" else None)
+    nested = NestedSearch(RankRLSCV([alpha], kernel=kernel, gamma=learner.gamma), X, y)
+    sets = [[0], [1, 4], [2, 3], [5, 6, 7]]
+    found = inner_agreements(nested.kernels[0].problem, ItemSets.of(sets, len(y)), np.array([alpha]))
+    for held, row in zip(sets, found, strict=True):
+        kept = np.setdiff1d(np.arange(len(y)), held)
+        inside = leave_pair_out(learner, X[kept], y[kept])
+        assert row[0] == np.sum(np.sign(inside.difference) * np.sign(inside.truth))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        RankRLSCV(ALPHAS),
+        RankRLSCV(ALPHAS, query_weight="items"),
+        RankRLSCV(ALPHAS, kernel="gaussian", gamma=0.3, query_weight="queries"),
+        RankRLSCV(ALPHAS, cost="unit"),
+        RankRLSCV(ALPHAS, scoring="ndcg@3"),
+        RankRLSCV(ALPHAS, scoring=lambda y_true, y_score, qid: -float(np.mean((y_true - y_score) ** 2))),
+        RLSCV(ALPHAS),
+    ],
+    ids=["pairs", "items", "queries", "unit", "ndcg", "function", "RLS"],
+)
+def test_queries_inside_queries_equal_refitting(search):
+    X, y, qid = make_ranking(n_queries=8, n_items=(1, 6), n_levels=4, random_state=3)
+    y = y - y.min()
+    found = leave_query_out(search, X, y, qid)
+    expected = np.empty(len(y))
+    for query in np.unique(qid):
+        held = np.flatnonzero(qid == query)
+        expected[held], _ = oracle.refit_without(search, X, y, held, qid=qid)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def test_one_positive_item_inside_is_no_choice():
+    X, y, _ = cohort(1, m=14)
+    y[:] = 0.0
+    y[[2, 7, 9]] = 1.0
+    held = leave_pair_out(SEARCHES["RankRLS"], X, y)
+    expected, _ = oracle.pair_differences(SEARCHES["RankRLS"], X, y, held.first, held.second)
+    np.testing.assert_allclose(held.difference, expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["RankRLS", "RLS"])
+def test_the_tournament_has_the_estimate(name):
+    X, y, _ = cohort(4, m=18)
+    estimate = estimate_auc(SEARCHES[name], X, y)
+    roc = tournament_roc(SEARCHES[name], X, y)
+    assert roc.leave_pair_out == estimate
+    held = leave_pair_out(SEARCHES[name], X, y)
+    assert estimate.auc == pytest.approx(np.mean(0.5 + 0.5 * np.sign(held.difference)))
+    assert "choose alpha" in estimate.interval.method
+
+
+def test_the_jackknife_of_one_candidate_is_that_of_the_plain_learner():
+    from kernelrank import RankRLS
+
+    X, y, rng = cohort(5, m=15)
+    groups = np.unique(rng.integers(6, size=15), return_inverse=True)[1]
+    for codes in (None, groups):
+        classes = TwoClasses.read(y, len(y))
+        plain, nested = (aucs_without(e, X, classes, codes) for e in (RankRLS(2.0), RankRLSCV([2.0])))
+        np.testing.assert_allclose(nested, plain)
+
+
+def test_choices_without_three_units_are_nearly_those_of_counting():
+    X, y, _ = cohort(6, m=20)
+    X[y > 0, 0] += 1.0
+    nested = NestedSearch(RankRLSCV(ALPHAS), X, y)
+    chosen = _choices(nested, _units(TwoClasses.read(y, len(y)), None))
+    triples = [[k, a, b] for k in range(5) for a in range(5, 10) for b in range(10, 15)]
+    values = nested.values(ItemSets.of(triples, len(y)))
+    loss = [row.max() - row[chosen[tuple(triple)]] for triple, row in zip(triples, values, strict=True)]
+    # What is chosen is as good as the best but for a few of the pairs that remain.
+    assert np.mean(loss) < 0.03 * (y.sum() * (len(y) - y.sum()))
