@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError
+from kernelrank.result import Result
 
 __all__ = ["PairHoldout", "pair_accuracy"]
 
 
-@dataclass(frozen=True, eq=False)
-class PairHoldout:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairHoldout(Result):
     """Pairs of items, each scored by the model that was trained without both.
 
     Parameters
@@ -36,6 +39,8 @@ class PairHoldout:
     >>> held_out = PairHoldout.of(np.array([0, 0]), np.array([1, 2]), np.array([0.3, -0.1]), np.array([1.0, 2.0]))
     >>> held_out.accuracy, held_out.n_pairs
     (0.5, 2)
+    >>> held_out
+    <PairHoldout 2 pairs held out, accuracy 0.5000>
     """
 
     first: Index
@@ -66,6 +71,34 @@ class PairHoldout:
         kept = len(first) if differences else 0
         accuracy = pair_accuracy(difference, truth)
         return cls(first[:kept], second[:kept], difference[:kept], truth[:kept], accuracy, len(first))
+
+    def __str__(self) -> str:
+        return f"{self.n_pairs:,} pair{'s' if self.n_pairs != 1 else ''} held out, accuracy {self._accuracy()}"
+
+    def _accuracy(self) -> str:
+        values = np.asarray(self.accuracy)
+        if values.ndim == 0:
+            return f"{values:.4f}"
+        if np.all(np.isnan(values)):
+            return "not defined"
+        return f"{np.nanmin(values):.4f} to {np.nanmax(values):.4f} ({' × '.join(map(str, values.shape))} values)"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("pairs held out", f"{self.n_pairs:,}"), ("accuracy", self._accuracy())]
+
+    def _columns(self) -> dict[str, Any]:
+        if len(self.first) < self.n_pairs:
+            raise InvalidInputError(
+                f"Expected the differences of {self.n_pairs:,} pairs, but only their accuracy was kept: "
+                "pass differences=True to leave_pair_out."
+            )
+        parts = {"difference": self.difference, "truth": self.truth}
+        columns: dict[str, Any] = {"first": self.first, "second": self.second}
+        for name, values in parts.items():
+            # An axis of outputs or alphas becomes one column for each of its places.
+            for place in np.ndindex(values.shape[1:]):
+                columns["_".join([name, *map(str, place)])] = values[(slice(None), *place)]
+        return columns
 
 
 def pair_accuracy(difference: Float, truth: Float) -> float | Float:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
+from kernelrank.result import Result
 
 if TYPE_CHECKING:
     from kernelrank.metrics.measure_result import MeasureResult
@@ -33,8 +34,8 @@ FIXED = "the predictions do not vary"
 _DRAWS_AT_ONCE = 4_000_000
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, repr=False)
+class Interval(Result):
     """An interval of an estimate: the one type for all of them.
 
     Parameters
@@ -75,8 +76,21 @@ class Interval:
     def __str__(self) -> str:
         return f"{100 * self.level:.4g}% interval [{self.low:.4f}, {self.high:.4f}] ({self.method})"
 
-    def __repr__(self) -> str:
-        return f"<Interval {self}>"
+    def _fact(self, pattern: str = ".3f") -> tuple[str, str]:
+        """Return what a table says of the interval: its level, and its ends in a format.
+
+        Examples
+        --------
+        >>> Interval(0.25, 0.5, 0.95, "12 queries resampled 2000 times")._fact()
+        ('95% interval', '0.250 to 0.500')
+        """
+        return f"{100 * self.level:.4g}% interval", f"{self.low:{pattern}} to {self.high:{pattern}}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [self._fact(), ("what varies", self.method)]
+
+    def _columns(self) -> dict[str, Any]:
+        return {"low": [self.low], "high": [self.high], "level": [self.level], "what_varies": [self.method]}
 
 
 def check_confidence(confidence: float) -> None:

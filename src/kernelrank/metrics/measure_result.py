@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from kernelrank.metrics.auc_interval import Components, logit_interval
 from kernelrank.metrics.interval import FIXED, Interval, bootstrap_interval, check_confidence
 from kernelrank.metrics.judged_items import FloatArray
+from kernelrank.result import Result
 
 __all__ = ["MeasureResult"]
 
 
-@dataclass(frozen=True, eq=False)
-class MeasureResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasureResult(Result):
     """A measure of some predictions, query by query.
 
     Parameters
@@ -112,5 +113,11 @@ class MeasureResult:
         noun = "query" if len(self) == 1 else "queries"
         return f"{self.label} = {self.mean:.4f} over {len(self)} {noun}, {self.n_left_out} left out"
 
-    def __repr__(self) -> str:
-        return f"<MeasureResult {self}>"
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [("measure", self.label), ("mean", f"{self.mean:.4f}")]
+        if len(self) > 1:
+            facts.append(("lowest to highest query", f"{self.values.min():.4f} to {self.values.max():.4f}"))
+        return [*facts, ("queries measured", f"{len(self):,}"), ("queries left out", f"{self.n_left_out:,}")]
+
+    def _columns(self) -> dict[str, Any]:
+        return {"query": self.queries, "value": self.values}

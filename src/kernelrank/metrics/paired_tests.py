@@ -26,6 +26,7 @@ from scipy import stats
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval, resampled_means
+from kernelrank.result import Result
 
 if TYPE_CHECKING:
     from kernelrank.metrics.judged_items import FloatArray
@@ -47,8 +48,8 @@ WILCOXON = "Wilcoxon's signed ranks, zero differences left out"
 """The second test with its convention, as it is printed."""
 
 
-@dataclass(frozen=True)
-class PairedTest:
+@dataclass(frozen=True, repr=False)
+class PairedTest(Result):
     """How two rankings of the same queries differ, by two tests.
 
     Parameters
@@ -95,6 +96,34 @@ class PairedTest:
             f"{WILCOXON} ({self.n_queries} queries: "
             f"{self.n_first_better} better, {self.n_second_better} worse, {equal} equal)"
         )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        equal = self.n_queries - self.n_first_better - self.n_second_better
+        return [
+            ("measure", self.label),
+            ("difference, first minus second", f"{self.difference:+.4f}"),
+            self.interval._fact("+.4f"),
+            ("p-value by sign flips", f"{self.pvalue:.3g}"),
+            (f"p-value by {WILCOXON}", f"{self.wilcoxon_pvalue:.3g}"),
+            ("queries", f"{self.n_queries:,}"),
+            (
+                "first better, second better, equal",
+                f"{self.n_first_better:,}, {self.n_second_better:,}, {equal:,}",
+            ),
+            ("what varies", self.interval.method),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "label": [self.label],
+            "difference": [self.difference],
+            **self.interval._columns(),
+            "pvalue": [self.pvalue],
+            "wilcoxon_pvalue": [self.wilcoxon_pvalue],
+            "n_queries": [self.n_queries],
+            "n_first_better": [self.n_first_better],
+            "n_second_better": [self.n_second_better],
+        }
 
 
 def paired_test(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, wilson_interval
+from kernelrank.result import Result
 from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["PreferenceAgreement", "preference_agreement"]
@@ -17,8 +19,8 @@ __all__ = ["PreferenceAgreement", "preference_agreement"]
 METHOD = f"preferences with an item in common vary together; {FIXED}"
 
 
-@dataclass(frozen=True)
-class PreferenceAgreement:
+@dataclass(frozen=True, repr=False)
+class PreferenceAgreement(Result):
     """The share of preferences that scores agree with, with an interval.
 
     Parameters
@@ -48,6 +50,24 @@ class PreferenceAgreement:
             f"agreement with {self.n_preferences} preferences between {self.n_items} items: {self.value:.4f}, "
             f"{self.interval}"
         )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("agreement", f"{self.value:.4f}"),
+            self.interval._fact(".4f"),
+            ("preferences", f"{self.n_preferences:,} between {self.n_items:,} items"),
+            ("of them with tied scores", f"{self.n_ties:,}"),
+            ("what varies", self.interval.method),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "agreement": [self.value],
+            **self.interval._columns(),
+            "n_preferences": [self.n_preferences],
+            "n_items": [self.n_items],
+            "n_ties": [self.n_ties],
+        }
 
 
 def preference_agreement(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from kernelrank.metrics.interval import Interval
+from kernelrank.result import Result
 
 __all__ = ["RateEstimate"]
 
 
-@dataclass(frozen=True)
-class RateEstimate:
+@dataclass(frozen=True, repr=False)
+class RateEstimate(Result):
     """A share between 0 and 1, such as a sensitivity or a partial AUC.
 
     Parameters
@@ -46,5 +48,19 @@ class RateEstimate:
             f"({self.interval.method}; {self.n_positive} positive and {self.n_negative} negative items)"
         )
 
-    def __repr__(self) -> str:
-        return f"<RateEstimate {self}>"
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            (self.label, f"{self.value:.3f}"),
+            self.interval._fact(),
+            ("what varies", self.interval.method),
+            ("items", f"{self.n_positive:,} positive, {self.n_negative:,} negative"),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "label": [self.label],
+            "value": [self.value],
+            **self.interval._columns(),
+            "n_positive": [self.n_positive],
+            "n_negative": [self.n_negative],
+        }

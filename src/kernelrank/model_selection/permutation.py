@@ -37,6 +37,7 @@ from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.queries import Queries
+from kernelrank.result import Result
 from kernelrank.validation import check_scores
 
 __all__ = ["PermutationTest", "permutation_test"]
@@ -50,8 +51,8 @@ SHARED, REFITTED = 1000, 100
 STATISTICS = ("auto", "leave_pair_out", "leave_query_out")
 
 
-@dataclass(frozen=True, eq=False)
-class PermutationTest:
+@dataclass(frozen=True, eq=False, repr=False)
+class PermutationTest(Result):
     """How a hold-out accuracy compares with those of permuted scores.
 
     Parameters
@@ -85,8 +86,16 @@ class PermutationTest:
             f"{self.permuted}, mean {self.null.mean():.3f}, largest {self.null.max():.3f})"
         )
 
-    def __repr__(self) -> str:
-        return f"<PermutationTest {self}>"
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            (f"accuracy ({self.name.replace('_', '-')})", f"{self.statistic:.3f}"),
+            ("p-value", f"{self.pvalue:.3g}"),
+            ("permutations", f"{len(self.null):,} of {self.permuted}"),
+            ("their accuracy: mean, largest", f"{self.null.mean():.3f}, {self.null.max():.3f}"),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        return {"accuracy": self.null}
 
 
 def permutation_test(

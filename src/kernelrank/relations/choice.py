@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,13 @@ from kernelrank.model_selection.search.alpha_grid import AlphaGrid
 from kernelrank.relations.extraction_scores import ExtractionScores, measure
 from kernelrank.relations.held_out_documents import HeldOutDocuments, Learning, hold_out_documents
 from kernelrank.relations.threshold import Rule, best_threshold, calibrated_threshold, resampled_threshold
+from kernelrank.result import Result
 
 __all__ = ["Choice", "choose", "choose_alpha", "search_alphas"]
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(Result):
     """Features, alpha and thresholds, and what they were chosen by.
 
     Parameters
@@ -45,6 +47,21 @@ class Choice:
     results: dict[str, list[float]]
     value: float
     inner: ExtractionScores
+
+    def __str__(self) -> str:
+        features = f"{self.features}, " if self.features else ""
+        return f"{features}alpha {self.alpha:.4g}, with documents left out {self.inner}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            *([("features", self.features)] if self.features else []),
+            ("alpha", f"{self.alpha:.4g}"),
+            ("with documents left out", str(self.inner)),
+            *((f"threshold, {rule}", f"{value:.4g}") for rule, value in self.thresholds.items()),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        return dict(self.results)
 
 
 def choose(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,13 @@ from kernelrank.relations.extraction_scores import (
 )
 from kernelrank.relations.extractor import RelationExtractor
 from kernelrank.relations.threshold import Rule, best_threshold
+from kernelrank.result import Result
 
 __all__ = ["CrossCorpus", "evaluate_on"]
 
 
-@dataclass(frozen=True, eq=False)
-class CrossCorpus:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossCorpus(Result):
     """What an extractor does on a corpus that it was not trained on.
 
     Parameters
@@ -40,6 +42,22 @@ class CrossCorpus:
     scores: Float
     documents: list[str]
     extractor: RelationExtractor
+
+    def __str__(self) -> str:
+        return f"{len(self.labels):,} candidates of {len(set(self.documents)):,} documents, {self.measure()}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("candidates", f"{len(self.labels):,}, {int(self.labels.sum()):,} of them true"),
+            ("documents", f"{len(set(self.documents)):,}"),
+            ("calibrated threshold", str(self.measure())),
+            ("best threshold for this corpus", str(self.best())),
+            ("every candidate called true", str(self.all_true())),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        columns = {"document": self.documents, "label": self.labels, "score": self.scores}
+        return {**columns, "decision": self.decisions()}
 
     def decisions(self, rule: Rule = "calibrated") -> NDArray[np.bool_]:
         """Decide by a rule; "proportion" takes the share of the corpus that is tested on."""

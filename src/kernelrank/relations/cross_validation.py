@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,13 @@ from kernelrank.relations.extraction_scores import (
 from kernelrank.relations.extractor import RelationExtractor, check_documents, check_labels
 from kernelrank.relations.held_out_documents import Learning, hold_out_documents
 from kernelrank.relations.threshold import RULES, Rule, threshold_of_share
+from kernelrank.result import Result
 
 __all__ = ["CrossValidation", "choose_inside", "cross_validate", "cross_validate_kernel", "document_folds"]
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation(Result):
     """The scores and decisions of all candidates, each by the model of its fold.
 
     Parameters
@@ -49,6 +51,22 @@ class CrossValidation:
     folds: Index
     documents: list[str]
     choices: list[Choice]
+
+    def __str__(self) -> str:
+        size = f"{len(self.labels):,} candidates of {len(set(self.documents)):,} documents"
+        return f"{size} in {len(self.choices)} folds, mean {self.mean()}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("candidates", f"{len(self.labels):,}, {int(self.labels.sum()):,} of them true"),
+            ("documents", f"{len(set(self.documents)):,} in {len(self.choices)} folds"),
+            ("mean over folds", str(self.mean())),
+            ("every candidate called true", str(self.all_true())),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        columns = {"document": self.documents, "fold": self.folds, "label": self.labels, "score": self.scores}
+        return {**columns, "decision": self.decisions()}
 
     def decisions(self, rule: Rule = "calibrated") -> NDArray[np.bool_]:
         """Decide in each fold by a rule; "proportion" takes the share of the fold itself."""

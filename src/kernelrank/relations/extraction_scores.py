@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
 from kernelrank.queries import Queries
+from kernelrank.result import Result
 
 __all__ = ["ExtractionScores", "document_intervals", "measure", "measure_all_true"]
 
@@ -20,8 +22,8 @@ MEASURES = ("precision", "recall", "f", "auc")
 AT_ONCE = 2_000_000
 
 
-@dataclass(frozen=True)
-class ExtractionScores:
+@dataclass(frozen=True, repr=False)
+class ExtractionScores(Result):
     """The measures of one set of decisions and scores; NaN where one is not defined.
 
     Parameters
@@ -44,6 +46,13 @@ class ExtractionScores:
         return (
             f"P {100 * self.precision:.1f}  R {100 * self.recall:.1f}  F {100 * self.f:.1f}  AUC {100 * self.auc:.1f}"
         )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        names = {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
+        return [(name, f"{100 * getattr(self, key):.1f}%") for key, name in names.items()]
+
+    def _columns(self) -> dict[str, Any]:
+        return {name: [getattr(self, name)] for name in MEASURES}
 
     @classmethod
     def mean(cls, parts: Sequence[ExtractionScores]) -> ExtractionScores:

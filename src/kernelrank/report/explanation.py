@@ -16,6 +16,7 @@ from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float, Matrix, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.report.contributions import Contributions, scores_of
+from kernelrank.result import Result
 
 __all__ = ["Explanation", "explain"]
 
@@ -23,8 +24,8 @@ Pair: TypeAlias = Matrix | tuple[ArrayLike, ArrayLike]
 """Two items: a matrix of two rows, dense or sparse, a data frame, or a tuple of two rows."""
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
     """A difference of two scores as a sum of contributions, the largest by name.
 
     Parameters
@@ -99,6 +100,25 @@ class Explanation:
         part_width = max((len(part) for part, _, _ in rows), default=0)
         lines = [f"{part:>{part_width}}  {name:<{name_width}}  {why}".rstrip() for part, name, why in rows]
         return "\n".join([f"{first:.4g} - {second:.4g} = {self.difference:.4g}", *lines])
+
+    def _facts(self) -> list[tuple[str, str]]:
+        first, second = self.scores
+        parts = [
+            (str(name), f"{part:+.3g}") for name, part in zip(self.names, self.contributions.tolist(), strict=True)
+        ]
+        if self.n_rest:
+            of = self.kind if self.kind == "features" else "training items"
+            parts.append((f"{self.n_rest:,} other {of}", f"{self.rest:+.3g}"))
+        return [("difference of the scores", f"{first:.4g} - {second:.4g} = {self.difference:.4g}"), *parts]
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "name": [str(name) for name in self.names],
+            "contribution": self.contributions,
+            "coefficient": self.coefficients,
+            "first": self.values[:, 0],
+            "second": self.values[:, 1],
+        }
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.difference:.4g} by {len(self.names)} {self.kind} and {self.n_rest} others>"

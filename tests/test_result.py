@@ -1,0 +1,162 @@
+"""Results show themselves: a line, a table in a notebook, a data frame, and nothing with eighteen digits."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import kernelrank as kr
+from kernelrank.errors import InvalidInputError
+from kernelrank.frames import to_frame
+from kernelrank.metrics import AUC, NDCG, paired_test, preference_agreement, sensitivity_at
+from kernelrank.relations import RelationExtractor, cross_validate, evaluate_on, make_corpus
+from kernelrank.report import explain
+from kernelrank.result import Result
+from tests.report.html_page import HTMLPage
+
+ATTACK = "<script>window.hit = 1</script>"
+
+
+@cache
+def results():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["well", f"ill {ATTACK}"], 12)
+    X = rng.standard_normal((24, 3)) + (y != "well")[:, None]
+    query, scores = np.repeat([f"a {ATTACK}", "b", "c", "d"], 6), X[:, 0] / 3
+    graded = np.tile([0, 1, 2], 8)
+    measured = NDCG(k=10)(graded, scores, qid=query)
+    corpus = make_corpus(30, random_state=0)
+    extractor = RelationExtractor(alphas=[0.5, 1.0])
+    crossed = cross_validate(extractor, corpus.candidates, cv=3)
+    model = kr.RankRLS().fit(X, (y == "well").astype(float))
+    made = [
+        kr.leave_pair_out(kr.RankRLS(), X, scores),
+        kr.permutation_test(kr.RankRLS(), X, y, n_permutations=19, random_state=0),
+        measured,
+        measured.interval(random_state=0),
+        AUC()(y == "well", scores).interval(),
+        sensitivity_at(y, scores, 0.9, n_resamples=50),
+        paired_test(measured, NDCG(k=10)(graded, X[:, 1], qid=query), random_state=0),
+        preference_agreement([(0, 1), (2, 3), (1, 2)], scores),
+        crossed,
+        crossed.choices[0],
+        crossed.mean(),
+        evaluate_on(extractor.fit(corpus.candidates), make_corpus(20, random_state=1)),
+        explain(model, X[:2], feature_names=["a", ATTACK, "c"]),
+    ]
+    return {type(one).__name__: one for one in made}
+
+
+NAMES = [
+    "PairHoldout",
+    "PermutationTest",
+    "MeasureResult",
+    "Interval",
+    "RateEstimate",
+    "PairedTest",
+    "PreferenceAgreement",
+    "CrossValidation",
+    "Choice",
+    "ExtractionScores",
+    "CrossCorpus",
+    "Explanation",
+]
+
+
+def test_every_kind_of_result_is_looked_at():
+    assert set(results()) == set(NAMES)
+
+    def kinds(of):
+        return {kind for below in of.__subclasses__() for kind in ({below.__name__} | kinds(below))}
+
+    assert kinds(Result) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_text_has_many_digits(name):
+    result = results()[name]
+    for text in (repr(result), str(result), result._repr_html_()):
+        assert not re.search(r"\d\.\d{7}", text), text
+    assert name in repr(result)
+    assert "array(" not in repr(result)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_names_its_rows_and_escapes_what_the_user_named(name):
+    page = HTMLPage(results()[name]._repr_html_())
+    (caption,) = page.all("caption")
+    assert caption.text == name
+    names = page.all("th")
+    assert names
+    assert all(cell.attributes["scope"] == "row" and cell.text for cell in names)
+    assert len(page.all("td")) == len(names)
+    assert not page.all("script")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_frame_is_of_pandas(name):
+    frame = results()[name].to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame) >= 1
+    assert len(frame.columns) >= 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_pandas_the_frame_is_of_polars_and_without_both_a_dict(name, monkeypatch):
+    result = results()[name]
+    with_pandas = result.to_frame()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    frame = result.to_frame()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == list(with_pandas.columns)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    columns = result.to_frame()
+    assert isinstance(columns, dict)
+    for column, values in columns.items():
+        np.testing.assert_array_equal(values, with_pandas[column].to_numpy())
+        assert frame[column].to_list() == values.tolist()
+
+
+def test_columns_hold_what_the_result_holds():
+    found = results()
+    measured = found["MeasureResult"]
+    assert dict(measured.to_frame().to_numpy()) == dict(zip(measured.queries, measured.values, strict=True))
+    pairs = found["PairHoldout"]
+    assert list(pairs.to_frame().columns) == ["first", "second", "difference", "truth"]
+    np.testing.assert_array_equal(pairs.to_frame()["difference"], pairs.difference)
+    test = found["PermutationTest"]
+    np.testing.assert_array_equal(test.to_frame()["accuracy"], test.null)
+    interval = found["Interval"]
+    assert interval.to_frame().iloc[0].tolist() == [interval.low, interval.high, interval.level, interval.method]
+
+
+def test_pairs_with_outputs_and_alphas_have_a_column_for_each():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((9, 2)), rng.standard_normal((9, 2))
+    held = kr.leave_pair_out(kr.RankRLS(), X, Y, alphas=[0.1, 1.0, 10.0])
+    frame = held.to_frame()
+    assert list(frame.columns)[2:] == [
+        *(f"difference_{o}_{a}" for o in range(2) for a in range(3)),
+        "truth_0",
+        "truth_1",
+    ]
+    np.testing.assert_array_equal(frame["difference_1_2"], held.difference[:, 1, 2])
+    assert "(2 × 3 values)" in repr(held)
+
+
+def test_pairs_that_were_not_kept_make_no_frame():
+    rng = np.random.default_rng(0)
+    held = kr.leave_pair_out(kr.RankRLS(), rng.standard_normal((9, 2)), np.arange(9.0), differences=False)
+    with pytest.raises(InvalidInputError, match="only their accuracy was kept: pass differences=True"):
+        held.to_frame()
+
+
+def test_labels_of_several_types_are_a_column():
+    mixed = np.array(["a", 1, None], dtype=object)
+    assert to_frame({"label": mixed})["label"].tolist() == ["a", 1, None]
