@@ -1,19 +1,41 @@
-"""Progress: a bar on a terminal, silence elsewhere."""
+"""Progress: a bar on a terminal, silence elsewhere.
+
+There is one display in a process, whoever asks for it. A step without an end in sight (`working`) shows a bar that
+swings, and gives way to the bars of steps that are counted (`track`) inside it; these stand one below the other. So two
+displays never draw over each other. Each bar is one line, however narrow the terminal, and leaves nothing behind.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
-from collections.abc import Callable, Generator, Iterable
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from kernelrank.terminal import is_terminal, printable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.console import Console
+    from rich.progress import Progress, Task, TaskID
+    from rich.table import Table
+    from rich.text import Text
 
-__all__ = ["track"]
+__all__ = ["end_display", "shown_on", "track", "working"]
 
 T = TypeVar("T")
+
+BAR = 8, 40
+"""Columns of a bar: at least, and at most."""
+
+MARGIN = 3
+"""Columns left free at the right: Ctrl-C writes ^C there, and a line that it made longer would not be erased whole."""
+
+SHORTEST_NAME = 12
+"""Columns of a description that is cut to make room for the bar."""
 
 
 def track(
@@ -53,48 +75,173 @@ def track(
     >>> list(track([[1, 2], [3]], None, "reading", size=len, noun="rows"))
     [[1, 2], [3]]
     """
-    if (total is not None and total < 2) or not is_terminal(sys.stderr):
+    if (total is not None and total < 2) or not _can_draw():
         yield from steps
         return
-    try:
-        progress = _bar(noun)
-    except ImportError:
-        yield from steps
-        return
-    with progress:
-        task = progress.add_task(printable(description), total=total)
+    with _DISPLAY.row(description, total, noun) as advance:
         for step in steps:
             yield step
-            progress.advance(task, 1 if size is None else size(step))
+            advance(1 if size is None else size(step))
 
 
-def _bar(noun: str) -> Progress:
-    """Return a bar that leaves nothing behind on standard error."""
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show what takes time and how long it has taken, until a bar inside shows more.
+
+    Parameters
+    ----------
+    what : str
+        What stands before the bar.
+
+    Examples
+    --------
+    >>> with working("counting"):
+    ...     print(1 + 1)
+    2
+    """
+    if not _can_draw():
+        yield
+        return
+    with _DISPLAY.row(what, None, None):
+        yield
+
+
+def shown_on() -> Console | None:
+    """Return the console that a bar is shown on now, which writes above it; None if there is no bar."""
+    return _DISPLAY.console
+
+
+def end_display() -> None:
+    """Take the display away, whatever is still being counted: an error is told next."""
+    _DISPLAY.end()
+
+
+def _can_draw() -> bool:
+    """Whether someone looks: processes that work for another one leave the terminal to it."""
+    if not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb" or multiprocessing.parent_process() is not None:
+        return False
+    try:
+        import rich.console
+        import rich.progress  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class _Display:
+    """The rows that are shown now; the display is there while there is one."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+        self._rows: list[TaskID] = []
+        self._lock = threading.RLock()
+
+    @property
+    def console(self) -> Console | None:
+        return None if self._progress is None else self._progress.console
+
+    @contextmanager
+    def row(self, description: str, total: int | None, noun: str | None) -> Iterator[Callable[[int], None]]:
+        """Show a row, and give what counts its steps; without a noun nothing is counted."""
+        with self._lock:
+            progress = self._progress
+            if progress is None:
+                progress = self._progress = _new_progress()
+                progress.start()
+            self._hide_waits()
+            row = progress.add_task(printable(description), total=total, noun=noun)
+            self._rows.append(row)
+        try:
+            yield lambda steps: progress.advance(row, steps)
+        finally:
+            self._remove(progress, row)
+
+    def _hide_waits(self) -> None:
+        """Hide the rows that count nothing, for one is about to show more."""
+        assert self._progress is not None
+        for row in self._progress.tasks:
+            if row.fields["noun"] is None:
+                row.visible = False
+
+    def _remove(self, progress: Progress, row: TaskID) -> None:
+        with self._lock:
+            if progress is not self._progress:
+                return  # the display has ended
+            if len(self._rows) == 1:
+                self.end()
+                return
+            self._rows.remove(row)
+            progress.remove_task(row)
+            progress.tasks[-1].visible = True
+
+    def end(self) -> None:
+        with self._lock:
+            progress, self._progress = self._progress, None
+            self._rows.clear()
+            if progress is not None:
+                progress.stop()
+
+
+_DISPLAY = _Display()
+
+
+def _new_progress() -> Progress:
+    """Return a display of rows that leaves nothing behind on standard error."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
+
+    class Rows(Progress):
+        """One line for each row, no wider than the terminal."""
+
+        def get_renderables(self) -> Iterable[Table | Text]:
+            for task in self.tasks:
+                if task.visible:
+                    yield _line(task, self.console.width - MARGIN)
+
+    return Rows(console=Console(stderr=True, highlight=False), transient=True)
+
+
+def _line(task: Task, width: int) -> Table | Text:
+    """Draw a row: its description, the bar, how much has been done, and the time."""
+    from rich.cells import cell_len, set_cell_size
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
     from rich.text import Text
 
-    class Count(ProgressColumn):
-        """How much has been done, of how much, and how fast."""
-
-        def render(self, task: Task) -> Text:
-            done = f"{int(task.completed):,}" + ("" if task.total is None else f" of {int(task.total):,}")
-            speed = "" if task.speed is None else f", {task.speed:,.0f}/s"
-            return Text(f"{done} {noun}{speed}")
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        Count(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+    name, count, time = task.description, _count(task), _time(task)
+    texts = [text for text in (count, time) if text]
+    rest = width - sum(cell_len(text) + 1 for text in texts)
+    longest = max(SHORTEST_NAME, rest - BAR[0] - 1)
+    if cell_len(name) > longest:
+        name = set_cell_size(name, longest - 1) + "…"
+    bar = min(BAR[1], rest - cell_len(name) - 1)
+    if bar < BAR[0]:
+        return Text(set_cell_size(" ".join([name, *texts]), width))
+    drawn = ProgressBar(
+        total=None if task.total is None else max(1.0, task.total),
+        completed=task.completed,
+        width=bar,
+        pulse=task.total is None,
+        animation_time=task.get_time(),
     )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    line = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
+    line.add_row(Text(name), drawn, *map(Text, texts))
+    return line
+
+
+def _count(task: Task) -> str:
+    """Say how much has been done, of how much, and how fast where there is no end in sight."""
+    noun = task.fields["noun"]
+    if noun is None:
+        return ""
+    done = f"{int(task.completed):,}"
+    if task.total is not None:
+        return f"{done} of {int(task.total):,} {noun}"
+    return f"{done} {noun}" + ("" if task.speed is None else f", {task.speed:,.0f}/s")
+
+
+def _time(task: Task) -> str:
+    """Say how long it will take, or has taken where nobody knows."""
+    if task.time_remaining is not None and not task.finished:
+        return f"{timedelta(seconds=int(task.time_remaining))} left"
+    return f"{timedelta(seconds=int(task.elapsed or 0))}"

@@ -10,13 +10,13 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.console import working
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.source_files import SourceFile, speaking_of
+from kernelrank.progress import working
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from kernelrank.terminal import is_terminal, printable
+from kernelrank.progress import shown_on
+from kernelrank.terminal import printable
 
-__all__ = ["console", "remark", "tell", "working"]
+__all__ = ["console", "remark", "tell"]
 
 PIPE_WIDTH = 120
 """Columns of what is not written to a terminal, unless COLUMNS says otherwise."""
@@ -19,6 +18,8 @@ PIPE_WIDTH = 120
 
 def console(*, error: bool = False) -> Any:
     """Return the console of standard output or standard error, made anew: tests and pipes exchange the streams."""
+    if error and (shown := shown_on()) is not None:
+        return shown  # it writes above the bar
     from rich.console import Console
 
     class PassingConsole(Console):
@@ -53,15 +54,3 @@ def _line(prefix: str, style: str, message: str) -> None:
 
     # One line, wrapped by the terminal alone: what a message names can be copied and searched for.
     console(error=True).print(Text.assemble((prefix, style), printable(message)), soft_wrap=True)
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show what takes time, while standard error is a terminal."""
-    if not is_terminal(sys.stderr):
-        yield
-        return
-    from rich.text import Text
-
-    with console(error=True).status(Text(f"{printable(what)} ...")):
-        yield

@@ -10,9 +10,9 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.console import working
 from kernelrank.cli.measuring import facts_of
 from kernelrank.cli.output_file import check_file, check_page
+from kernelrank.progress import working
 
 __all__ = ["app"]
 

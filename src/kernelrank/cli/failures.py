@@ -14,6 +14,7 @@ import typer
 from kernelrank.cli import STOPPED
 from kernelrank.cli.console import remark, tell
 from kernelrank.cli.interruption import ignore_interruption, interrupted
+from kernelrank.progress import end_display
 from kernelrank.terminal import printable
 
 __all__ = ["DEBUG", "failures_told"]
@@ -44,6 +45,7 @@ def failures_told(ctx: Any = None) -> Iterator[None]:
             raise
         if interrupted():
             _stop(error, ctx)
+        end_display()
         if _debugging(ctx):
             raise
         tell(_sentence(error))
@@ -57,6 +59,7 @@ def _debugging(ctx: Any) -> bool:
 def _stop(error: BaseException, ctx: Any) -> None:
     if interrupted():
         ignore_interruption()
+    end_display()
     if _debugging(ctx):
         sys.excepthook(type(error), error, error.__traceback__)
     tell(STOPPED)

@@ -58,6 +58,7 @@ direction of the features; its pivots are watched, and the dual form is taken th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -183,19 +184,21 @@ class FoldResiduals:
         first, second, sign = _products(decomposition, alpha)
         left, roots, ones = np.empty_like(first), _Roots(graph), np.ones(first.shape[1])
         batches = list(_batches(folds, first.shape[1]))
-        for numbers in track(batches, len(batches), "folds"):
-            items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
-            systems = SetSystems(graph, problem.uncompared, items, first, sign, second)
-            solved = [systems.solve_one(q, ones, rows) for q, rows in enumerate(systems.Q)]
-            pivots = np.array([pivot for _, pivot in solved])
-            if pivots.min() < PIVOT[decomposition.primal]:
-                if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
-                    return cls.of(problem, folds, alpha, unscored, dual=True)
-                raise InvalidInputError(
-                    f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
-                    "computed: beside the kernel it is lost in rounding. Take a larger alpha, or scale the items down"
-                )
-            left[items] = roots.of(items) @ np.stack([solution for solution, _ in solved])
+        with closing(track(batches, len(batches), "folds")) as bar:
+            for numbers in bar:
+                items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
+                systems = SetSystems(graph, problem.uncompared, items, first, sign, second)
+                solved = [systems.solve_one(q, ones, rows) for q, rows in enumerate(systems.Q)]
+                pivots = np.array([pivot for _, pivot in solved])
+                if pivots.min() < PIVOT[decomposition.primal]:
+                    if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
+                        return cls.of(problem, folds, alpha, unscored, dual=True)
+                    raise InvalidInputError(
+                        f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
+                        "computed: beside the kernel it is lost in rounding. Take a larger alpha, or scale the items "
+                        "down"
+                    )
+                left[items] = roots.of(items) @ np.stack([solution for solution, _ in solved])
         read = _read_folds(folds, unscored, graph.n_items)
         return cls(graph, read, unscored, decomposition.primal, sign, left, second)
 

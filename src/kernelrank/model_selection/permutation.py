@@ -36,6 +36,7 @@ from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 from kernelrank.validation import check_scores
@@ -179,14 +180,12 @@ def permutation_test(
         ("leave_pair_out", False): sample.pairs_one_by_one,
         ("leave_query_out", False): sample.queries_one_by_one,
     }[name, shared]
-    width = max(1, BLOCK_BYTES // (8 * sample.rows(name)))
+    width = max(1, BLOCK_BYTES // (8 * sample.rows(name))) if shared else 1
     observed = float(measure(np.arange(m)[:, None])[0])
-    null = np.concatenate(
-        [
-            measure(np.stack([permute() for _ in range(min(width, count - start))], axis=1))
-            for start in range(0, int(count), width)
-        ]
-    )
+    sizes = [min(width, int(count) - start) for start in range(0, int(count), width)]
+    orders = (np.stack([permute() for _ in range(size)], axis=1) for size in sizes)
+    parts = track(map(measure, orders), int(count), "permuting", size=len, noun="permutations")
+    null = np.concatenate(list(parts))
     # Means over queries may differ in the last digit where they are equal.
     extreme = int(np.sum(null >= observed - 1e-12))
     permuted = "items inside queries" if qid is not None else "all items" if codes is None else "groups of one size"

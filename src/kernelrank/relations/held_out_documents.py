@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -169,21 +170,22 @@ def _from_reduced_sets(
     inner, outer = np.full((len(alphas), len(folds), m), np.nan), np.full((len(alphas), m), np.nan)
     dual, intercept = np.zeros((len(alphas), m)), np.zeros(len(alphas))
     names = np.asarray(documents, dtype=object)
-    for number, fold in track(enumerate(folds), len(folds), description):
-        rest = np.setdiff1d(np.arange(m), fold)
-        kernel = K if len(rest) == m else K[np.ix_(rest, rest)]
-        estimator = _reduced(learning, len(rest))
-        scores = leave_one_out(estimator, kernel, y[rest], alphas=alphas, groups=names[rest].tolist())
-        for place, model in enumerate(estimator.fit_path(kernel, y[rest], alphas)):
-            coefficients = np.zeros(m)
-            coefficients[rest[model.basis_]] = model.dual_coef_
-            fitted = K[rest] @ coefficients
-            # The constant that makes the mean error zero, as RankRLS itself knows none.
-            constant = float(np.mean(y[rest] - fitted)) if learning.ranks else 0.0
-            inner[place, number, rest] = scores[:, place] + constant
-            outer[place, fold] = K[fold] @ coefficients + constant
-            if not len(fold):
-                dual[place], intercept[place] = coefficients, constant
+    with closing(track(enumerate(folds), len(folds), description)) as bar:
+        for number, fold in bar:
+            rest = np.setdiff1d(np.arange(m), fold)
+            kernel = K if len(rest) == m else K[np.ix_(rest, rest)]
+            estimator = _reduced(learning, len(rest))
+            scores = leave_one_out(estimator, kernel, y[rest], alphas=alphas, groups=names[rest].tolist())
+            for place, model in enumerate(estimator.fit_path(kernel, y[rest], alphas)):
+                coefficients = np.zeros(m)
+                coefficients[rest[model.basis_]] = model.dual_coef_
+                fitted = K[rest] @ coefficients
+                # The constant that makes the mean error zero, as RankRLS itself knows none.
+                constant = float(np.mean(y[rest] - fitted)) if learning.ranks else 0.0
+                inner[place, number, rest] = scores[:, place] + constant
+                outer[place, fold] = K[fold] @ coefficients + constant
+                if not len(fold):
+                    dual[place], intercept[place] = coefficients, constant
     return HeldOutDocuments(inner, outer, dual, intercept)
 
 

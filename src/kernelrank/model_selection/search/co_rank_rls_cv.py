@@ -9,6 +9,7 @@ read once, whatever the number of folds, and one decomposition of each fold and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -205,17 +206,18 @@ class CoRankRLSCV(ViewRanker):
         n_outputs = data.scores.shape[1]
         scores = np.empty((len(nus), len(sets.items), n_outputs, len(alphas)))
         m = len(data.scores)
-        for number in track(range(len(sets)), len(sets), "folds"):
-            places = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
-            held = sets.items[places]
-            kept = np.setdiff1d(np.arange(m), held)
-            graphs = self._graphs(data, kept)
-            turns = [_turn(view, basis, data.places[held]) for view, basis in zip(views, bases, strict=True)]
-            W = _fold_weights(data, kept, graphs, views, agreement, turns, alphas, nus)
-            for rows in blocks(len(held), 8 * len(agreement.gram), 2**24):
-                Phi = JointRows(views, data.X[held[rows]])[:]
-                found = (Phi @ W).reshape(len(Phi), len(nus), n_outputs, len(alphas))
-                scores[:, places.start + rows.start : places.start + rows.stop] = found.transpose(1, 0, 2, 3)
+        with closing(track(range(len(sets)), len(sets), "folds")) as bar:
+            for number in bar:
+                places = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
+                held = sets.items[places]
+                kept = np.setdiff1d(np.arange(m), held)
+                graphs = self._graphs(data, kept)
+                turns = [_turn(view, basis, data.places[held]) for view, basis in zip(views, bases, strict=True)]
+                W = _fold_weights(data, kept, graphs, views, agreement, turns, alphas, nus)
+                for rows in blocks(len(held), 8 * len(agreement.gram), 2**24):
+                    Phi = JointRows(views, data.X[held[rows]])[:]
+                    found = (Phi @ W).reshape(len(Phi), len(nus), n_outputs, len(alphas))
+                    scores[:, places.start + rows.start : places.start + rows.stop] = found.transpose(1, 0, 2, 3)
         return scores
 
     def _choose(self, data: CoData, plan: HoldoutPlan, held_out: Float, grid: AlphaGrid, nus: list[float]) -> None:
