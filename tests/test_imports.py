@@ -53,6 +53,9 @@ MAY_IMPORT["estimators"] |= {"data"}  # `fit` takes the path of a file
 for room in ("relations", "report", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 
+# The one import that goes up, inside a method: a curve draws itself by the display of the report.
+UPWARD = {"model_selection/tournament.py": {"report"}}
+
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 
@@ -81,7 +84,7 @@ def test_imports_go_down(module):
     room = room_of(module)
     assert room in MAY_IMPORT, f"the room {room} has no place in the order yet: give it one in {__file__}"
     upwards = imported_rooms(PACKAGE / module) - MAY_IMPORT[room] - {room, "__version__"}
-    assert not upwards, f"{module} imports {', '.join(sorted(upwards))}"
+    assert upwards == UPWARD.get(module.as_posix(), set()), f"{module} imports {', '.join(sorted(upwards))}"
 
 
 def test_the_order_is_seen_to_be_broken(tmp_path):

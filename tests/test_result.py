@@ -6,17 +6,18 @@ import re
 import sys
 from functools import cache
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import kernelrank as kr
-from kernelrank.errors import InvalidInputError
+from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.frames import to_frame
 from kernelrank.metrics import AUC, NDCG, paired_test, preference_agreement, sensitivity_at
 from kernelrank.relations import RelationExtractor, cross_validate, evaluate_on, make_corpus
-from kernelrank.report import explain
+from kernelrank.report import ROCDisplay, explain
 from kernelrank.result import Result
 from tests.report.html_page import HTMLPage
 
@@ -36,6 +37,8 @@ def results():
     crossed = cross_validate(extractor, corpus.candidates, cv=3)
     model = kr.RankRLS().fit(X, (y == "well").astype(float))
     made = [
+        kr.estimate_auc(kr.RankRLS(), X, y),
+        kr.tournament_roc(kr.RankRLS(), X, y),
         kr.leave_pair_out(kr.RankRLS(), X, scores),
         kr.permutation_test(kr.RankRLS(), X, y, n_permutations=19, random_state=0),
         measured,
@@ -54,6 +57,8 @@ def results():
 
 
 NAMES = [
+    "AUCEstimate",
+    "TournamentROC",
     "PairHoldout",
     "PermutationTest",
     "MeasureResult",
@@ -160,3 +165,23 @@ def test_pairs_that_were_not_kept_make_no_frame():
 def test_labels_of_several_types_are_a_column():
     mixed = np.array(["a", 1, None], dtype=object)
     assert to_frame({"label": mixed})["label"].tolist() == ["a", 1, None]
+
+
+def test_a_curve_draws_itself():
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    roc = results()["TournamentROC"]
+    display = roc.plot(name="a model", random_state=0, color="red")
+    assert isinstance(display, ROCDisplay)
+    assert display.line_.get_color() == "red"
+    np.testing.assert_array_equal(display.line_.get_xdata(), roc.fpr)
+    plt.close(display.figure_)
+    frame = roc.to_frame()
+    np.testing.assert_array_equal(frame["tpr"], roc.tpr)
+
+
+def test_a_curve_without_matplotlib_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kernelrank\[report\]'"):
+        results()["TournamentROC"].plot(random_state=0)

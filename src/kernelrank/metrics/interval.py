@@ -87,10 +87,10 @@ class Interval(Result):
         return f"{100 * self.level:.4g}% interval", f"{self.low:{pattern}} to {self.high:{pattern}}"
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [self._fact(), ("what varies", self.method)]
+        return [self._fact(), ("about the interval", self.method)]
 
     def _columns(self) -> dict[str, Any]:
-        return {"low": [self.low], "high": [self.high], "level": [self.level], "what_varies": [self.method]}
+        return {"low": [self.low], "high": [self.high], "level": [self.level], "interval_method": [self.method]}
 
 
 def check_confidence(confidence: float) -> None:

@@ -110,7 +110,7 @@ class PairedTest(Result):
                 "first better, second better, equal",
                 f"{self.n_first_better:,}, {self.n_second_better:,}, {equal:,}",
             ),
-            ("what varies", self.interval.method),
+            ("about the interval", self.interval.method),
         ]
 
     def _columns(self) -> dict[str, Any]:

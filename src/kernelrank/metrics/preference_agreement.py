@@ -57,7 +57,7 @@ class PreferenceAgreement(Result):
             self.interval._fact(".4f"),
             ("preferences", f"{self.n_preferences:,} between {self.n_items:,} items"),
             ("of them with tied scores", f"{self.n_ties:,}"),
-            ("what varies", self.interval.method),
+            ("about the interval", self.interval.method),
         ]
 
     def _columns(self) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class RateEstimate(Result):
         return [
             (self.label, f"{self.value:.3f}"),
             self.interval._fact(),
-            ("what varies", self.interval.method),
+            ("about the interval", self.interval.method),
             ("items", f"{self.n_positive:,} positive, {self.n_negative:,} negative"),
         ]
 

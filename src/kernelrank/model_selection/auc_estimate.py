@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernelrank.metrics.interval import Interval
+from kernelrank.result import Result
 
 __all__ = ["AUCEstimate"]
 
 
-@dataclass(frozen=True)
-class AUCEstimate:
+@dataclass(frozen=True, repr=False)
+class AUCEstimate(Result):
     """The AUC of what an estimator learns, as held-out items see it.
 
     Parameters
@@ -58,5 +59,24 @@ class AUCEstimate:
         )
         return " ".join([line, *(f"Warning: {text}." for text in self.warnings)])
 
-    def __repr__(self) -> str:
-        return f"<AUCEstimate {self}>"
+    def _facts(self) -> list[tuple[str, str]]:
+        negative, positive = self.classes
+        return [
+            ("AUC", f"{self.auc:.3f}"),
+            self.interval._fact(),
+            ("about the interval", self.interval.method),
+            ("held out", f"{self.method.replace('_', '-')}, {self.n_pairs:,} pairs"),
+            ("positive class", f"{positive}: {self.n_positive:,} items"),
+            ("negative class", f"{negative}: {self.n_negative:,} items"),
+            *(("warning", text) for text in self.warnings),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "auc": [self.auc],
+            **self.interval._columns(),
+            "method": [self.method],
+            "n_pairs": [self.n_pairs],
+            "n_positive": [self.n_positive],
+            "n_negative": [self.n_negative],
+        }

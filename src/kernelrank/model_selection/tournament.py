@@ -33,12 +33,13 @@ from kernelrank.model_selection.auc_methods import Found, Task, pair_components,
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import pairs_held_out
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.result import Result
 
 __all__ = ["TournamentROC", "tournament_roc", "tournament_scores"]
 
 
-@dataclass(frozen=True, eq=False)
-class TournamentROC:
+@dataclass(frozen=True, eq=False, repr=False)
+class TournamentROC(Result):
     """A ROC curve of tournament scores.
 
     Parameters
@@ -86,8 +87,38 @@ class TournamentROC:
     def __str__(self) -> str:
         return str(self.estimate)
 
-    def __repr__(self) -> str:
-        return f"<TournamentROC {self}>"
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("points of the curve", f"{len(self.fpr):,}"), *self.estimate._facts()]
+
+    def _columns(self) -> dict[str, Any]:
+        return {"fpr": self.fpr, "tpr": self.tpr, "threshold": self.thresholds}
+
+    def plot(self, ax: Any = None, *, name: str | None = None, random_state: Any = None, **line_options: Any) -> Any:
+        """Draw the curve with a band.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones unless given.
+        name : str, optional
+            What the curve is called in the legend.
+        random_state : int, RandomState or None
+            Resamples items for the band.
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        kernelrank.report.ROCDisplay
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from kernelrank.report.roc import ROCDisplay
+
+        return ROCDisplay.of_tournament(self, name=name, random_state=random_state).plot(ax=ax, **line_options)
 
 
 def tournament_roc(
