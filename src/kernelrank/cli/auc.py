@@ -55,6 +55,10 @@ def auc(
         typer.Option("--cv", help="auto: every pair while there are few, else the mean of ten folds."),
     ] = "auto",
     permutations: Annotated[int, typer.Option("--permutations", min=0, help="For the p-value; 0 for none.")] = 1000,
+    nested_permutations: Annotated[
+        bool,
+        typer.Option("--nested-permutations", help="Choose alpha inside every training set of each permutation too."),
+    ] = False,
     roc: Annotated[
         bool, typer.Option("--roc/--no-roc", help="Whether to draw the ROC curve of the tournament.")
     ] = True,
@@ -98,7 +102,7 @@ def auc(
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
         estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
-        test = _tested(answer, estimator, cohort, permutations, seed)
+        test = _tested(answer, estimator, cohort, permutations, seed, nested=nested_permutations)
         model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
     if report is not None:
         _page(answer, estimate, curve, test, model, cohort, items).save(report)
@@ -214,24 +218,23 @@ def _estimated(
         return estimate_auc(estimator, cohort.X, cohort.y, method=method, random_state=seed, **common), curve
 
 
-def _tested(answer: Answer, estimator: Any, cohort: Cohort, permutations: int, seed: int) -> PermutationTest | None:
-    """Run the permutation test, with the best of all alphas where alpha is chosen."""
+def _tested(
+    answer: Answer, estimator: Any, cohort: Cohort, permutations: int, seed: int, *, nested: bool
+) -> PermutationTest | None:
+    """Run the permutation test: with the best of all alphas where alpha is chosen, or with the choice inside."""
     from kernelrank.estimators import RankRLS
     from kernelrank.model_selection import permutation_test
 
     if not permutations or not cohort.can_be_permuted(answer):
         return None
+    common: dict[str, Any] = {"groups": cohort.groups, "n_permutations": permutations, "random_state": seed}
+    if nested:
+        with working(f"permuting {permutations:,} times, alpha chosen inside"):
+            return permutation_test(estimator, cohort.X, cohort.y01, **common)
     with working(f"permuting {permutations:,} times"):
         plain = RankRLS(**{**_plain_parameters(estimator), "alpha": getattr(estimator, "alpha", 1.0)})
-        return permutation_test(
-            plain,
-            cohort.X,
-            cohort.y01,
-            groups=cohort.groups,
-            n_permutations=permutations,
-            random_state=seed,
-            alphas=getattr(estimator, "alphas", None),
-        )
+        alphas = getattr(estimator, "alphas", None)
+        return permutation_test(plain, cohort.X, cohort.y01, alphas=alphas, **common)
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
@@ -265,7 +268,7 @@ def _page(
         notes=[
             f"the positive class is {cohort.positive}: {cohort.reason}",
             *answer.notes,
-            *([] if test is None or not hasattr(model, "alphas") else [BEST_OF_ALPHAS]),
+            *([] if test is None or not test.name.startswith("best") else [BEST_OF_ALPHAS]),
         ],
     )
 
@@ -303,10 +306,8 @@ def _answer(
         answer.fact("pvalue", test.pvalue)
         answer.fact("permutations", len(test.null))
         answer.fact("null_mean", float(test.null.mean()))
-        best = "best of the alphas, " if nested else ""
-        rows.append(
-            ("p-value", f"{test.pvalue:.3g} ({best}{counted(len(test.null), 'permutation')} of {test.permuted})")
-        )
+        how = f"{test.name}, {counted(len(test.null), 'permutation')} of {test.permuted}"
+        rows.append(("p-value", f"{test.pvalue:.3g} ({how})"))
     if curve is not None:
         answer.fact("tournament_auc", curve.auc)
         answer.fact("roc", {"fpr": curve.fpr, "tpr": curve.tpr})
