@@ -25,6 +25,7 @@ NAMES = [
     "RankSVM",
     "TransductiveRankRLS",
     "View",
+    "compare_auc",
     "dask",
     "data",
     "estimate_auc",
@@ -131,6 +132,7 @@ SIGNATURES = {
     "dask.DaskRankRLSCV.fit": "(self, X, y, *, qid, sample_weight=None)",
     "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
     "confidence=0.95, interval='auto', n_jobs=None, random_state=None)",
+    "compare_auc": "(a, b, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', n_jobs=None)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None)",
     "permutation_test": "(estimator, X, y, *, qid=None, statistic='auto', groups=None, n_permutations=None, "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kernelrank.features import View
     from kernelrank.model_selection import (
         QueryKFold,
+        compare_auc,
         estimate_auc,
         leave_one_out,
         leave_pair_out,
@@ -52,6 +53,7 @@ __all__ = [
     "RankSVM",
     "TransductiveRankRLS",
     "View",
+    "compare_auc",
     "dask",
     "data",
     "estimate_auc",
@@ -87,6 +89,7 @@ _HOMES = {
     "TransductiveRankRLS": "estimators",
     "View": "features",
     "QueryKFold": "model_selection",
+    "compare_auc": "model_selection",
     "estimate_auc": "model_selection",
     "permutation_test": "model_selection",
     "tournament_roc": "model_selection",

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
+import kernelrank as kr
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics import partial_auc, sensitivity_at, specificity_at
+from kernelrank.metrics import AUC, partial_auc, sensitivity_at, specificity_at
 
 
 def cohort(seed, n_positive=30, n_negative=40, shift=1.0, ties=False):
@@ -114,3 +115,39 @@ def test_intervals_hold_the_true_rates(shift):
 def test_what_cannot_be_measured_is_refused(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call(*cohort(0))
+
+
+EDGES = {
+    "one positive item": ([0, 0, 0, 1], [1.0, 2.0, 3.0, 2.5]),
+    "one positive item, parted": ([0, 0, 0, 1], [1.0, 2.0, 3.0, 4.0]),
+    "one item of each": ([0, 1], [1.0, 2.0]),
+    "parted": ([0, 0, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    "reversed": ([0, 0, 0, 1, 1, 1], [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]),
+    "all tied": ([0, 0, 1, 1], [1.0, 1.0, 1.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize(("y", "scores"), EDGES.values(), ids=EDGES)
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_edges_have_intervals_of_some_width_within_0_and_1(y, scores, clustered, confidence):
+    options = {"confidence": confidence, "groups": np.arange(len(y)) // 2 if clustered else None}
+    found = [
+        (estimate.value, estimate.interval)
+        for estimate in (
+            sensitivity_at(y, scores, 0.9, n_resamples=50, **options),
+            specificity_at(y, scores, 0.9, n_resamples=50, **options),
+            partial_auc(y, scores, specificity=(0.8, 1.0), n_resamples=50, **options),
+            partial_auc(y, scores, sensitivity=(0.8, 1.0), n_resamples=50, **options),
+        )
+    ]
+    found += [(estimate.auc, estimate.interval) for estimate in (kr.estimate_auc(scores, None, y, **options),)]
+    display = kr.report.ROCDisplay.of_scores(y, scores, random_state=0, **options)
+    found.append((display.estimate.auc, display.estimate.interval))
+    assert np.isfinite(np.concatenate(display.band)).all()
+    if not clustered:
+        result = AUC()(y, scores)
+        found.append((result.mean, result.interval(confidence)))
+    for value, (low, high) in found:
+        assert 0 <= low <= value <= high <= 1
+        assert high - low > 0.05

@@ -82,3 +82,47 @@ def jackknife_variance(without):
     """The jackknife variance of a sample, from the values without each of its units."""
     n, mean = len(without), sum(without) / len(without)
     return (n - 1) / n * sum((value - mean) ** 2 for value in without)
+
+
+def win_rates(positive, negative):
+    """The win rate of each positive item, and of each negative one the share of positive items above it."""
+    above = [[heaviside(p - n) for n in negative] for p in positive]
+    return np.array([np.mean(row) for row in above]), np.array([np.mean(column) for column in zip(*above, strict=True)])
+
+
+def delong_covariance(positives, negatives):
+    """DeLong's covariance matrix of several AUCs of the same items: S10 / P + S01 / N, entry by entry."""
+    rates = [win_rates(p, n) for p, n in zip(positives, negatives, strict=True)]
+    found = np.zeros((len(rates), len(rates)))
+    for r, (a_r, b_r) in enumerate(rates):
+        for s, (a_s, b_s) in enumerate(rates):
+            for left, right in ((a_r, a_s), (b_r, b_s)):
+                n = len(left)
+                found[r, s] += np.sum((left - left.mean()) * (right - right.mean())) / (n - 1) / n
+    return found
+
+
+def obuchowski_covariance(scores, positive, groups):
+    """Obuchowski's covariance matrix of several AUCs of clustered items, from sums over the items of each cluster.
+
+    With I10 clusters that have positive items, I01 that have negative ones and I in all, M and N items, X_i and Y_i the
+    sums of (win rate - AUC) over the positive and the negative items of cluster i, the entry of markers r and s is
+
+        I10 / ((I10 - 1) M²) Σ X_ir X_is + I01 / ((I01 - 1) N²) Σ Y_ir Y_is
+        + I / ((I - 1) M N) Σ (X_ir Y_is + Y_ir X_is).
+    """
+    M, N = int(positive.sum()), int((~positive).sum())
+    names = sorted(set(groups.tolist()))
+    X, Y = [], []
+    for marker in scores:
+        a, b = win_rates(marker[positive], marker[~positive])
+        A = a.mean()
+        X.append([sum(value - A for value, g in zip(a, groups[positive], strict=True) if g == name) for name in names])
+        Y.append([sum(value - A for value, g in zip(b, groups[~positive], strict=True) if g == name) for name in names])
+    I_all, I10, I01 = len(names), len(set(groups[positive].tolist())), len(set(groups[~positive].tolist()))
+    X, Y = np.array(X), np.array(Y)
+    return (
+        I10 / ((I10 - 1) * M**2) * X @ X.T
+        + I01 / ((I01 - 1) * N**2) * Y @ Y.T
+        + I_all / ((I_all - 1) * M * N) * (X @ Y.T + Y @ X.T)
+    )

@@ -99,12 +99,12 @@ def test_roc_of_an_estimator_is_the_tournament(groups):
 def test_roc_of_given_scores():
     display = ROCDisplay.from_predictions(y, X[:, 0], random_state=0)
     assert display.estimate.auc == pytest.approx(roc_auc_score(y, X[:, 0]))
-    assert "the model does not vary" in display.estimate.interval.method
+    assert "the scores are taken as given" in display.estimate.interval.method
     turned = ROCDisplay.from_predictions(y, -X[:, 0], pos_label=0, random_state=0)
     assert turned.estimate.auc == pytest.approx(display.estimate.auc)
     same = ROCDisplay.from_predictions(y, X[:, 1], ax=display.ax_, name="other")
     assert same.ax_ is display.ax_
-    with pytest.raises(InvalidInputError, match="one entry per item"):
+    with pytest.raises(InvalidInputError, match="one number for each item"):
         ROCDisplay.from_predictions(y, X)
 
 

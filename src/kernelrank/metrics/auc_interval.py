@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import optimize, stats
+from scipy.special import expit
 
 from kernelrank.arrays import Float, Index
 
@@ -70,10 +71,19 @@ class Components:
         """The AUC: the mean win rate."""
         return float(self.positive.mean())
 
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs of a positive and a negative item."""
+        return len(self.positive) * len(self.negative)
+
+    def __sub__(self, other: Components) -> Components:
+        """Return the components of the difference of two AUCs of the same items."""
+        return Components(self.positive - other.positive, self.negative - other.negative)
+
     def variance(
         self, positive_groups: Index | None = None, negative_groups: Index | None = None
     ) -> tuple[float, float]:
-        """Return V, and the degrees of freedom of its two parts together (Welch's).
+        """Return V, and the degrees of freedom of its two parts together: Welch's, at most one less than the groups.
 
         Parameters
         ----------
@@ -84,12 +94,17 @@ class Components:
         -------
         variance, degrees : float
             Infinite variance if a class has one item or one group only.
+
+        Notes
+        -----
+        O(m) time. The components of a difference of two AUCs are the differences of theirs: the same formula is
+        DeLong's variance of the difference, covariance included.
         """
         deviations = [(part - self.auc) / len(part) for part in (self.positive, self.negative)]
         if positive_groups is None or negative_groups is None:
             counts = [len(part) for part in deviations]
             sums = deviations
-            crossed = 0.0
+            crossed, most = 0.0, np.inf
         else:
             size = int(max(positive_groups.max(), negative_groups.max())) + 1
             groups = (positive_groups, negative_groups)
@@ -101,12 +116,14 @@ class Components:
             sums = [t[p] for t, p in zip(totals, present, strict=True)]
             n_groups = int((present[0] | present[1]).sum())
             crossed = 2.0 * n_groups / max(1, n_groups - 1) * float(totals[0] @ totals[1])
+            most = n_groups - 1.0  # a group of both classes is in both parts, and yet one group
         if min(counts) < 2:
             return np.inf, 1.0
         parts = [n / (n - 1) * float(s @ s) for n, s in zip(counts, sums, strict=True)]
         total = sum(parts)
         spread = sum(part**2 / (n - 1) for n, part in zip(counts, parts, strict=True))
-        return max(total + crossed, 0.0), total**2 / spread if spread > 0 else float(sum(counts) - 2)
+        degrees = total**2 / spread if spread > 0 else float(sum(counts) - 2)
+        return max(total + crossed, 0.0), min(degrees, most)
 
 
 def _share_below(scores: Float, others: Float) -> Float:
@@ -146,8 +163,7 @@ def logit_interval(
         return _newcombe(auc, float(stats.norm.ppf(0.5 + confidence / 2)), n_positive, n_negative)
     centre = np.log(auc / (1.0 - auc))
     half = quantile * np.sqrt(variance) / (auc * (1.0 - auc))
-    low, high = (float(1.0 / (1.0 + np.exp(-(centre + step)))) for step in (-half, half))
-    return low, high
+    return float(expit(centre - half)), float(expit(centre + half))
 
 
 def _newcombe(auc: float, quantile: float, n_positive: int, n_negative: int) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """What chooses and judges: searches, splitters, hold-out for any estimator, AUC, permutation tests."""
 
+from kernelrank.model_selection.auc_comparison import AUCComparison, compare_auc
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import estimate_auc
 from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
@@ -8,10 +9,12 @@ from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 
 __all__ = [
+    "AUCComparison",
     "AUCEstimate",
     "PermutationTest",
     "QueryKFold",
     "TournamentROC",
+    "compare_auc",
     "estimate_auc",
     "leave_one_out",
     "leave_pair_out",

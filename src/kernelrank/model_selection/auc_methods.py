@@ -24,6 +24,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -40,8 +41,21 @@ from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_ou
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch
 
-__all__ = ["METHODS", "Found", "Task", "pair_components", "pair_variance", "set_of"]
+__all__ = [
+    "GIVEN",
+    "METHODS",
+    "Found",
+    "Task",
+    "held_out_components",
+    "mixed_variance",
+    "of_scores",
+    "pair_components",
+    "pair_variance",
+    "set_of",
+    "wants_jackknife",
+]
 
+GIVEN = "allows for other {} being scored; the scores are taken as given"
 SCORED = "allows for other {} being scored, not for others being trained on: too narrow where there is little signal"
 TRAINED = "allows for other {} being scored and trained on (mean of component and jackknife variance)"
 CHOSEN = (
@@ -96,6 +110,10 @@ class Task:
         """Put items or groups into a sentence."""
         return sentence.format("items" if self.groups is None else "groups")
 
+    def aucs_without(self) -> Float:
+        """Return the leave-pair-out AUC without each item or group."""
+        return aucs_without(self.estimator, self.X, self.classes, self.groups, held=self.held, **self.options)
+
     def component_variance(self, components: Components) -> tuple[float, float]:
         """Return the variance of the components, by group, and its degrees of freedom."""
         if self.groups is None:
@@ -147,29 +165,63 @@ def pair_components(first: Index, second: Index, difference: Float, classes: Two
 
 def pair_variance(task: Task, components: Components) -> tuple[float, float, str]:
     """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it allows for."""
-    variance, degrees = task.component_variance(components)
-    wanted = task.interval == "jackknife"
-    if wanted:
+    without = task.aucs_without() if wants_jackknife(task) else None
+    return mixed_variance(task, components, without, searched=[isinstance(task.held, NestedSearch)])
+
+
+def wants_jackknife(task: Task) -> bool:
+    """Tell whether the interval rests on the jackknife too: because it was asked for, or because it is cheap."""
+    if task.interval == "jackknife":
         task.classes.require(task.classes.pairs_need(task.groups) + 1, "the jackknife", task.groups)
-    if task.interval == "auto":
-        wanted = triples_are_cheap(task.held, getattr(task.estimator, "alpha", np.nan), task.classes, task.groups)
-    if not wanted:
+        return True
+    if task.interval == "components":
+        return False
+    return triples_are_cheap(task.held, getattr(task.estimator, "alpha", np.nan), task.classes, task.groups)
+
+
+def mixed_variance(
+    task: Task, components: Components, without: Float | None, *, searched: Sequence[bool]
+) -> tuple[float, float, str]:
+    """Mix the variances of components and jackknife, of an AUC or of a difference of AUCs.
+
+    Parameters
+    ----------
+    task : Task
+        Its classes and groups count.
+    components : Components
+        Win rates, or differences of win rates.
+    without : ndarray, shape (units,), or None
+        The AUC, or the difference, without each item or group; None for the components alone.
+    searched : sequence of bool
+        For each learner that took part, whether it chose its alpha inside.
+
+    Returns
+    -------
+    variance, degrees : float
+    what_varies : str
+    """
+    variance, degrees = task.component_variance(components)
+    if without is None:
         return variance, degrees, task.what_varies(SCORED)
-    without = aucs_without(task.estimator, task.X, task.classes, task.groups, held=task.held, **task.options)
     units = np.arange(len(task.classes.labels)) if task.groups is None else task.groups
     positives = np.bincount(units, weights=task.classes.positive).astype(np.float64)
     jackknifed = jackknife_variance(without, components.auc, positives, np.bincount(units) - positives)
-    if isinstance(task.held, NestedSearch):
+    if all(searched):
         return (2.0 * variance + jackknifed) / 3.0, degrees, task.what_varies(CHOSEN)
-    return (variance + jackknifed) / 2.0, np.inf, task.what_varies(TRAINED)
+    return (variance + jackknifed) / 2.0, degrees if any(searched) else np.inf, task.what_varies(TRAINED)
+
+
+def held_out_components(task: Task) -> Components:
+    """Hold out every pair of a positive and a negative item."""
+    task.classes.require(task.classes.pairs_need(task.groups), "leave-pair-out", task.groups)
+    held = pairs_held_out(task.held, task.estimator, task.X, task.y, None, task.groups, **task.options)
+    return pair_components(held.first, held.second, held.difference, task.classes)
 
 
 def _leave_pair_out(task: Task) -> Found:
-    task.classes.require(task.classes.pairs_need(task.groups), "leave-pair-out", task.groups)
-    held = pairs_held_out(task.held, task.estimator, task.X, task.y, None, task.groups, **task.options)
-    components = pair_components(held.first, held.second, held.difference, task.classes)
+    components = held_out_components(task)
     variance, degrees, what = pair_variance(task, components)
-    return Found(components.auc, variance, degrees, what, held.n_pairs)
+    return Found(components.auc, variance, degrees, what, components.n_pairs)
 
 
 def _balanced(task: Task) -> Found:
@@ -185,14 +237,14 @@ def _balanced(task: Task) -> Found:
     sets = [set_of([item, int(other)], task.groups) for item, other in enumerate(partner)]
     held = task.scores(sets)
     scores = np.array([float(s[items == item][0]) for item, (items, s) in enumerate(zip(sets, held, strict=True))])
-    return _of_scores(task, scores)
+    return of_scores(task, scores)
 
 
-def _of_scores(task: Task, scores: Float, warnings: tuple[str, ...] = ()) -> Found:
+def of_scores(task: Task, scores: Float, what: str = SCORED, warnings: tuple[str, ...] = ()) -> Found:
+    """Return the AUC of scores that are given, or were found, and what to say of its variance."""
     components = Components.of_scores(scores[task.classes.positives], scores[task.classes.negatives])
     variance, degrees = task.component_variance(components)
-    n_pairs = len(components.positive) * len(components.negative)
-    return Found(components.auc, variance, degrees, task.what_varies(SCORED), n_pairs, warnings)
+    return Found(components.auc, variance, degrees, task.what_varies(what), components.n_pairs, warnings)
 
 
 def _pooled(task: Task) -> Found:
@@ -205,7 +257,7 @@ def _pooled(task: Task) -> Found:
         "pooling compares scores of different models, which are not on one scale: the estimate is biased low, most of "
         "all in leave-one-out and without signal; method='leave_pair_out' is not"
     )
-    return _of_scores(task, scores, (reason,))
+    return of_scores(task, scores, warnings=(reason,))
 
 
 def _averaged(task: Task) -> Found:

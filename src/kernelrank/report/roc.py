@@ -9,17 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_curve
-from sklearn.utils import check_array
 
 from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.arrays import Float
-from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.auc_interval import Components
-from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
-from kernelrank.model_selection.auc_estimation import to_estimate
-from kernelrank.model_selection.auc_methods import Found, Task
+from kernelrank.model_selection.auc_estimation import check_scores, estimate_auc
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 from kernelrank.report.display import Display
 from kernelrank.report.roc_band import roc_band
@@ -217,18 +212,10 @@ class ROCDisplay(Display):
         -------
         ROCDisplay
         """
-        check_confidence(confidence)
-        scores: Float = check_array(y_score, ensure_2d=False, dtype=np.float64, input_name="y_score")
-        if scores.ndim != 1:
-            raise InvalidInputError(f"y_score must have one entry per item, got shape {scores.shape}")
+        scores = check_scores(y_score, name="y_score")
+        estimate = estimate_auc(scores, None, y_true, groups=groups, pos_label=pos_label, confidence=confidence)
         classes = TwoClasses.read(y_true, len(scores), pos_label=pos_label)
         codes = shared_groups(check_groups(groups, classes))
-        components = Components.of_scores(scores[classes.positives], scores[classes.negatives])
-        variance, degrees = Task(None, None, classes, codes).component_variance(components)
-        what = f"allows for other {'items' if codes is None else 'groups'} being scored; the model does not vary"
-        n_pairs = len(components.positive) * len(components.negative)
-        found = Found(components.auc, variance, degrees, what, n_pairs)
-        estimate = to_estimate(found, classes, "given scores", confidence)
         fpr, tpr, _ = roc_curve(classes.positive, scores)
         low, high = roc_band(
             classes.positive, scores, POINTS, groups=codes, confidence=confidence, random_state=random_state

@@ -1,0 +1,342 @@
+r"""The difference of two AUCs on the same items, with an interval and a p-value.
+
+The win rates of one side minus those of the other are the components of the difference ``D = A_1 - A_2``: their
+variance V is DeLong's with its covariance [DDC88]_, and by groups Obuchowski's [Obu97]_, as for one AUC
+(`kernelrank.metrics.auc_interval`). Where a side is learnt, V leaves out what other training items would change, and
+the jackknife of the difference, ``D_(-k) = A_1(-k) - A_2(-k)``, has it; the two are mixed as for one AUC
+(`kernelrank.model_selection.auc_jackknife`), 1 : 1 where a learner with a fixed alpha takes part, 2 : 1 for searches
+alone. The interval is ``D ± t √V`` within [-1, 1], and p is that of Student's t.
+
+An AUC of 0 or 1 does not vary in the items at hand, and neither does the difference of equal win rates. No variance is
+known there, and the squares of the two intervals are added [ZD08]_, as if they were independent, which errs on the safe
+side: with the intervals ``(l_1, u_1)`` and ``(l_2, u_2)``,
+
+    ``D - √((A_1 - l_1)² + (u_2 - A_2)²)``  to  ``D + √((u_1 - A_1)² + (A_2 - l_2)²)``.
+
+p is one minus the level at which this interval touches zero. One item, or group, of a class says nothing of how others
+vary: the interval is [-1, 1] and p is 1.
+
+References
+----------
+.. [DDC88] DeLong, DeLong and Clarke-Pearson (1988). Comparing the areas under two or more correlated receiver operating
+   characteristic curves. Biometrics 44.
+.. [Obu97] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53.
+.. [ZD08] Zou and Donner (2008). Construction of confidence limits about effect measures: a general approach. Statistics
+   in Medicine 27.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import optimize, stats
+from sklearn.utils.validation import _num_samples
+
+from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError
+from kernelrank.metrics.auc_interval import EDGE, Components
+from kernelrank.metrics.interval import Interval, check_confidence
+from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+from kernelrank.model_selection.auc_estimate import AUCEstimate
+from kernelrank.model_selection.auc_estimation import GIVEN_SCORES, INTERVALS, check_scores, to_estimate
+from kernelrank.model_selection.auc_methods import (
+    GIVEN,
+    Found,
+    Task,
+    held_out_components,
+    mixed_variance,
+    of_scores,
+    wants_jackknife,
+)
+from kernelrank.model_selection.estimator_refit import settled
+from kernelrank.model_selection.search.nested_search import NestedSearch
+from kernelrank.result import Result
+
+__all__ = ["AUCComparison", "compare_auc"]
+
+SQUARES = "adds the squares of the two intervals, as if they were independent, for {}"
+UNKNOWN = "is all there is: one item or group of a class does not say how others vary"
+
+
+@dataclass(frozen=True, repr=False)
+class AUCComparison(Result):
+    """The AUCs of two models or markers on the same items, and how they differ.
+
+    Parameters
+    ----------
+    first, second : AUCEstimate
+    difference : float
+        The AUC of the first minus that of the second.
+    interval : Interval
+        That of the difference.
+    pvalue : float
+        Of no difference, two-sided.
+
+    Examples
+    --------
+    >>> one, two = (Interval(auc - 0.1, auc + 0.1, 0.95, "") for auc in (0.8, 0.7))
+    >>> first, second = (AUCEstimate(a, i, "given scores", 9, 3, 3, (0, 1)) for a, i in ((0.8, one), (0.7, two)))
+    >>> interval = Interval(-0.05, 0.25, 0.95, "allows for other items being scored")
+    >>> print(AUCComparison(first, second, 0.1, interval, 0.19))
+    AUC 0.800 and 0.700: difference +0.100, 95% interval [-0.050, +0.250], p = 0.19 (3 positive and 3 negative items;
+    the interval allows for other items being scored)
+    """
+
+    first: AUCEstimate
+    second: AUCEstimate
+    difference: float
+    interval: Interval
+    pvalue: float
+
+    def __float__(self) -> float:
+        return self.difference
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"AUC {self.first.auc:.3f} and {self.second.auc:.3f}: difference {self.difference:+.3f}, "
+            f"{100 * self.interval.level:.4g}% interval [{low:+.3f}, {high:+.3f}], p = {self.pvalue:.2g} "
+            f"({self.first.n_positive} positive and {self.first.n_negative} negative items; "
+            f"the interval {self.interval.method})"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("first AUC", _with_interval(self.first)),
+            ("second AUC", _with_interval(self.second)),
+            ("difference, first minus second", f"{self.difference:+.3f}"),
+            self.interval._fact("+.3f"),
+            ("p-value of no difference", f"{self.pvalue:.2g}"),
+            ("about the interval", self.interval.method),
+            ("items", f"{self.first.n_positive:,} positive, {self.first.n_negative:,} negative"),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        rows = [(self.first.auc, self.first.interval), (self.second.auc, self.second.interval)]
+        rows.append((self.difference, self.interval))
+        return {
+            "what": ["first", "second", "difference"],
+            "value": [value for value, _ in rows],
+            "low": [interval.low for _, interval in rows],
+            "high": [interval.high for _, interval in rows],
+            "level": [interval.level for _, interval in rows],
+            "pvalue": [np.nan, np.nan, self.pvalue],
+            "interval_method": [interval.method for _, interval in rows],
+        }
+
+
+def _with_interval(estimate: AUCEstimate) -> str:
+    name, ends = estimate.interval._fact()
+    return f"{estimate.auc:.3f}, {name} {ends} ({estimate.method.replace('_', '-')})"
+
+
+def compare_auc(
+    a: Any,
+    b: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    pos_label: Any = None,
+    confidence: float = 0.95,
+    interval: str = "auto",
+    n_jobs: int | None = None,
+) -> AUCComparison:
+    """Compare the AUCs of two models, or of two markers, on the same items.
+
+    Parameters
+    ----------
+    a, b : estimator, or array-like of shape (m,)
+        Each is what `estimate_auc` takes: an estimator, which is held out by leave-pair-out and chooses inside if it is
+        a search, or scores that are known already, such as a marker. Higher scores speak for the positive class.
+    X : array-like or sparse matrix, shape (m, n_features), a tuple of two of them, or None
+        What the estimators learn from. A tuple has one for `a` and one for `b`, where they see different columns. None
+        if both are scores.
+    y : array-like, shape (m,)
+        Any two labels.
+    groups, pos_label, confidence, n_jobs
+        As in `estimate_auc`.
+    interval : {"auto", "components", "jackknife"}, default="auto"
+        As in `estimate_auc`. "auto" takes the jackknife where every learner has it cheaply.
+
+    Returns
+    -------
+    AUCComparison
+
+    Notes
+    -----
+    Scores cost O(m log m) time, and estimators what `estimate_auc` costs. The p-values of sides that are equally good
+    are shown by ``benchmarks/auc_comparison_pvalues_are_uniform.py``.
+
+    Examples
+    --------
+    Two markers:
+
+    >>> import numpy as np
+    >>> from kernelrank import RankRLS, compare_auc
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 40)
+    >>> X = rng.standard_normal((80, 5)) + np.outer(y, [1.0, 0.2, 0.0, 0.8, 0.8])
+    >>> found = compare_auc(X[:, 0], X[:, 1], None, y)
+    >>> round(found.difference, 2), 0.0 in found.interval, found.pvalue < 0.05
+    (0.33, False, True)
+
+    Does a model of all columns add to the first two?
+
+    >>> added = compare_auc(RankRLS(), RankRLS(), (X, X[:, :2]), y)
+    >>> round(added.first.auc, 2), round(added.second.auc, 2)
+    (0.89, 0.81)
+    """
+    if interval not in INTERVALS:
+        raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
+    check_confidence(confidence)
+    both = X if isinstance(X, tuple) and len(X) == 2 else (X, X)
+    sides = [_side(value, part) for value, part in zip((a, b), both, strict=True)]
+    if interval == "jackknife" and not any(side.is_learnt for side in sides):
+        raise InvalidInputError("interval='jackknife' is for estimators: given scores have no training items")
+    sizes = {side.n_items for side in sides}
+    if len(sizes) > 1:
+        raise InvalidInputError(
+            f"both sides must have the same items: the first has {sides[0].n_items}, the second {sides[1].n_items}"
+        )
+    classes = TwoClasses.read(y, sizes.pop(), pos_label=pos_label)
+    codes = shared_groups(check_groups(groups, classes))
+    held = [side.hold_out(classes, codes, interval, n_jobs) for side in sides]
+    return _compare(held[0], held[1], confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """An estimator with its items, or given scores."""
+
+    estimator: Any
+    X: Any
+    scores: Float | None
+
+    @property
+    def is_learnt(self) -> bool:
+        return self.scores is None
+
+    @property
+    def n_items(self) -> int:
+        return _num_samples(self.X) if self.scores is None else len(self.scores)
+
+    def hold_out(self, classes: TwoClasses, groups: Index | None, interval: str, n_jobs: int | None) -> _Held:
+        if self.scores is not None:
+            components = Components.of_scores(self.scores[classes.positives], self.scores[classes.negatives])
+            return _Held(Task(None, None, classes, groups), components, self.scores)
+        estimator = settled(self.estimator, self.X)
+        task = Task(estimator, self.X, classes, groups, interval=interval, options={"n_jobs": n_jobs})
+        return _Held(task, held_out_components(task), None)
+
+
+def _side(value: Any, X: Any) -> _Side:
+    if not hasattr(value, "fit"):
+        return _Side(None, None, check_scores(value, X))
+    if X is None:
+        raise InvalidInputError(f"{type(value).__name__} learns from X, but X is None; only scores need no X")
+    return _Side(value, X, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """A side with its win rates."""
+
+    task: Task
+    components: Components
+    scores: Float | None
+
+    @property
+    def is_search(self) -> bool:
+        return self.scores is None and isinstance(self.task.held, NestedSearch)
+
+    @cached_property
+    def without(self) -> Float | None:
+        """The AUC without each item or group; None for a learner that would take too long."""
+        if self.scores is not None:
+            return _aucs_without(self.scores, self.components, self.task.classes, self.task.groups)
+        return self.task.aucs_without() if wants_jackknife(self.task) else None
+
+    @cached_property
+    def found(self) -> Found:
+        if self.scores is not None:
+            return of_scores(self.task, self.scores, GIVEN)
+        mixed = mixed_variance(self.task, self.components, self.without, searched=[self.is_search])
+        return Found(self.components.auc, *mixed, self.components.n_pairs)
+
+    def estimate(self, confidence: float) -> AUCEstimate:
+        method = "leave_pair_out" if self.scores is None else GIVEN_SCORES
+        return to_estimate(self.found, self.task.classes, method, confidence)
+
+
+def _aucs_without(scores: Float, components: Components, classes: TwoClasses, groups: Index | None) -> Float:
+    """Return the AUC of given scores without each item or group, all in O(m log m) time.
+
+    What is lost are the wins of the items that leave; a pair inside a group is counted for both of its items, and once
+    too often.
+    """
+    positive = classes.positive
+    units = np.arange(len(scores)) if groups is None else groups
+    size = int(units.max()) + 1
+    P, N = len(components.positive), len(components.negative)
+    wins = np.empty(len(scores))
+    wins[positive], wins[~positive] = components.positive * N, components.negative * P
+    ranks = np.unique(scores, return_inverse=True)[1]
+    keys = units * (int(ranks.max()) + 1) + ranks  # in the order of the units, and of the scores within
+    others, first = np.sort(keys[~positive]), units[positive] * (int(ranks.max()) + 1)
+    below = np.searchsorted(others, keys[positive], "left") + np.searchsorted(others, keys[positive], "right")
+    inside = np.bincount(units[positive], below / 2 - np.searchsorted(others, first, "left"), size)
+    P_left, N_left = (n - np.bincount(units[of], minlength=size) for n, of in ((P, positive), (N, ~positive)))
+    found: Float = (components.auc * P * N - np.bincount(units, wins, size) + inside) / (P_left * N_left)
+    return found
+
+
+def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:
+    components = first.components - second.components
+    # Not the mean of the differences: rounding must not part AUCs that are equal.
+    difference = first.components.auc - second.components.auc
+    learnt = [side for side in (first, second) if side.scores is None]
+    without = None
+    if learnt and all(side.without is not None for side in learnt):
+        without = np.asarray(first.without) - np.asarray(second.without)
+    searched = [side.is_search for side in learnt]
+    variance, degrees, what = mixed_variance(first.task, components, without, searched=searched)
+    if not learnt:
+        what = first.task.what_varies(GIVEN)
+    at_edge = any(min(side.components.auc, 1.0 - side.components.auc) <= EDGE for side in (first, second))
+    if not np.isfinite(variance):
+        ends, pvalue, what = (-1.0, 1.0), 1.0, UNKNOWN
+    elif at_edge or variance <= EDGE**2:
+        ends, pvalue = _square_and_add(first, second, confidence), _touching_level(first, second)
+        what = SQUARES.format("an AUC of 0 or 1 does not vary here" if at_edge else "the difference does not vary here")
+    else:
+        error = float(np.sqrt(variance))
+        half = float(stats.t.ppf(0.5 + confidence / 2, degrees)) * error
+        ends = max(-1.0, difference - half), min(1.0, difference + half)
+        pvalue = float(2.0 * stats.t.sf(abs(difference) / error, degrees))
+    one, two = first.estimate(confidence), second.estimate(confidence)
+    return AUCComparison(one, two, difference, Interval(*ends, confidence, what), pvalue)
+
+
+def _square_and_add(first: _Held, second: _Held, level: float) -> tuple[float, float]:
+    one, two = first.estimate(level), second.estimate(level)
+    down = np.hypot(one.auc - one.interval.low, two.interval.high - two.auc)
+    up = np.hypot(one.interval.high - one.auc, two.auc - two.interval.low)
+    return max(-1.0, float(one.auc - two.auc - down)), min(1.0, float(one.auc - two.auc + up))
+
+
+def _touching_level(first: _Held, second: _Held) -> float:
+    """Return one minus the level at which the end of the interval that is nearer to zero reaches it."""
+    low_is_near = first.components.auc > second.components.auc
+
+    def beyond(level: float) -> float:
+        low, high = _square_and_add(first, second, level)
+        return low if low_is_near else -high
+
+    least, most = 0.01, 1.0 - 1e-12
+    if beyond(least) <= 0.0:
+        return 1.0
+    return 1.0 - (most if beyond(most) >= 0.0 else float(optimize.brentq(beyond, least, most)))
