@@ -137,3 +137,19 @@ def test_every_door_of_python_takes_the_class_that_sorts_last(cohort, words):
     first = np.unique(labels)[0]
     assert read_items(path, target="outcome", features=["a", "b"], pos_label=first).classes[1] == first
     assert kr.estimate_auc(kr.RankRLS(), items.X, labels, pos_label=first).classes[1] == first
+
+
+def test_permutations_may_choose_alpha_inside(run, tmp_path):
+    rng = np.random.default_rng(2)
+    y = np.arange(16) % 2
+    X = rng.standard_normal((16, 3)) + y[:, None]
+    rows = "\n".join(",".join(map(str, (*x, label))) for x, label in zip(X, y, strict=True))
+    (tmp_path / "small.csv").write_text("a,b,c,outcome\n" + rows)
+    words = ("auc", "small.csv", "--target", "outcome", "--alphas", "0.1,10,1000", "--permutations", "19", "--no-roc")
+    nested = run(*words, "--nested-permutations").out
+    assert "nested leave_pair_out accuracy" in nested
+    assert "best leave_pair_out accuracy of 3 alphas" in run(*words).out
+    test = kr.permutation_test(
+        kr.RankRLSCV([0.1, 10.0, 1000.0], random_state=0), X, y, n_permutations=19, random_state=0
+    )
+    assert run(*words, "--nested-permutations", "--json").json["pvalue"] == test.pvalue

@@ -165,3 +165,25 @@ def test_what_a_run_lacks_is_said(run, tmp_path):
     assert "1 judged query not answered" in ended.err
     assert "1 item without a judgement count as not relevant" in ended.err
     assert "0.2500" in ended.out
+
+
+def test_tune_measures_the_search_itself(run, ranking):
+    words = ("tune", "train.txt", "--alphas", "0.01,1,100")
+    told = run(*words, "--nested", "--json").json
+    items = read_items(ranking / "train.txt")
+    search = kr.RankRLSCV([0.01, 1.0, 100.0], random_state=0)
+    held_out = kr.leave_query_out(search, items.X, items.y, items.qid)
+    expected = get_measure("pairwise_accuracy")(items.y, held_out, qid=items.qid)
+    assert told["nested"][0]["mean"] == pytest.approx(expected.mean, abs=1e-12)
+    assert "chosen anew without every query" in run(*words, "--nested").out
+    assert "test set of their own" in run(*words, "--cv", "3", "--nested", code=1).err
+
+
+def test_tune_measures_the_search_itself_by_pairs(run, ranking):
+    items = read_items(ranking / "train.txt")
+    rows = "\n".join(",".join(map(str, row)) for row in np.column_stack([items.y, items.X])[:20])
+    (ranking / "one.csv").write_text("target,a,b,c,d,e\n" + rows)
+    told = run("tune", "one.csv", "--target", "target", "--alphas", "0.01,1,100", "--nested", "--json").json
+    search = kr.RankRLSCV([0.01, 1.0, 100.0], random_state=0)
+    expected = kr.leave_pair_out(search, items.X[:20], items.y[:20]).accuracy
+    assert told["nested"]["mean"] == pytest.approx(expected, abs=1e-12)

@@ -26,8 +26,8 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
-NESTED_PAIRS = 5_000
-"""Up to so many pairs a model that chooses its alpha is refitted without each: minutes at most."""
+MOST_COMPARISONS = 40_000_000_000
+"""Up to so many pairs are compared inside what remains without each pair, for all alphas together: a minute or two."""
 
 BEST_OF_ALPHAS = (
     "the permutation test takes the best of all alphas, of the true classes as of the permuted ones: its accuracy is "
@@ -55,6 +55,10 @@ def auc(
         typer.Option("--cv", help="auto: every pair while there are few, else the mean of ten folds."),
     ] = "auto",
     permutations: Annotated[int, typer.Option("--permutations", min=0, help="For the p-value; 0 for none.")] = 1000,
+    nested_permutations: Annotated[
+        bool,
+        typer.Option("--nested-permutations", help="Choose alpha inside every training set of each permutation too."),
+    ] = False,
     roc: Annotated[
         bool, typer.Option("--roc/--no-roc", help="Whether to draw the ROC curve of the tournament.")
     ] = True,
@@ -91,12 +95,14 @@ def auc(
     cohort = Cohort.of(items, learner)
     if scale:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
-    method = _method(answer, cv, cohort, nested=alpha is None)
     # One grid, and one gamma, for whatever is held out and permuted.
     estimator = settled(learner.search(grid) if alpha is None else learner.estimator(alpha), cohort.X)
+    n_alphas = 0 if alpha is not None else len(estimator.alphas)
+    method = _method(answer, cv, cohort, n_alphas)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
-        estimate, curve, test = _found(answer, estimator, cohort, method, common, permutations, seed, with_roc=roc)
+        estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
+        test = _tested(answer, estimator, cohort, permutations, seed, nested=nested_permutations)
         model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
     if report is not None:
         _page(answer, estimate, curve, test, model, cohort, items).save(report)
@@ -171,10 +177,10 @@ class Cohort:
         return positives * (len(self.y01) - positives)
 
 
-def _method(answer: Answer, cv: str, cohort: Cohort, *, nested: bool) -> str:
+def _method(answer: Answer, cv: str, cohort: Cohort, n_alphas: int) -> str:
     if cv != "auto":
         return cv
-    if nested and cohort.n_pairs > NESTED_PAIRS:
+    if n_alphas * cohort.n_pairs**2 > MOST_COMPARISONS:
         answer.note(
             f"{cohort.n_pairs:,} pairs are too many to choose alpha without each: ten folds are averaged; "
             "--alpha holds out every pair with one alpha, --cv leave_pair_out waits"
@@ -183,44 +189,52 @@ def _method(answer: Answer, cv: str, cohort: Cohort, *, nested: bool) -> str:
     return "leave_pair_out"
 
 
-def _found(
+def _estimated(
     answer: Answer,
     estimator: Any,
     cohort: Cohort,
     method: str,
+    n_alphas: int,
     common: dict[str, Any],
-    permutations: int,
     seed: int,
     *,
     with_roc: bool,
-) -> tuple[AUCEstimate, TournamentROC | None, PermutationTest | None]:
-    """Run the estimate, the tournament and the test."""
-    from kernelrank.estimators import RankRLS
-    from kernelrank.model_selection import estimate_auc, permutation_test, tournament_roc
+) -> tuple[AUCEstimate, TournamentROC | None]:
+    """Run the estimate and the tournament; where pairs are held out, both come from the same ones."""
+    from kernelrank.model_selection import estimate_auc, tournament_roc
 
-    nested = not isinstance(estimator, RankRLS)
-    with working(f"holding out {counted(cohort.n_pairs, 'pair')}" if "pair" in method else "holding out folds"):
-        estimate = estimate_auc(estimator, cohort.X, cohort.y, method=method, random_state=seed, **common)
-    curve = test = None
     m = len(cohort.y01)
-    if with_roc and nested and m * (m - 1) // 2 > 2 * NESTED_PAIRS:
+    n_all = m * (m - 1) // 2
+    if with_roc and n_alphas * n_all * cohort.n_pairs > MOST_COMPARISONS:
         answer.note("no ROC curve: the tournament would choose alpha without every pair of items; --alpha allows it")
-    elif with_roc:
-        with working("playing the tournament of all pairs"):
+        with_roc = False
+    curve = None
+    if with_roc:
+        with working(f"holding out {counted(n_all, 'pair')} of items"):
             curve = tournament_roc(estimator, cohort.X, cohort.y, **common)
-    if permutations and cohort.can_be_permuted(answer):
-        with working(f"permuting {permutations:,} times"):
-            plain = RankRLS(**{**_plain_parameters(estimator), "alpha": getattr(estimator, "alpha", 1.0)})
-            test = permutation_test(
-                plain,
-                cohort.X,
-                cohort.y01,
-                groups=cohort.groups,
-                n_permutations=permutations,
-                random_state=seed,
-                alphas=estimator.alphas if nested else None,
-            )
-    return estimate, curve, test
+        if method == "leave_pair_out":
+            return curve.leave_pair_out, curve
+    with working(f"holding out {counted(cohort.n_pairs, 'pair')}" if "pair" in method else "holding out folds"):
+        return estimate_auc(estimator, cohort.X, cohort.y, method=method, random_state=seed, **common), curve
+
+
+def _tested(
+    answer: Answer, estimator: Any, cohort: Cohort, permutations: int, seed: int, *, nested: bool
+) -> PermutationTest | None:
+    """Run the permutation test: with the best of all alphas where alpha is chosen, or with the choice inside."""
+    from kernelrank.estimators import RankRLS
+    from kernelrank.model_selection import permutation_test
+
+    if not permutations or not cohort.can_be_permuted(answer):
+        return None
+    common: dict[str, Any] = {"groups": cohort.groups, "n_permutations": permutations, "random_state": seed}
+    if nested:
+        with working(f"permuting {permutations:,} times, alpha chosen inside"):
+            return permutation_test(estimator, cohort.X, cohort.y01, **common)
+    with working(f"permuting {permutations:,} times"):
+        plain = RankRLS(**{**_plain_parameters(estimator), "alpha": getattr(estimator, "alpha", 1.0)})
+        alphas = getattr(estimator, "alphas", None)
+        return permutation_test(plain, cohort.X, cohort.y01, alphas=alphas, **common)
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
@@ -254,7 +268,7 @@ def _page(
         notes=[
             f"the positive class is {cohort.positive}: {cohort.reason}",
             *answer.notes,
-            *([] if test is None or not hasattr(model, "alphas") else [BEST_OF_ALPHAS]),
+            *([] if test is None or not test.name.startswith("best") else [BEST_OF_ALPHAS]),
         ],
     )
 
@@ -292,10 +306,8 @@ def _answer(
         answer.fact("pvalue", test.pvalue)
         answer.fact("permutations", len(test.null))
         answer.fact("null_mean", float(test.null.mean()))
-        best = "best of the alphas, " if nested else ""
-        rows.append(
-            ("p-value", f"{test.pvalue:.3g} ({best}{counted(len(test.null), 'permutation')} of {test.permuted})")
-        )
+        how = f"{test.name}, {counted(len(test.null), 'permutation')} of {test.permuted}"
+        rows.append(("p-value", f"{test.pvalue:.3g} ({how})"))
     if curve is not None:
         answer.fact("tournament_auc", curve.auc)
         answer.fact("roc", {"fpr": curve.fpr, "tpr": curve.tpr})

@@ -61,6 +61,10 @@ def tune(
         str,
         typer.Option("--cv", help="leave_query_out, leave_pair_out, leave_one_out, or a number of folds."),
     ] = "auto",
+    nested: Annotated[
+        bool,
+        typer.Option("--nested", help="Measure the search itself too: alpha is chosen anew without every query."),
+    ] = False,
     report: options.Report = None,
     method: options.Method = "rankrls",
     coef0: options.Coef0 = None,
@@ -90,6 +94,8 @@ def tune(
     kernelrank tune train.txt -o model.kr --report report.html
 
     kernelrank tune patients.csv --target outcome --kernels linear,rbf --gammas 0.001:1:4 --scale
+
+    kernelrank tune train.txt --nested
 
     kernelrank tune OHSUMED/ --measure ndcg@10
     """
@@ -128,12 +134,17 @@ def tune(
     plan.learner.parameters()
     source = SourceFile(train, input_format, target, query, id, weight, groups, features, positive)
     folds = folds_in(train)
+    if nested and (folds or method == "ranksvm" or isinstance(plan.cv, int)):
+        raise InvalidInputError(
+            "--nested is for rankrls and rls on one file, where every query, pair or item is held out; folds have a "
+            "test set of their own"
+        )
     if folds and not is_fold(train):
         if output is not None or report is not None:
             raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save or report it")
         _tune_folds(answer, plan, source, folds)
     else:
-        _tune_one(answer, plan, source, output, report)
+        _tune_one(answer, plan, source, output, report, nested=nested)
     answer.show()
 
 
@@ -190,8 +201,11 @@ class Plan:
         return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
 
 
-def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | None, report: Path | None) -> None:
+def _tune_one(
+    answer: Answer, plan: Plan, source: SourceFile, output: Path | None, report: Path | None, *, nested: bool
+) -> None:
     """Choose on one file or one fold."""
+    inside = None
     if is_fold(source.path):
         found, items, model, test = _tune_fold(answer, plan, source)
     else:
@@ -201,6 +215,7 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
             answer.note(f"--cv {plan.cv} takes no account of groups; a number of folds keeps them whole")
         with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
+            inside = _nested(found, scaled(scaler, items.X), items) if nested else None
         model = joined(scaler, found.model)
     best = found.best
     page = None if report is None else _page(answer, found, model, items, test, plan)
@@ -215,6 +230,13 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     answer.fact("candidates", found.candidates)
     answer.table("Chosen", ("", ""), setting_rows(model, items))
     answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
+    if isinstance(inside, float):
+        answer.fact("nested", {"measure": "pairwise accuracy", "mean": inside})
+        answer.line(f"Nested, alpha chosen anew without every pair: {inside:.4f} of the pairs in the right order.")
+    elif inside is not None:
+        what = "query" if items.qid is not None else "item"
+        title = f"Nested: alpha chosen anew without every {what}"
+        _answer_tests(answer, plan, title, [(str(items.path), items, inside)], name="nested")
     if test is not None:
         answer.fact("test", plan.value(model, test))
         _answer_tests(answer, plan, f"Test queries of {test.path}", [(items.path, test, scores_of(model, test.X))])
@@ -223,6 +245,23 @@ def _tune_one(answer: Answer, plan: Plan, source: SourceFile, output: Path | Non
     answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
     if report is not None:
         answer.line(f"The report is in {report}.")
+
+
+def _nested(found: Search, X: Any, items: Items) -> Any:
+    """Hold out the search itself: the scores of all items, or where it holds out pairs, the share of them in order."""
+    from sklearn.base import clone
+
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.model_selection import leave_one_out, leave_pair_out, leave_query_out
+
+    search = clone(found.model)
+    if not isinstance(search.cv, str):
+        raise InvalidInputError("--nested holds out queries, pairs or items; groups are held out in folds")
+    if items.qid is not None and search.cv in ("auto", "leave_query_out"):
+        return leave_query_out(search, X, items.y, items.qid, sample_weight=items.weight)
+    if search.cv == "leave_pair_out" or (search.cv == "auto" and search._without_queries == "leave_pair_out"):
+        return float(leave_pair_out(search, X, items.y, differences=False, sample_weight=items.weight).accuracy)
+    return leave_one_out(search, X, items.y, sample_weight=items.weight)
 
 
 def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
@@ -316,7 +355,9 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
         _answer_tests(answer, plan, f"Test queries of {counted(len(tested), 'fold')} together", tests)
 
 
-def _answer_tests(answer: Answer, plan: Plan, title: str, tests: list[tuple[str, Items, Any]]) -> None:
+def _answer_tests(
+    answer: Answer, plan: Plan, title: str, tests: list[tuple[str, Items, Any]], name: str = "test_measures"
+) -> None:
     """Measure the queries of all test sets: by what chose, and by what is usual."""
     from kernelrank.metrics import get_measure
 
@@ -324,7 +365,7 @@ def _answer_tests(answer: Answer, plan: Plan, title: str, tests: list[tuple[str,
     others = [one for one in map(get_measure, DEFAULT_MEASURES) if one != plan.measure]
     pairs = measured(answer, [plan.measure, *others], lambda one: judgement.measure(one, rules), asked=False)
     found = [facts_of(result, one, confidence=0.95, seed=plan.learner.seed, by_query=False) for one, result in pairs]
-    answer.fact("test_measures", found)
+    answer.fact(name, found)
     answer.table(title, ("measure", "mean", "95% interval", "queries", "left out"), [row_of(one) for one in found])
     for one, _ in pairs:
         answer.line(one.label, style="dim")

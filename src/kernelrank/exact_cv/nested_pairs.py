@@ -16,6 +16,9 @@ decomposition serves all sets and all alphas; u + 1 products and one comparison 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import numpy as np
 
 from kernelrank.arrays import Float, Index
@@ -24,6 +27,7 @@ from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.item_pairs import DifferingPairs
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
+from kernelrank.progress import track
 
 __all__ = ["inner_agreements"]
 
@@ -55,34 +59,46 @@ def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float 
     if problem.truth.shape[1] != 1 or not problem.scored.all():
         return None
     sizes = np.unique(outer.sizes)
-    scales = [problem.common_scale(int(size) + 2) for size in sizes]
+    found_scales = [problem.common_scale(int(size) + 2) for size in sizes]
+    scales = [scale for scale in found_scales if scale is not None]
     levels, level_of = np.unique(problem.truth[:, 0], return_inverse=True)
     two_levels = len(levels) == 2
-    if None in scales or not (two_levels or problem.differences_survive(int(sizes.max()) + 2)):
+    if len(scales) < len(sizes) or not (two_levels or problem.differences_survive(int(sizes.max()) + 2)):
         return None
     pairs = DifferingPairs.of(problem.truth)
     order, place = pairs.order, np.empty(len(pairs.order), dtype=np.int64)
     place[order] = np.arange(len(order))
     y, duplicate_of = problem.truth[order, 0], problem.duplicate_of[order]
     found = np.empty((len(outer), len(alphas)))
-    for size, scale in zip(sizes, scales, strict=True):
-        assert scale is not None
-        numbers = np.flatnonzero(outer.sizes == size)
-        places = place[outer.items[outer.bounds[numbers][:, None] + np.arange(size)]]
-        for decomposition, served in problem.decompositions(alphas / scale, scores=False, dual=True):
-            for alpha in served:
-                inverse = decomposition.dual_inverse(float(alphas[alpha]) / scale).reordered(order)
-                Gamma = np.ascontiguousarray(inverse.rows(slice(None)))
-                e = np.ascontiguousarray(inverse.coefficients[:, 0])
-                starts = range(0, len(numbers), SETS_AT_ONCE)
-                for start in starts:
-                    part = slice(start, start + SETS_AT_ONCE)
-                    found[numbers[part], alpha] = _agreements(
-                        Gamma, e, y, pairs.end, duplicate_of, places[part], PIVOT[False]
-                    )
+    n_steps = len(alphas) * int(sum(-(-np.count_nonzero(outer.sizes == size) // SETS_AT_ONCE) for size in sizes))
+    steps = _steps(problem, outer, sizes, scales, alphas)
+    with closing(track(steps, n_steps, "choosing alpha without each set")) as shown:
+        for inverse, numbers, alpha in shown:
+            Gamma, e = inverse
+            places = place[outer.items[outer.places(numbers, int(outer.sizes[numbers[0]]))]]
+            data = Gamma, e, y, pairs.end, duplicate_of
+            found[numbers, alpha] = _agreements(*data, places, PIVOT[False])
     if two_levels:
         found[_nothing_left(outer, level_of)] = 0.0
     return found
+
+
+def _steps(
+    problem: Problem, outer: ItemSets, sizes: Index, scales: list[float], alphas: Float
+) -> Iterator[tuple[tuple[Float, Float], Index, int]]:
+    """Yield Γ and e with the items in descending order of their scores, some sets of one size, and which alpha."""
+    order = DifferingPairs.of(problem.truth).order
+    for size, scale in zip(sizes, scales, strict=True):
+        numbers = np.flatnonzero(outer.sizes == size)
+        for decomposition, served in problem.decompositions(alphas / scale, scores=False, dual=True):
+            for alpha in served:
+                inverse = decomposition.dual_inverse(float(alphas[alpha]) / scale).reordered(order)
+                arrays = (
+                    np.ascontiguousarray(inverse.rows(slice(None))),
+                    np.ascontiguousarray(inverse.coefficients[:, 0]),
+                )
+                for start in range(0, len(numbers), SETS_AT_ONCE):
+                    yield arrays, numbers[start : start + SETS_AT_ONCE], int(alpha)
 
 
 def _nothing_left(outer: ItemSets, level_of: Index) -> Index:

@@ -36,6 +36,7 @@ from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.search.nested_search import can_be_nested
 from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.result import Result
@@ -71,7 +72,7 @@ class PermutationTest(Result):
 
     Examples
     --------
-    >>> print(PermutationTest(0.9, np.array([0.5, 0.6, 0.4]), 0.25, "leave_pair_out", "all items"))
+    >>> print(PermutationTest(0.9, np.array([0.5, 0.6, 0.4]), 0.25, "leave_pair_out accuracy", "all items"))
     leave_pair_out accuracy 0.900, p = 0.25 (3 permutations of all items, mean 0.500, largest 0.600)
     """
 
@@ -83,13 +84,13 @@ class PermutationTest(Result):
 
     def __str__(self) -> str:
         return (
-            f"{self.name} accuracy {self.statistic:.3f}, p = {self.pvalue:.3g} ({len(self.null)} permutations of "
+            f"{self.name} {self.statistic:.3f}, p = {self.pvalue:.3g} ({len(self.null)} permutations of "
             f"{self.permuted}, mean {self.null.mean():.3f}, largest {self.null.max():.3f})"
         )
 
     def _facts(self) -> list[tuple[str, str]]:
         return [
-            (f"accuracy ({self.name.replace('_', '-')})", f"{self.statistic:.3f}"),
+            (self.name.replace("_", "-"), f"{self.statistic:.3f}"),
             ("p-value", f"{self.pvalue:.3g}"),
             ("permutations", f"{len(self.null):,} of {self.permuted}"),
             ("their accuracy: mean, largest", f"{self.null.mean():.3f}, {self.null.max():.3f}"),
@@ -117,8 +118,8 @@ def permutation_test(
     Parameters
     ----------
     estimator : estimator
-        A ranker, regressor or classifier of two classes. One that chooses its alpha inside `fit` chooses anew for each
-        permutation, from the same alphas.
+        A ranker, regressor or classifier of two classes. One that chooses its alpha inside `fit`, such as `RankRLSCV`,
+        chooses anew for each permutation and in every training set, from the same alphas: the nested accuracy.
     X : array-like or sparse matrix, shape (m, n_features), or (m, m) for a precomputed kernel
     y : array-like, shape (m,)
         Scores, or any two labels.
@@ -189,7 +190,10 @@ def permutation_test(
     # Means over queries may differ in the last digit where they are equal.
     extreme = int(np.sum(null >= observed - 1e-12))
     permuted = "items inside queries" if qid is not None else "all items" if codes is None else "groups of one size"
-    return PermutationTest(observed, null, (1 + extreme) / (1 + int(count)), name, permuted)
+    label = f"{'nested ' if can_be_nested(estimator) else ''}{name} accuracy"
+    if values is not None:
+        label = f"best {label} of {len(values)} alphas"
+    return PermutationTest(observed, null, (1 + extreme) / (1 + int(count)), label, permuted)
 
 
 def _check_fits(name: str, qid: Any, groups: Any) -> None:
