@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelrank.data import source
+from kernelrank.data import delimited, source
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.errors import FileFormatError
 from tests.oracles.delimited import slow_records
@@ -135,3 +136,53 @@ def test_faults(text, message):
 def test_earlier_faults_come_first():
     with pytest.raises(FileFormatError, match="line 2: 3 fields"):
         read_rows(b'a,b\n1,2,3\n1,"2"3\n')
+
+
+@pytest.fixture(params=[0, 512], ids=["wide", "narrow"])
+def wide_from(request, monkeypatch):
+    """From how many columns on a block is read as one column."""
+    monkeypatch.setattr(delimited, "WIDE", request.param)
+
+
+@pytest.mark.usefixtures("wide_from")
+class TestWide:
+    """A block that is read as one column is what a block of columns is."""
+
+    NAMES = tuple(f"c{column}" for column in range(14))
+
+    def table(self, rows, delimiter=",", line_end="\n"):
+        lines = [delimiter.join(row) for row in [self.NAMES, *rows]]
+        return DelimitedTable(io.BytesIO((line_end.join(lines) + line_end).encode()), "csv")
+
+    @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    @pytest.mark.parametrize("columns", [range(14), [2, 3, 12, 13], [13, 0, 5], [11]])
+    def test_numbers_in_any_order(self, columns, delimiter, line_end):
+        values = [[row + column / 4 for column in range(14)] for row in range(3)]
+        table = self.table([[f" {value}" for value in row] for row in values], delimiter, line_end)
+        (block,) = table.blocks()
+        assert block.numbers(list(columns)).tolist() == [[row[column] for column in columns] for row in values]
+        assert block.words(12).tolist() == [str(row[12]) for row in values]
+        assert block.positions.tolist() == [2, 3, 4]
+
+    def test_missing_cells(self):
+        rows = [["1", "", "NA", *["2"] * 8, "nUlL", "p", "3"], [*["4"] * 14]]
+        (block,) = self.table(rows).blocks()
+        found = block.numbers([0, 1, 2, 11, 13], missing=True)
+        np.testing.assert_array_equal(found, [[1, np.nan, np.nan, np.nan, 3], [4] * 5])
+        with pytest.raises(FileFormatError, match="line 2, column 'c1': the cell is empty"):
+            block.numbers([0, 1])
+        with pytest.raises(FileFormatError, match="line 2, column 'c12': 'p' is not a number"):
+            block.numbers([0, 12], missing=True)
+
+    @pytest.mark.parametrize("width", [13, 15])
+    def test_a_row_of_another_width(self, width):
+        # The two faults cancel in the number of fields.
+        rows = [["1"] * 14, ["1"] * width, ["1"] * (28 - width)]
+        with pytest.raises(FileFormatError, match=f"line 3: {width} fields, but the first line names 14 columns"):
+            list(self.table(rows).blocks())
+
+    def test_blank_lines(self):
+        (block,) = self.table([["1"] * 14, [""], ["2"] * 14]).blocks()
+        assert block.numbers([4]).tolist() == [[1], [2]]
+        assert block.positions.tolist() == [2, 4]

@@ -301,3 +301,11 @@ def test_prediction_of_files_without_known_names(parquet, svmlight, tmp_path):
     FRAME.drop("x0").write_csv(tmp_path / "less.csv")
     with pytest.raises(FileFormatError, match="there is no column 'x0' for the features"):
         RankRLS(0.3).fit(parquet, "grade", qid="query").predict(tmp_path / "less.csv")
+
+
+def test_a_column_that_is_empty_at_first_is_not_left_out_in_silence(tmp_path):
+    path = tmp_path / "late.csv"
+    rows = [f"{row % 3},{row},{'' if row < 9_000 else row}" for row in range(10_000)]
+    path.write_text("\n".join(["y,age,late", *rows]))
+    with pytest.raises(FileFormatError, match="line 2, column 'late': the cell is empty"):
+        RankRLS().fit(path, "y")

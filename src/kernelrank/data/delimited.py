@@ -9,21 +9,18 @@ would read in another way than we do, and what it refuses, is read again by `sca
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from kernelrank.data.arrow_block import ArrowBlock
 from kernelrank.data.decimals import read_decimal
+from kernelrank.data.delimited_block import MISSING_WORDS, DelimitedBlock, WideBlock
 from kernelrank.data.delimited_records import Quotes, TextAfterQuoteError, scan_records
 from kernelrank.data.line import shown
 from kernelrank.data.source import Source, count_lines, read_blocks, source_name
-from kernelrank.data.table import MISSING, Table, TableBlock, number_fault
+from kernelrank.data.table import Table, TableBlock
 from kernelrank.data.words import LONGEST_LABEL, long_message
 from kernelrank.errors import FileFormatError, MissingExtraError
 
@@ -35,8 +32,8 @@ __all__ = ["DelimitedTable"]
 LONGEST_RECORD = 1 << 24
 FIRST_BYTES = 1 << 16
 WIDE = 512
-WIDE_BLOCK = 1 << 25
-"""How long a block of a table is that has more than `WIDE` columns: pyarrow works for each column of each block."""
+WIDE_BLOCK = 1 << 22
+"""How long a block of a table is that has more than `WIDE` columns."""
 DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
 SPOKEN = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
@@ -100,7 +97,7 @@ class DelimitedTable(Table):
             return next(blocks, None)
 
     def blocks(self) -> Generator[TableBlock]:
-        """Read the rows, about a mebibyte at a time, or 32 of a wide table. Time O(bytes), memory O(1)."""
+        """Read the rows, about a mebibyte at a time, or four of a wide table. Time O(bytes), memory O(1)."""
         return self._blocks(WIDE_BLOCK if len(self.names) > WIDE else None)
 
     def _blocks(self, block_bytes: int | None) -> Generator[TableBlock]:
@@ -160,12 +157,15 @@ class DelimitedTable(Table):
             return stop, fault.position
         return len(text) if not text[stop:].strip(b"\r\n") else stop, None
 
-    def _block(self, quotes: Quotes, first_line: int) -> _DelimitedBlock:
+    def _block(self, quotes: Quotes, first_line: int) -> DelimitedBlock:
         """Let pyarrow read some records, and `scan_records` those that it refuses or would read in another way."""
         import pyarrow
 
         columns = range(len(self.names)) if self._chosen is None else self._chosen
         text = quotes.text
+        wide = None if len(self.names) <= WIDE or quotes.any else WideBlock.of(self, text, first_line)
+        if wide is not None:
+            return wide
         for numbers in (self._numbers, frozenset[int]()) if quotes.regular else ():
             try:
                 cells = self.parse(text, columns, numbers)
@@ -174,7 +174,7 @@ class DelimitedTable(Table):
             # As many rows as lines: none is blank, and none spans lines.
             n_lines = count_lines(text)
             lines = np.arange(n_lines) if cells.num_rows == n_lines else quotes.record_lines()
-            return _DelimitedBlock(self, text, cells, first_line + lines)
+            return DelimitedBlock(self, text, cells, first_line + lines)
         return self._scanned_block(text, first_line, columns)
 
     def parse(self, text: bytes, columns: Sequence[int], numbers: Collection[int] = ()) -> pyarrow.Table:
@@ -190,10 +190,10 @@ class DelimitedTable(Table):
                 column_names=[str(column) for column in range(len(self.names))],
             ),
             csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in text),
-            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=MISSING_WORDS),
         ).combine_chunks()
 
-    def _scanned_block(self, text: bytes, first_line: int, columns: Sequence[int]) -> _DelimitedBlock:
+    def _scanned_block(self, text: bytes, first_line: int, columns: Sequence[int]) -> DelimitedBlock:
         import pyarrow
 
         records = list(scan_records(text, self.delimiter))
@@ -207,7 +207,7 @@ class DelimitedTable(Table):
                 for column in columns
             }
         )
-        return _DelimitedBlock(self, b"", cells, lines)
+        return DelimitedBlock(self, b"", cells, lines)
 
     def _check_width(self, widths: list[int], lines: NDArray[np.int64]) -> None:
         """Refuse a record with too few or too many fields."""
@@ -251,100 +251,3 @@ class DelimitedTable(Table):
                 message = f"columns {first} and {number} are both called {shown(name.encode())}"
                 raise FileFormatError(message, self.path, line)
         return names
-
-
-@dataclass(frozen=True)
-class _DelimitedBlock(ArrowBlock):
-    """Some records. The text of cells that were read as numbers is kept for messages; it is empty if all are strings.
-
-    Parameters
-    ----------
-    table : DelimitedTable
-    text : bytes
-    cells : pyarrow.Table
-        The columns that were chosen, each called by its number.
-    positions : ndarray of int64
-        The line of each record.
-    """
-
-    table: DelimitedTable
-    text: bytes
-    cells: pyarrow.Table
-    positions: NDArray[np.int64]
-
-    def numbers(
-        self, columns: Sequence[int], *, missing: bool = False, advice: str = "", dtype: DTypeLike = np.float64
-    ) -> NDArray[Any]:
-        """Return numbers; a cell that is none is looked at as text."""
-        values = self._values(columns)
-        if np.isfinite(values).all():
-            return values.astype(dtype, copy=False)
-        values = values.copy()
-        doubtful = np.argwhere(~np.isfinite(values)).tolist()
-        strings = {place: self.strings(columns[place]) for _, place in doubtful}
-        for row, place in doubtful:
-            token = strings[place][row].as_py().encode()
-            if not (missing and MISSING.fullmatch(token)):
-                raise self.error(number_fault(token) + advice, row, columns[place])
-            values[row, place] = math.nan
-        return values.astype(dtype, copy=False)
-
-    def _values(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """Return numbers, and whatever is not finite for a cell that is none."""
-        import pyarrow
-
-        chosen = self.cells.select([str(column) for column in columns])
-        if all(kind == pyarrow.float64() for kind in chosen.schema.types):
-            matrix: NDArray[np.float64] = chosen.to_batches()[0].to_tensor().to_numpy()
-            return matrix
-        values = np.empty((len(self), len(columns)))
-        for place, column in enumerate(columns):
-            array = self.strings(column)
-            try:
-                values[:, place] = array.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
-            except pyarrow.ArrowInvalid:
-                read = (read_decimal(token.as_py().encode()) for token in array)
-                values[:, place] = [math.nan if value is None else value for value in read]
-        return values
-
-    def labels(self, column: int) -> NDArray[Any]:
-        """Return integers if each is written as Python writes it, so that "007" is a string."""
-        import pyarrow
-        import pyarrow.compute
-
-        array = self.strings(column)
-        empty = pyarrow.compute.equal(array, "").to_numpy(zero_copy_only=False)
-        if empty.any():
-            raise self.error("the cell is empty: expected a label", int(np.argmax(empty)), column)
-        try:
-            integers = array.cast(pyarrow.int64())
-        except pyarrow.ArrowInvalid:
-            return self.words(column)
-        if not integers.cast(pyarrow.string()).equals(array):
-            return self.words(column)
-        labels: NDArray[np.int64] = integers.to_numpy()
-        return labels
-
-    def holds_text(self, column: int) -> bool:
-        """Look at the cells one by one, up to the first that is not missing."""
-        tokens = (token.as_py().encode() for token in self.strings(column))
-        return next((read_decimal(token) is None for token in tokens if not MISSING.fullmatch(token)), False)
-
-    def holds_numbers(self, column: int) -> bool:
-        """Look at the cells one by one, up to the first that is a number."""
-        return any(read_decimal(token.as_py().encode()) is not None for token in self.strings(column))
-
-    def strings(self, column: int) -> pyarrow.Array:
-        """Return a column without the spaces around its cells; one that was read as numbers is read again."""
-        import pyarrow.compute
-
-        cells = self.cells.column(str(column))
-        if cells.type == pyarrow.float64():
-            cells = self.table.parse(self.text, [column]).column(0)
-        array = cells.chunk(0)
-        return pyarrow.compute.utf8_trim(array, self.spaces) if self.spaces else array
-
-    @cached_property
-    def spaces(self) -> str:
-        """Spaces that may stand around the cells."""
-        return "".join(space for space in " \t" if space != self.table.delimiter and space.encode() in self.text)

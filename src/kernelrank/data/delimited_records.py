@@ -61,6 +61,12 @@ def scan_records(text: bytes, delimiter: str) -> Iterator[Record]:
         if blank:
             position = blank.end()
             continue
+        stop = text.index(b"\n", position) + 1
+        if text.find(b'"', position, stop) < 0:
+            fields = [field.lstrip(spaces).rstrip(spaces + b"\r") for field in text[position : stop - 1].split(mark)]
+            yield Record(position, stop, fields)
+            position = stop
+            continue
         start, fields, more = position, [], True
         while more:
             begin = _end(space, text, position)
@@ -125,17 +131,16 @@ class Quotes:
         """Say whether each quote stands at the edge of a field, and no field in quotes begins or ends with a space."""
         if not self.any:
             return True
-        # A line end before the first byte and two after the last: every quote has neighbours.
-        padded = np.frombuffer(b"\n" + self.text + b"\n\n", dtype=np.uint8)
-        opening, closing = self._places[::2] + 1, self._places[1::2] + 1
+        # The text ends with a newline, which is also what stands before its first byte.
+        before, after = self._bytes[self._places - 1], self._bytes[self._places + 1]
         edge, space = np.zeros((2, 256), dtype=np.bool_)
         edge[[ord(self.delimiter), 10, 13, 34]] = True
         space[[9, 32]] = True
         return bool(
-            edge[padded[opening - 1]].all()
-            and edge[padded[closing + 1]].all()
-            and not space[padded[opening + 1]].any()
-            and not space[padded[closing - 1]].any()
+            edge[before[::2]].all()
+            and edge[after[1::2]].all()
+            and not space[after[::2]].any()
+            and not space[before[1::2]].any()
         )
 
     def _line_ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -60,7 +60,7 @@ class TableBlock(ABC):
 
     @abstractmethod
     def holds_numbers(self, column: int) -> bool:
-        """Say whether a column is one of numbers: in text, whether any cell is a number."""
+        """Say whether a column is one of numbers: in text, whether any cell is a number, or all are missing."""
 
 
 class Table(ABC):
