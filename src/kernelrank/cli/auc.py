@@ -10,6 +10,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
+from kernelrank.cli.auc_rivals import Rivals
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
@@ -59,6 +60,26 @@ def auc(
         bool,
         typer.Option("--nested-permutations", help="Choose alpha inside every training set of each permutation too."),
     ] = False,
+    versus: Annotated[
+        str | None,
+        typer.Option(
+            "--versus",
+            metavar="COLUMN",
+            help="Compare the model with this column as a marker; the model does without it. High values speak for the "
+            "positive class, low ones with a minus sign: --versus=-albumin.",
+            show_default=False,
+        ),
+    ] = None,
+    covariates: Annotated[
+        str | None,
+        typer.Option(
+            "--covariates",
+            metavar="COLUMNS",
+            help="Compare the model of all columns with a model of these alone, with commas between: what do the "
+            "others add?",
+            show_default=False,
+        ),
+    ] = None,
     roc: Annotated[
         bool, typer.Option("--roc/--no-roc", help="Whether to draw the ROC curve of the tournament.")
     ] = True,
@@ -79,6 +100,8 @@ def auc(
     kernelrank auc patients.csv --target outcome --groups patient --scale
 
     kernelrank auc patients.csv --target outcome --alpha 10 --report auc.html
+
+    kernelrank auc patients.csv --target outcome --covariates age,sex --versus crp
     """
     from kernelrank.model_selection.estimator_refit import settled
 
@@ -87,26 +110,39 @@ def auc(
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     learner = LearnerOptions("rankrls", kernel, read_gamma(gamma), degree, coef0, scale=scale, seed=seed)
     grid = read_alphas(alphas)
-    source = SourceFile(data, input_format, target, None, id, groups=groups, features=features, positive=positive)
-    items = source.read_groups(answer)
+    rivals = Rivals.read(versus, covariates)
+    columns = rivals.features(features)
+    source = SourceFile(data, input_format, target, None, id, groups=groups, features=columns, positive=positive)
+    items, marker = rivals.take_marker(source.read_groups(answer))
     for what, values in (("queries", items.qid), ("weights of items", items.weight)):
         if values is not None:
             answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
     cohort = Cohort.of(items, learner)
     if scale:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
-    # One grid, and one gamma, for whatever is held out and permuted.
-    estimator = settled(learner.search(grid) if alpha is None else learner.estimator(alpha), cohort.X)
+
+    def estimator_of(X: Any) -> Any:
+        """Make the model, with one grid and one gamma for whatever is held out and permuted."""
+        return settled(learner.search(grid) if alpha is None else learner.estimator(alpha), X)
+
+    estimator = estimator_of(cohort.X)
     n_alphas = 0 if alpha is not None else len(estimator.alphas)
     method = _method(answer, cv, cohort, n_alphas)
+    rivals.require_pairs(method, cohort.n_pairs)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
         estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
         test = _tested(answer, estimator, cohort, permutations, seed, nested=nested_permutations)
+        comparisons = rivals.compare(estimator_of, cohort.X, cohort.y, items, marker, **common)
         model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
     if report is not None:
         _page(answer, estimate, curve, test, model, cohort, items).save(report)
-    _answer(answer, estimate, curve, test, cohort, items, nested=alpha is None, report=report)
+    _answer(answer, estimate, curve, test, cohort, items, nested=alpha is None)
+    for comparison in comparisons:
+        comparison.show(answer)
+    answer.fact("report", None if report is None else str(report))
+    if report is not None:
+        answer.line(f"The report is in {report}.")
     answer.show()
 
 
@@ -282,7 +318,6 @@ def _answer(
     items: Items,
     *,
     nested: bool,
-    report: Path | None,
 ) -> None:
     low, high = estimate.interval
     answer.fact("data", str(items.path))
@@ -305,7 +340,7 @@ def _answer(
     if test is not None:
         answer.fact("pvalue", test.pvalue)
         answer.fact("permutations", len(test.null))
-        answer.fact("null_mean", float(test.null.mean()))
+        answer.fact("permutation", _test_facts(test))
         how = f"{test.name}, {counted(len(test.null), 'permutation')} of {test.permuted}"
         rows.append(("p-value", f"{test.pvalue:.3g} ({how})"))
     if curve is not None:
@@ -325,9 +360,18 @@ def _answer(
     answer.table(f"AUC of {items.path}", ("", ""), rows)
     for warning in estimate.warnings:
         answer.note(warning)
-    answer.fact("report", None if report is None else str(report))
-    if report is not None:
-        answer.line(f"The report is in {report}.")
+
+
+def _test_facts(test: PermutationTest) -> dict[str, Any]:
+    """Return a test as one fact: the mean of the permutations belongs to the statistic beside it, not to the AUC."""
+    return {
+        "statistic": test.name,
+        "value": test.statistic,
+        "null_mean": float(test.null.mean()),
+        "pvalue": test.pvalue,
+        "permutations": len(test.null),
+        "permuted": test.permuted,
+    }
 
 
 def _true_rate(curve: TournamentROC, rate: float) -> float:

@@ -1,0 +1,122 @@
+"""``kernelrank auc --versus`` and ``--covariates``: what Python computes, what is shown, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kernelrank as kr
+from kernelrank.data import read_items
+
+FEW = ["--target", "outcome", "--groups", "", "--features", "age,a,b,c", "--permutations", 0, "--no-roc", "--alpha", 1]
+CHOSEN = [
+    "--target",
+    "outcome",
+    "--groups",
+    "",
+    "--features",
+    "age,a,b,c",
+    "--permutations",
+    0,
+    "--no-roc",
+    "--alphas",
+    "0.1,1,10",
+]
+
+
+def columns(cohort, *names, pos_label="ill"):
+    items = read_items(cohort, target="outcome", groups="patient", features=list(names), pos_label=pos_label)
+    return items.X, items.y, items.groups
+
+
+def check(facts, found):
+    assert facts["first"]["auc"] == found.first.auc
+    assert facts["second"]["auc"] == found.second.auc
+    assert (facts["first"]["low"], facts["first"]["high"]) == tuple(found.first.interval)
+    assert facts["difference"] == found.difference
+    assert (facts["low"], facts["high"], facts["confidence"]) == (*found.interval, found.interval.level)
+    assert (facts["pvalue"], facts["interval"]) == (found.pvalue, found.interval.method)
+
+
+@pytest.mark.parametrize(("words", "estimator"), [(FEW, kr.RankRLS(1.0)), (CHOSEN, kr.RankRLSCV([0.1, 1, 10]))])
+def test_versus_compares_the_other_columns_with_the_marker(run, cohort, words, estimator):
+    words = ["auc", cohort, *words, "--positive", "ill", "--versus", "age"]
+    X, y, _ = columns(cohort, "a", "b", "c")
+    age = columns(cohort, "age")[0][:, 0]
+    found = kr.compare_auc(estimator, age, X, y)
+    answer = run(*words, "--json").json
+    check(answer["versus"], found)
+    assert answer["auc"] == found.first.auc
+    assert answer["versus"]["second"]["name"] == "age"
+    out = run(*words).out
+    assert "model versus age" in out
+    for text in (f"{found.second.auc:.3f}", f"{found.difference:+.3f}", f"{found.pvalue:.2g}"):
+        assert text in out
+    turned = run(*words[:-1], "-age", "--json").json["versus"]
+    assert turned["second"]["auc"] == pytest.approx(1 - found.second.auc)
+    assert turned["second"]["name"] == "-age"
+
+
+@pytest.mark.parametrize(("words", "estimator"), [(FEW, kr.RankRLS(1.0)), (CHOSEN, kr.RankRLSCV([0.1, 1, 10]))])
+def test_covariates_are_a_model_of_their_own(run, cohort, words, estimator):
+    words = ["auc", cohort, *words, "--positive", "ill", "--covariates", "age, c"]
+    X, y, _ = columns(cohort, "age", "a", "b", "c")
+    found = kr.compare_auc(estimator, estimator, (X, X[:, [0, 3]]), y)
+    answer = run(*words, "--json").json
+    check(answer["covariates"], found)
+    assert answer["auc"] == found.first.auc
+    assert "model of age, c" in run(*words).out
+
+
+def test_groups_scaling_and_both_options_together(run, cohort):
+    words = ["--groups", "patient", "--scale", "--features", "a,b", "--covariates", "c", "--versus", "age"]
+    answer = run("auc", cohort, *FEW, "--positive", "ill", *words, "--json").json
+    X, y, groups = columns(cohort, "a", "b", "c")
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    age = columns(cohort, "age")[0][:, 0]
+    check(answer["versus"], kr.compare_auc(kr.RankRLS(), age, X, y, groups=groups))
+    check(answer["covariates"], kr.compare_auc(kr.RankRLS(), kr.RankRLS(), (X, X[:, 2:]), y, groups=groups))
+    assert "groups" in answer["versus"]["interval"]
+
+
+def test_a_marker_that_speaks_against_the_class_is_noted(run, cohort):
+    words = ["auc", cohort, *FEW, "--positive", "well", "--json"]
+    assert any("--versus=-age" in note for note in run(*words, "--versus", "age").json["notes"])
+    assert not any("--versus=" in note for note in run(*words, "--versus=-age").json["notes"])
+
+
+def test_the_mean_of_the_permutations_stands_beside_its_statistic(run, cohort):
+    words = ["auc", cohort, "--target", "outcome", "--features", "a,b", "--groups", "", "--no-roc", "--alphas", "1,10"]
+    answer = run(*words, "--permutations", 19, "--json").json
+    X, y, _ = columns(cohort, "a", "b", pos_label=answer["positive_class"])
+    test = kr.permutation_test(kr.RankRLS(), X, y, n_permutations=19, random_state=0, alphas=[1.0, 10.0])
+    assert answer["permutation"] == {
+        "statistic": test.name,
+        "value": test.statistic,
+        "null_mean": np.mean(test.null),
+        "pvalue": test.pvalue,
+        "permutations": 19,
+        "permuted": test.permuted,
+    }
+    assert answer["pvalue"] == test.pvalue
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--versus", "agee"], "'agee', which is no column to learn from (is it 'age'?)"),
+        (["--versus", ""], "--versus names a column of the table; it is empty"),
+        (["--versus", "outcome"], "'outcome', which is no column to learn from"),
+        (["--versus", "age", "--features", "age"], "nothing to learn from is left"),
+        (["--versus", "crp", "--features", "a,b"], "there is no column 'crp' for the features"),
+        (["--covariates", " , "], "--covariates names columns with commas between"),
+        (["--covariates", "age,sex"], "'sex', which is no column to learn from"),
+        (["--covariates", "age,a,b,c"], "none is left to add to them"),
+        (["--versus", "age", "--cv", "averaged"], "--versus holds out every pair"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(run, cohort, words, message):
+    bare = ["--target", "outcome", "--permutations", 0, "--no-roc", "--alpha", 1]
+    ended = run("auc", cohort, *bare, *words, code=None)
+    assert ended.code != 0
+    assert message in " ".join(ended.err.split())
