@@ -53,8 +53,8 @@ MAY_IMPORT["estimators"] |= {"data"}  # `fit` takes the path of a file
 for room in ("relations", "report", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 
-# The one import that goes up, inside a method: a curve draws itself by the display of the report.
-UPWARD = {"model_selection/tournament.py": {"report"}}
+# What goes up, inside a method: results draw themselves by the displays of the report.
+UPWARD = {"model_selection/auc_comparison.py": {"report"}, "model_selection/tournament.py": {"report"}}
 
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 

@@ -39,6 +39,7 @@ def results():
     made = [
         kr.estimate_auc(kr.RankRLS(), X, y),
         kr.tournament_roc(kr.RankRLS(), X, y),
+        kr.compare_auc(X[:, 0], X[:, 1], X, y),
         kr.leave_pair_out(kr.RankRLS(), X, scores),
         kr.permutation_test(kr.RankRLS(), X, y, n_permutations=19, random_state=0),
         measured,
@@ -59,6 +60,7 @@ def results():
 NAMES = [
     "AUCEstimate",
     "TournamentROC",
+    "AUCComparison",
     "PairHoldout",
     "PermutationTest",
     "MeasureResult",
@@ -125,7 +127,7 @@ def test_without_pandas_the_frame_is_of_polars_and_without_both_a_dict(name, mon
     assert isinstance(columns, dict)
     for column, values in columns.items():
         np.testing.assert_array_equal(values, with_pandas[column].to_numpy())
-        assert frame[column].to_list() == values.tolist()
+        np.testing.assert_array_equal(frame[column].to_list(), values)
 
 
 def test_columns_hold_what_the_result_holds():
@@ -185,3 +187,18 @@ def test_a_curve_without_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'kernelrank\[report\]'"):
         results()["TournamentROC"].plot(random_state=0)
+
+
+def test_a_comparison_draws_itself():
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found = results()["AUCComparison"]
+    display = found.plot(names=("genes", "$x^$ <b>"))
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert names == ["genes", "$x^$ <b>", "genes − $x^$ <b>"]
+    display.figure_.canvas.draw()
+    intervals = [line.get_xdata() for line in display.ax_.lines[:4:2]]
+    np.testing.assert_array_equal(intervals, [list(found.first.interval), list(found.second.interval)])
+    np.testing.assert_array_equal(display.difference_ax_.lines[0].get_xdata(), list(found.interval))
+    plt.close(display.figure_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 from dataclasses import asdict
 
 import numpy as np
@@ -397,7 +398,7 @@ def test_auc_is_nested_unless_alpha_is_given(run, cohort):
 
 def test_the_page_tells_the_accuracy_of_the_permutations_from_the_auc(run, cohort, tmp_path):
     words = ["auc", cohort, "--target", "outcome", "--features", "a,b", "--permutations", 9, "--report", "auc.html"]
-    told = "the permutation test takes the best of all alphas"
+    told = "the permutation test uses the highest hold-out accuracy over all alphas"
     run(*words, "--alphas", "1,10", "--groups", "", "--no-roc")
     assert told in (tmp_path / "auc.html").read_text()
     run(*words, "--alpha", 10)
@@ -438,7 +439,8 @@ def test_auc_with_groups_a_positive_class_and_a_report(run, cohort, tmp_path):
         "--scale",
     ]
     ended = run(*words, "--permutations", "30", "--report", "auc.html")
-    assert "found at 10% false alarms" in ended.out
+    assert re.search(r"sensitivity at 95% specificity +0\.\d{3} \(0\.\d{3} to [01]\.\d{3}\)", ended.out)
+    assert "false alarms" not in ended.out
     assert "ill: 10 of 20 items" in ended.out
     assert "columns were scaled once, by all items" in ended.err
     assert "<svg" in (tmp_path / "auc.html").read_text(encoding="utf-8")

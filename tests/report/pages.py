@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelrank import RLS, RankRLS, RankRLSCV, RankSVM, estimate_auc, make_ranking, permutation_test, tournament_roc
+from kernelrank.metrics import Interval
 from kernelrank.report import Page, auc_report, ranking_report
 
 ATTACK = "<script>window.hit = 1</script>\"'><img src=x onerror='window.hit = 1'>{{ 7 * 7 }}$x^$&amp;"
@@ -34,6 +36,19 @@ def hostile_run():
     model = RankRLS(kernel="rbf", gamma=0.1).fit(X, y, qid=labels)
     return ranking_report(
         model, X, y, qid=labels, ids=ids, title=f"A title {ATTACK}", command=f"kernelrank {ATTACK}", notes=[ATTACK]
+    )
+
+
+def compared_page(X, y, test):
+    """A search over alpha, and its AUC beside that of another model."""
+    alphas = 10.0 ** np.arange(-1, 8, 2)
+    search = RankRLSCV(alphas)
+    curve = tournament_roc(search, X, y)
+    interval = Interval(-0.05, 0.2, 0.95, "allows for other items being scored")
+    found = SimpleNamespace(first=curve.estimate, second=curve.estimate, difference=0.1, interval=interval, pvalue=0.2)
+    fitted = RankRLSCV(alphas).fit(X, np.where(y == "well", 1.0, 0.0))
+    return auc_report(
+        curve.leave_pair_out, curve, test, model=fitted, X=X, comparisons=[("genes", f"marker {ATTACK}", found)]
     )
 
 
@@ -68,6 +83,8 @@ def page(name: str) -> Page:
     model = RankRLS()
     fitted = RankRLS().fit(X, np.where(y == "well", 1.0, 0.0))
     test = permutation_test(model, X, y, n_permutations=50, random_state=0)
+    if name == "auc compared":
+        return compared_page(X, y, test)
     return auc_report(
         estimate_auc(model, X, y),
         tournament_roc(model, X, y),
@@ -78,4 +95,4 @@ def page(name: str) -> Page:
     )
 
 
-NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc")
+NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc", "auc compared")

@@ -142,7 +142,7 @@ def test_frames_sparse_matrices_and_searches():
     assert "The largest weights" in text_of(ranking_report(RankRLS().fit(thin, y, qid=QID), thin, y, qid=QID))
     grid = GridSearchCV(RLS(), {"alpha": [0.1, 1.0, 10.0]}, cv=3).fit(X, y)
     text = text_of(ranking_report(grid, X, y, measures=["pairwise_accuracy"]))
-    assert "Alpha, the weight of the norm, was chosen among 3 values by 3 folds" in text
+    assert "Alpha, the regularisation strength, was chosen among 3 values by 3 folds" in text
 
 
 def test_columns_are_read_by_place():

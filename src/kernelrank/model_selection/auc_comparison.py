@@ -127,6 +127,31 @@ class AUCComparison(Result):
             "interval_method": [interval.method for _, interval in rows],
         }
 
+    def plot(self, ax: Any = None, *, names: tuple[str, str] = ("first", "second"), **line_options: Any) -> Any:
+        """Draw both AUCs with their intervals, and the difference below them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones unless given.
+        names : tuple of str, default=("first", "second")
+            What the two are called.
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        kernelrank.report.ForestDisplay
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from kernelrank.report.forest import ForestDisplay
+
+        return ForestDisplay.from_comparison(self, names=names, ax=ax, **line_options)
+
 
 def _with_interval(estimate: AUCEstimate) -> str:
     name, ends = estimate.interval._fact()

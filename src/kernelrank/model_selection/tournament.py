@@ -24,6 +24,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
+from kernelrank.metrics import RateEstimate, sensitivity_at
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.interval import Interval, check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
@@ -83,6 +84,31 @@ class TournamentROC(Result):
     def interval(self) -> Interval:
         """The interval of the area."""
         return self.estimate.interval
+
+    def sensitivity_at(self, specificity: float, *, random_state: int | None = 0) -> RateEstimate:
+        """Give the largest sensitivity of a threshold whose specificity is at least this large.
+
+        Parameters
+        ----------
+        specificity : float
+            Between 0 and 1.
+        random_state : int or None, default=0
+            Resamples items, or whole groups, for the interval.
+
+        Returns
+        -------
+        RateEstimate
+            As `kernelrank.metrics.sensitivity_at` gives it for the scores; its level is that of the area's interval.
+        """
+        return sensitivity_at(
+            self.labels,
+            self.scores,
+            specificity,
+            groups=self.groups,
+            pos_label=self.estimate.classes[1],
+            confidence=self.interval.level,
+            random_state=random_state,
+        )
 
     def __str__(self) -> str:
         return str(self.estimate)

@@ -3,6 +3,7 @@
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.auc_report import auc_report
 from kernelrank.report.explanation import Explanation, explain
+from kernelrank.report.forest import ForestDisplay
 from kernelrank.report.page import Page
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.ranking_report import ranking_report
@@ -11,6 +12,7 @@ from kernelrank.report.roc import ROCDisplay
 __all__ = [
     "AlphaCurveDisplay",
     "Explanation",
+    "ForestDisplay",
     "Page",
     "QueryScoreDisplay",
     "ROCDisplay",

@@ -36,6 +36,8 @@ class AlphaCurveDisplay(Display):
     best_alpha : float, optional
         The alpha that was chosen; unless given that with the highest score, averaged over outputs, the smallest of
         several.
+    errors : array-like, shape (n,), optional
+        Standard errors of the scores of one output, drawn as bars of one standard error to each side.
 
     Attributes
     ----------
@@ -59,6 +61,7 @@ class AlphaCurveDisplay(Display):
         name: str | None = None,
         score_name: str = "hold-out score",
         best_alpha: float | None = None,
+        errors: ArrayLike | None = None,
     ) -> None:
         values, curve = np.asarray(alphas, dtype=np.float64), np.asarray(scores, dtype=np.float64)
         if values.ndim != 1 or len(values) == 0 or curve.shape[:1] != values.shape or curve.ndim > 2:
@@ -67,9 +70,15 @@ class AlphaCurveDisplay(Display):
             )
         if np.any(values <= 0):
             raise InvalidInputError("alphas must be positive")
+        if errors is not None and np.shape(errors) != curve.shape:
+            raise InvalidInputError(
+                f"Expected one standard error for each score of one output: scores has the shape {curve.shape}, errors "
+                f"{np.shape(errors)}"
+            )
         order = np.argsort(values)
         self.alphas = values[order]
         self.scores = curve[order]
+        self.errors = None if errors is None else np.asarray(errors, dtype=np.float64)[order]
         self.name = name
         self.score_name = score_name
         mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
@@ -146,13 +155,14 @@ class AlphaCurveDisplay(Display):
         ax: Axes | None = None,
         name: str | None = None,
         score_name: str = "hold-out score",
+        errors: ArrayLike | None = None,
         **line_options: Any,
     ) -> Self:
         """Draw scores that are known already, such as ``leave_pair_out(..., alphas=alphas).accuracy``.
 
         Parameters
         ----------
-        alphas, scores, name, score_name
+        alphas, scores, name, score_name, errors
             As in the class.
         ax : matplotlib Axes, optional
         line_options
@@ -162,12 +172,24 @@ class AlphaCurveDisplay(Display):
         -------
         AlphaCurveDisplay
         """
-        return cls(alphas, scores, name=name, score_name=score_name).plot(ax=ax, **line_options)
+        return cls(alphas, scores, name=name, score_name=score_name, errors=errors).plot(ax=ax, **line_options)
 
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         """Draw the curve and mark the best alpha."""
         options = {"marker": "o", "markersize": 4, **line_options}
         self.lines_ = ax.plot(self.alphas, self.scores, **options)
+        if self.errors is not None:
+            colour = self.lines_[0].get_color()
+            ax.errorbar(
+                self.alphas,
+                self.scores,
+                yerr=self.errors,
+                fmt="none",
+                ecolor=colour,
+                elinewidth=1.2,
+                capsize=2.5,
+                alpha=0.55,
+            )
         if self.scores.ndim == 1:
             self.lines_[0].set_label(self.name or self.score_name)
         else:

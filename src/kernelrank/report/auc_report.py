@@ -10,20 +10,38 @@ from sklearn.base import BaseEstimator
 
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection import AUCEstimate, PermutationTest, TournamentROC
+from kernelrank.model_selection import AUCComparison, AUCEstimate, PermutationTest, TournamentROC
+from kernelrank.report.alpha_errors import pair_standard_errors
 from kernelrank.report.contributions import Contributions, has_contributions
-from kernelrank.report.environment import parameters_of, versions
+from kernelrank.report.environment import parameters_of, today, versions
+from kernelrank.report.forest_rows import ComparedAUCs
 from kernelrank.report.influence import Influence
-from kernelrank.report.model_description import describe_kernel
+from kernelrank.report.model_description import alpha_curve_of, describe_kernel
+from kernelrank.report.number_format import counted, with_commas
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture
-from kernelrank.report.pictures import null_picture, roc_picture
+from kernelrank.report.pictures import alpha_picture, null_picture, roc_picture
 from kernelrank.report.roc import ROCDisplay
 
 __all__ = ["auc_report"]
 
 N_HARDEST = 5
 FEW_ITEMS = 10
+SPECIFICITIES = (0.9, 0.95)
+"""Where the sensitivity is given."""
+
+COMPARED = "In all, {} pairs of one item of each class were compared."
+HELD_OUT = {
+    "leave_pair_out": "by leave-pair-out cross-validation: each of the {} pairs of one item of each class was compared "
+    "by a model that was trained without both items.",
+    "averaged": "by cross-validation: the AUC of each fold is that of a model that was trained without the fold, and "
+    f"the AUCs of the folds were averaged. {COMPARED}",
+    "pooled": "by cross-validation: each fold was scored by a model that was trained without it, and the scores of all "
+    f"folds were pooled. {COMPARED}",
+    "balanced_leave_pair_out": "by balanced leave-pair-out cross-validation: each item was scored by a model that was "
+    f"trained without it and without one item of the other class. {COMPARED}",
+}
+"""How each method of `estimate_auc` held out."""
 
 
 def auc_report(
@@ -33,6 +51,7 @@ def auc_report(
     *,
     model: BaseEstimator | None = None,
     X: Any = None,
+    comparisons: Sequence[tuple[str, str, AUCComparison]] = (),
     ids: Labels | None = None,
     feature_names: Labels | None = None,
     title: str | None = None,
@@ -51,9 +70,13 @@ def auc_report(
     permutation : PermutationTest, optional
         What `permutation_test` returns.
     model : estimator, optional
-        The estimator; fitted to all items, its largest weights are shown if X is given too.
+        The estimator; fitted to all items, its largest weights are shown if X is given too. Of a search, the hold-out
+        accuracy of each alpha is shown.
     X : array-like or sparse matrix, shape (m, n_features), optional
-        All items.
+        All items, as the model was fitted to them.
+    comparisons : sequence of tuple, default=()
+        What the first and the second model are called, and what `compare_auc` returns for them; each is shown as a
+        forest plot.
     ids : sequence, shape (m,), optional
         What the items are called; their row numbers, counted from 0, unless given.
     feature_names : sequence of str, optional
@@ -61,16 +84,17 @@ def auc_report(
     title, command, notes
         As in `ranking_report`.
     random_state : int or None, default=0
-        Resamples items for the band of the curve.
+        Resamples items for the band of the curve and the intervals of the sensitivities.
 
     Returns
     -------
     Page
-        The same input makes the same page.
+        The same input makes the same page on the same day.
 
     Notes
     -----
-    O(m) time for each of a thousand resamples of the curve.
+    O(m) time for each of a few thousand resamples of the curve. The standard errors over alpha cost what
+    `leave_pair_out` does for these alphas.
 
     Examples
     --------
@@ -90,10 +114,20 @@ def auc_report(
     influence = None
     if model is not None and X is not None and has_contributions(model):
         influence = Influence.of(Contributions.of(model, feature_names=feature_names, training_ids=ids), X)
+    search = None if model is None else alpha_curve_of(model)
+    if search is not None and curve is not None and X is not None:
+        search.errors = pair_standard_errors(model, X, curve.labels, search.alphas, curve.groups)
     content = {
         "title": title or "AUC report",
         "estimate": estimate,
+        "how": _how(estimate),
+        "comparisons": [ComparedAUCs.of((first, second), found) for first, second, found in comparisons],
         "curve": curve,
+        "sensitivities": []
+        if curve is None
+        else [(rate, curve.sensitivity_at(rate, random_state=random_state)) for rate in SPECIFICITIES],
+        "alpha_display": search,
+        "alpha_picture": None if search is None else alpha_picture(search),
         "roc_picture": None if curve is None else _roc(curve, random_state),
         "hardest": [] if curve is None else _hardest(curve, ids),
         "permutation": permutation,
@@ -106,8 +140,14 @@ def auc_report(
         "notes": list(notes),
         "command": command,
         "versions": versions(),
+        "date": today(),
     }
     return render("auc.html.j2", content)
+
+
+def _how(estimate: AUCEstimate) -> str:
+    how = HELD_OUT.get(estimate.method, "from {} pairs of one item of each class.")
+    return f"It was estimated {how.format(with_commas(estimate.n_pairs))}"
 
 
 def _learner(model: BaseEstimator) -> BaseEstimator:
@@ -116,9 +156,12 @@ def _learner(model: BaseEstimator) -> BaseEstimator:
 
 
 def _roc(curve: TournamentROC, random_state: int | None) -> Picture:
+    noun = "items" if curve.groups is None else "groups"
     caption = (
-        "Every pair of items plays, scored by the model trained without both; an item's score is its number of wins. "
-        f"The area is {curve.auc:.3f}. The band resamples items."
+        "ROC curve of held-out scores (tournament leave-pair-out): every two items are compared by a model that was "
+        "trained without both, and the score of an item is the number of comparisons that it wins. The area under the "
+        f"curve is {curve.auc:.3f}. The band shows, at each false positive rate, where "
+        f"{100 * curve.interval.level:.4g}% of the curves of resampled {noun} run; the models do not vary in it."
     )
     return roc_picture(ROCDisplay.of_tournament(curve, random_state=random_state), caption)
 
@@ -140,10 +183,12 @@ def _warnings(estimate: AUCEstimate, permutation: PermutationTest | None) -> lis
     found = [text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") for text in estimate.warnings]
     fewest = min(estimate.n_positive, estimate.n_negative)
     if fewest < FEW_ITEMS:
-        found.append(f"One class has {fewest} items only: whatever is estimated from so few varies widely.")
+        found.append(f"One class has only {counted(fewest, 'item')}: estimates from so few items vary widely.")
     low, high = estimate.interval
     if low <= 0.5 <= high:
-        found.append("The interval holds 0.5: the items do not show that the model ranks better than chance.")
+        found.append(
+            "The interval includes 0.5: these items do not show that the model orders new ones better than chance."
+        )
     if permutation is not None and len(permutation.null) < 100:
         found.append(
             f"With {len(permutation.null)} permutations no p-value can be below {1 / (len(permutation.null) + 1):.2g}."

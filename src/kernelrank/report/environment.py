@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import platform
+from datetime import UTC, date, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["parameters_of", "versions"]
+__all__ = ["parameters_of", "today", "versions"]
 
 PACKAGES = ("kernelrank", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 LONGEST = 120
+
+
+def today() -> date:
+    """Return the date of a report: today, or that of SOURCE_DATE_EPOCH where a page is to be the same at any time.
+
+    Examples
+    --------
+    >>> today() >= date(1970, 1, 1)
+    True
+    """
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(seconds), UTC).date() if seconds.isdigit() else date.today()
 
 
 def versions() -> list[tuple[str, str]]:

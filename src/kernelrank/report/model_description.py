@@ -1,16 +1,18 @@
-"""A model in words: its kernel, how it was held out, and what it was judged by."""
+"""A model in words: its kernel, how it was held out, what it was judged by, and what it chose alpha from."""
 
 from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
+from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.model_selection.search import RLSCV, RLSClassifierCV
+from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.number_format import counted, with_digits
 
-__all__ = ["describe_holdout", "describe_kernel", "describe_scoring"]
+__all__ = ["alpha_curve_of", "describe_holdout", "describe_kernel", "describe_scoring"]
 
 HOLDOUTS = {
     "leave_query_out": "leave-query-out, exact",
@@ -89,3 +91,15 @@ def describe_scoring(model: BaseEstimator) -> str:
         loss = "mean squared error" if isinstance(model, RLSCV) else "share of items in the wrong class"
         return f"score (minus the {loss})"
     return "score"
+
+
+def alpha_curve_of(model: BaseEstimator) -> AlphaCurveDisplay | None:
+    """Return what a search over alpha found, named after its measure; None if there was no such search."""
+    if not hasattr(model, "cv_results_"):
+        return None
+    try:
+        display = AlphaCurveDisplay.of_search(model)
+    except InvalidInputError:
+        return None
+    display.score_name = f"hold-out {describe_scoring(model)}"
+    return display

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import floor, isfinite, log10
 from typing import Any
 
-__all__ = ["FILTERS", "counted", "plural", "signed", "with_commas", "with_digits"]
+__all__ = ["FILTERS", "counted", "in_column", "plural", "signed", "with_commas", "with_digits"]
 
 PLURALS = {"query": "queries"}
 
@@ -78,11 +79,37 @@ def with_decimals(number: float, decimals: int = 3) -> str:
     return f"{number:.{decimals}f}".replace("-", "−")
 
 
+def in_column(numbers: Sequence[float], digits: int = 3, *, sign: bool = False) -> list[str]:
+    """Write the numbers of a column with the same number of decimals, so that their points stand below each other.
+
+    Parameters
+    ----------
+    numbers : sequence of float
+    digits : int, default=3
+        Significant digits of the largest.
+    sign : bool, default=False
+        Whether positive ones have a sign too.
+
+    Examples
+    --------
+    >>> in_column([0.00988, -0.0067, 0.00046]), in_column([123.4, 5.0]), in_column([0.25, -1.0], sign=True)
+    (['0.00988', '−0.00670', '0.00046'], ['123', '5'], ['+0.25', '−1.00'])
+    >>> in_column([1.5e-9, 2e-10]), in_column([])
+    (['1.50e-09', '2.00e-10'], [])
+    """
+    values = [float(number) for number in numbers]
+    largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
+    place = floor(log10(largest)) if largest > 0 else 0
+    pattern = f".{digits - 1}e" if not -6 <= place <= 9 else f",.{max(0, digits - 1 - place)}f"
+    return [f"{value:{'+' if sign else ''}{pattern}}".replace("-", "−").replace("e−", "e-") for value in values]
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "commas": with_commas,
     "counted": counted,
     "digits": with_digits,
     "signed": signed,
+    "column": in_column,
     "decimals": with_decimals,
 }
 """What templates may write behind a bar."""

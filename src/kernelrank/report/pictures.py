@@ -41,9 +41,17 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
             f"was chosen, {with_digits(display.best_alpha)}, it is {with_digits(best)}."
         )
         caption = (
-            "Every point is the score of models that did not see the items they score. The dotted line is the choice, "
-            f"{with_digits(display.best_alpha)}."
+            "Each point is the score of models that were trained without the items they score. The dotted line is the "
+            f"alpha that was chosen, {with_digits(display.best_alpha)}."
         )
+        if display.errors is not None:
+            alt += (
+                f" Bars of one standard error, up to {with_digits(display.errors.max(), 2)} long, stand on both sides."
+            )
+            caption += (
+                " Bars: one standard error to each side, for other items being scored. All points rest on the same "
+                "items, so differences between neighbouring points vary less than the bars suggest."
+            )
         return canvas.picture(alt, caption)
 
 
@@ -82,19 +90,20 @@ def roc_picture(display: ROCDisplay, caption: str) -> Picture:
 
 
 def null_picture(statistic: float, null: Float) -> Picture:
-    """Draw the accuracies of permuted scores beside that of the true ones."""
+    """Draw the accuracies of permuted classes beside that of the true ones."""
     with drawing("null", height=2.6) as canvas:
-        canvas.ax.hist(null, bins=min(40, max(5, len(null) // 20)), alpha=0.7, label="permuted scores")
-        canvas.ax.axvline(statistic, color=canvas.second, linewidth=2, label=f"true scores, {statistic:.3f}")
+        canvas.ax.hist(null, bins=min(40, max(5, len(null) // 20)), alpha=0.7, label="permuted classes")
+        canvas.ax.axvline(statistic, color=canvas.second, linewidth=2, label=f"observed classes, {statistic:.3f}")
         canvas.ax.set(xlabel="hold-out accuracy", ylabel="permutations")
         canvas.ax.legend(loc="best", fontsize="small")
         beyond = int(np.sum(null >= statistic))
         alt = (
-            f"Histogram of the hold-out accuracy of {counted(len(null), 'permutation')} of the scores: between "
+            f"Histogram of the hold-out accuracy of {counted(len(null), 'permutation')} of the classes: between "
             f"{with_decimals(null.min())} and {with_decimals(null.max())}, mean {with_decimals(null.mean())}. That of "
-            f"the true scores, {with_decimals(statistic)}, is reached by {beyond:,} of them."
+            f"the observed classes, {with_decimals(statistic)}, is reached by {beyond:,} of them."
         )
-        return canvas.picture(alt, "What the accuracy would be if scores had nothing to do with the items.")
+        caption = "The accuracies that arise by chance, if the classes have nothing to do with the features."
+        return canvas.picture(alt, caption)
 
 
 def _plain_powers(ax: Axes) -> None:

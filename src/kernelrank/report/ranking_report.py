@@ -19,12 +19,12 @@ from kernelrank.queries import Queries
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.contributions import Contributions, has_contributions, last_step
 from kernelrank.report.data_summary import DataSummary
-from kernelrank.report.environment import parameters_of, versions
+from kernelrank.report.environment import parameters_of, today, versions
 from kernelrank.report.explained_pair import ExplainedPair
 from kernelrank.report.influence import Influence
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import measure_all
-from kernelrank.report.model_description import describe_holdout, describe_kernel, describe_scoring
+from kernelrank.report.model_description import alpha_curve_of, describe_holdout, describe_kernel
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture
 from kernelrank.report.pictures import alpha_picture, query_picture, roc_picture
@@ -90,7 +90,7 @@ def ranking_report(
     Returns
     -------
     Page
-        The same input makes the same page.
+        The same input makes the same page on the same day.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def ranking_report(
         items = items.scored()
     values = measure_all(items, measures, random_state)
     first = next((value.result for value in values if value.result is not None), None)
-    curve = _curve(model) if alpha_curve is None else alpha_curve
+    curve = alpha_curve_of(model) if alpha_curve is None else alpha_curve
     influence = pair = None
     if has_contributions(model):
         influence = Influence.of(Contributions.of(model, feature_names=feature_names, training_ids=ids), X)
@@ -152,6 +152,7 @@ def ranking_report(
         "command": command,
         "parameters": parameters_of(model),
         "versions": versions(),
+        "date": today(),
     }
     return render("ranking.html.j2", content)
 
@@ -197,18 +198,6 @@ def _model_description(model: BaseEstimator, alpha_curve: AlphaCurveDisplay | No
 def _largest_part(pair: ExplainedPair) -> float:
     """Return what the longest bar stands for."""
     return float(np.abs(pair.explanation.contributions).max(initial=0.0))
-
-
-def _curve(model: BaseEstimator) -> AlphaCurveDisplay | None:
-    """Return what a search over alpha found, if there was one."""
-    if not hasattr(model, "cv_results_"):
-        return None
-    try:
-        display = AlphaCurveDisplay.of_search(model)
-    except InvalidInputError:
-        return None
-    display.score_name = f"hold-out {describe_scoring(model)}"
-    return display
 
 
 def _query_picture(items: MeasuredItems, result: MeasureResult | None, random_state: int | None) -> Picture | None:

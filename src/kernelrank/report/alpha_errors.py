@@ -1,0 +1,70 @@
+"""Standard errors of hold-out accuracies over alpha, from the win rates of the items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from kernelrank.arrays import Float, Index
+from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.model_selection.auc_methods import pair_components
+from kernelrank.model_selection.holdout import leave_pair_out
+from kernelrank.model_selection.search.rank_rls_cv import RankRLSCV
+
+__all__ = ["pair_standard_errors"]
+
+MOST_DIFFERENCES = 20_000_000
+"""Differences of held-out pairs that are kept at a time, 160 MB; beyond that there are no bars."""
+
+
+def pair_standard_errors(
+    search: BaseEstimator, X: Any, labels: NDArray[Any], alphas: ArrayLike, groups: Index | None = None
+) -> Float | None:
+    """Estimate how far the accuracy of held-out pairs of two classes may vary with the items, for each alpha.
+
+    Parameters
+    ----------
+    search : RankRLSCV
+        Fitted to two classes without queries, alpha chosen by holding out pairs.
+    X : array-like or sparse matrix, shape (m, n_features)
+        What it was fitted to.
+    labels : ndarray, shape (m,)
+        The two classes.
+    alphas : array-like, shape (n,)
+    groups : ndarray of int64, shape (m,), optional
+        Items that vary together.
+
+    Returns
+    -------
+    ndarray, shape (n,), or None
+        The square root of DeLong's variance, or of Obuchowski's with groups. None for other searches, where pairs and
+        alphas are too many, or where a class has one item.
+
+    Notes
+    -----
+    O(m² n) time and memory for P N pairs and n alphas, beside one decomposition.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV
+    >>> X, y = np.array([[1.0], [3.0], [2.0], [4.0], [5.0], [3.5]]), np.array([0, 0, 0, 1, 1, 1])
+    >>> search = RankRLSCV([1.0, 10.0]).fit(X, y)
+    >>> bool(np.all(pair_standard_errors(search, X, y, [1.0, 10.0]) < 0.5))
+    True
+    """
+    if not isinstance(search, RankRLSCV) or search.cv not in ("auto", "leave_pair_out"):
+        return None
+    values = np.asarray(alphas, dtype=np.float64)
+    classes = TwoClasses.read(labels, len(labels))
+    if len(classes.positives) * len(classes.negatives) * len(values) > MOST_DIFFERENCES:
+        return None
+    setting = {name: value for name, value in search.best_params_.items() if name != "alpha"}
+    held = leave_pair_out(search._learner(setting), X, classes.positive.astype(np.float64), alphas=values)
+    codes = (None, None) if groups is None else (groups[classes.positives], groups[classes.negatives])
+    # The differences are of the scores of 1 against 0, so that the sign of `classes` is one.
+    columns = [pair_components(held.first, held.second, column, classes) for column in held.difference.T]
+    errors = np.sqrt([components.variance(*codes)[0] for components in columns])
+    return errors if np.all(np.isfinite(errors)) else None

@@ -1,0 +1,116 @@
+"""The rows of a forest plot: estimates with their intervals, each at its place on a common axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+
+from kernelrank.metrics import Interval
+from kernelrank.model_selection import AUCComparison, AUCEstimate
+
+__all__ = ["ComparedAUCs", "Forest", "ForestRow"]
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """One estimate.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+    interval : Interval
+    places : tuple of float
+        Where the lower end, the value and the upper end stand on the axis, from 0 to 1.
+    """
+
+    name: str
+    value: float
+    interval: Interval
+    places: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Rows on one axis.
+
+    Parameters
+    ----------
+    rows : list of ForestRow
+    start, end : float
+        The ends of the axis.
+    reference : float
+        What means no effect: half for an AUC, zero for a difference.
+    """
+
+    rows: list[ForestRow]
+    start: float
+    end: float
+    reference: float
+
+    @property
+    def reference_place(self) -> float:
+        """Where the reference stands on the axis."""
+        return (self.reference - self.start) / (self.end - self.start)
+
+    @classmethod
+    def of_aucs(cls, estimates: Sequence[tuple[str, AUCEstimate]]) -> Forest:
+        """Put AUCs on an axis that ends at 1.
+
+        Examples
+        --------
+        >>> estimate = AUCEstimate(0.75, Interval(0.55, 0.9, 0.95, ""), "leave_pair_out", 100, 10, 10, (0, 1))
+        >>> forest = Forest.of_aucs([("genes", estimate)])
+        >>> forest.start, forest.rows[0].places[1], forest.reference_place
+        (0.5, 0.5, 0.0)
+        """
+        lowest = min((estimate.interval.low for _, estimate in estimates), default=0.5)
+        start = min(0.5, floor(10 * lowest) / 10)
+        values = [(name, estimate.auc, estimate.interval) for name, estimate in estimates]
+        return cls._on_axis(values, start, 1.0, 0.5)
+
+    @classmethod
+    def of_difference(cls, name: str, value: float, interval: Interval) -> Forest:
+        """Put a difference on an axis with zero in its middle."""
+        bound = max(0.1, ceil(10 * max(abs(value), abs(interval.low), abs(interval.high))) / 10)
+        return cls._on_axis([(name, value, interval)], -bound, bound, 0.0)
+
+    @classmethod
+    def _on_axis(
+        cls, values: Sequence[tuple[str, float, Interval]], start: float, end: float, reference: float
+    ) -> Forest:
+        def place(value: float) -> float:
+            return min(1.0, max(0.0, (value - start) / (end - start)))
+
+        rows = [
+            ForestRow(name, value, interval, (place(interval.low), place(value), place(interval.high)))
+            for name, value, interval in values
+        ]
+        return cls(rows, start, end, reference)
+
+
+@dataclass(frozen=True)
+class ComparedAUCs:
+    """Two AUCs on the same items and their difference, as a page shows them.
+
+    Parameters
+    ----------
+    aucs, difference : Forest
+    pvalue : float
+        Of no difference.
+    """
+
+    aucs: Forest
+    difference: Forest
+    pvalue: float
+
+    @classmethod
+    def of(cls, names: tuple[str, str], comparison: AUCComparison) -> ComparedAUCs:
+        """Read what `compare_auc` returns."""
+        first, second = names
+        return cls(
+            Forest.of_aucs([(first, comparison.first), (second, comparison.second)]),
+            Forest.of_difference(f"{first} − {second}", comparison.difference, comparison.interval),
+            comparison.pvalue,
+        )
