@@ -22,8 +22,7 @@ from kernelrank.errors import EdgeOfGridWarning
 
 N_FEATURES = 10
 AUCS = (0.5, 0.65, 0.85)
-SHARES = (0.5, 0.1)
-CALIBRATION = 300
+CALIBRATION = 150
 
 
 @dataclass(frozen=True)
@@ -110,11 +109,12 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[30, 60, 100])
     parser.add_argument("--draws", type=int, nargs="+", default=[1000, 300, 300])
     parser.add_argument("--shuffles", type=int, default=200)
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.5, 0.1])
     options = parser.parse_args()
     warnings.simplefilter("ignore", EdgeOfGridWarning)
     print("items  positive  expected  estimate  covers it    model's  width  components:  width")
     for m, draws in zip(options.sizes, options.draws, strict=True):
-        for share in SHARES:
+        for share in options.shares:
             for auc in AUCS:
                 measure(shifted(m, round(share * m), auc), draws)
     if options.shuffles:

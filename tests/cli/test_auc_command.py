@@ -153,3 +153,26 @@ def test_permutations_may_choose_alpha_inside(run, tmp_path):
         kr.RankRLSCV([0.1, 10.0, 1000.0], random_state=0), X, y, n_permutations=19, random_state=0
     )
     assert run(*words, "--nested-permutations", "--json").json["pvalue"] == test.pvalue
+
+
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+def test_columns_may_be_scaled_inside(run, tmp_path):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(4)
+    y = np.arange(14) % 2
+    X = (rng.standard_normal((14, 3)) + y[:, None]) * [1.0, 10.0, 100.0]
+    rows = "\n".join(",".join(map(str, (*x, label))) for x, label in zip(X, y, strict=True))
+    (tmp_path / "small.csv").write_text("a,b,c,outcome\n" + rows)
+    words = ("auc", "small.csv", "--target", "outcome", "--alphas", "0.1,10,1000", "--permutations", "0")
+    told = run(*words, "--scale", "--inside", "--json").json
+    search = kr.RankRLSCV([0.1, 10.0, 1000.0])
+    expected = kr.estimate_auc(make_pipeline(StandardScaler(), search), X, y, interval="components")
+    once = kr.estimate_auc(search, StandardScaler().fit_transform(X), y)
+    assert told["auc"] == pytest.approx(expected.auc)
+    assert told["low"] < told["auc"] < told["high"]
+    if told["auc"] == once.auc:
+        assert (told["low"], told["high"]) == pytest.approx(tuple(once.interval))
+    assert "as wide as with columns prepared once" in told["interval"]
+    assert "--inside is for --scale" in run(*words, "--inside", code=1).err

@@ -11,7 +11,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.auc_rivals import Rivals
-from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas, read_gamma
@@ -56,6 +56,9 @@ def auc(
     degree: options.Degree = None,
     coef0: options.Coef0 = None,
     scale: options.Scale = False,
+    inside: Annotated[
+        bool, typer.Option("--inside", help="Scale columns anew in every training set, not once by all items.")
+    ] = False,
     cv: Annotated[
         Literal["auto", "leave_pair_out", "averaged", "balanced_leave_pair_out"],
         typer.Option("--cv", help="auto: every pair while there are few, else the mean of ten folds."),
@@ -108,6 +111,11 @@ def auc(
 
     kernelrank auc patients.csv --target outcome --covariates age,sex --versus crp
     """
+    from sklearn.base import clone
+
+    from kernelrank.cli.inside import estimated_inside
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.model_selection import estimate_auc
     from kernelrank.model_selection.estimator_refit import settled
 
     answer = Answer("auc", as_json=as_json)
@@ -123,7 +131,9 @@ def auc(
         if values is not None:
             answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
     cohort = Cohort.of(items, learner)
-    if scale:
+    if inside and (not scale or cv not in ("auto", "leave_pair_out")):
+        raise InvalidInputError("--inside is for --scale and leave-pair-out: give --scale, and no other --cv")
+    if scale and not inside:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
 
     def estimator_of(X: Any) -> Any:
@@ -136,7 +146,13 @@ def auc(
     rivals.require_pairs(method, cohort.n_pairs)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
-        estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
+        if inside:
+            once = estimate_auc(estimator, cohort.X, cohort.y, **common)
+            pipeline = joined(clone(learner.scaler(items.X)), estimator)
+            answer.note("columns were scaled anew in every training set; the permutations take them scaled once")
+            estimate, curve = estimated_inside(pipeline, items.X, cohort.y, once, common, with_roc=roc)
+        else:
+            estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
         test = _tested(answer, estimator, cohort, permutations, seed, nested=nested_permutations)
         comparisons = rivals.compare(estimator_of, cohort.X, cohort.y, items, marker, **common)
         model = estimator.fit(cohort.X, cohort.y01) if report is not None else None

@@ -1,0 +1,74 @@
+"""``kernelrank auc --inside``: what is done to columns is computed anew in every training set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kernelrank.cli.model_rows import counted
+from kernelrank.progress import working
+
+if TYPE_CHECKING:
+    from kernelrank.metrics import Interval
+    from kernelrank.model_selection import AUCEstimate, TournamentROC
+
+__all__ = ["estimated_inside", "moved"]
+
+AS_WIDE = "it is as wide as with columns prepared once, for all training sets"
+
+
+def estimated_inside(
+    pipeline: Any, X: Any, y: Any, once: AUCEstimate, common: dict[str, Any], *, with_roc: bool
+) -> tuple[AUCEstimate, TournamentROC | None]:
+    """Refit a preparation and its learner without every pair.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        What prepares the columns, and the learner.
+    X : array or sparse matrix, shape (m, n_features)
+        The columns as they were read.
+    y : ndarray, shape (m,)
+    once : AUCEstimate
+        The estimate with columns that were prepared once. A jackknife of refits would take hours, so its interval is
+        moved to the estimate of this one.
+    common : dict
+        Further arguments of `estimate_auc`.
+    with_roc : bool
+        Whether all pairs of items are held out, for the ROC curve.
+
+    Returns
+    -------
+    estimate : AUCEstimate
+    curve : TournamentROC or None
+    """
+    from kernelrank.model_selection import estimate_auc, tournament_roc
+
+    options = {**common, "interval": "components"}
+    m = len(y)
+    n_pairs = m * (m - 1) // 2 if with_roc else once.n_pairs
+    with working(f"preparing columns and choosing alpha without {counted(n_pairs, 'pair')}"):
+        if not with_roc:
+            found = estimate_auc(pipeline, X, y, **options)
+            return replace(found, interval=moved(once, found.auc)), None
+        curve = tournament_roc(pipeline, X, y, **options)
+    curve = replace(
+        curve,
+        estimate=replace(curve.estimate, interval=moved(once, curve.auc)),
+        leave_pair_out=replace(curve.leave_pair_out, interval=moved(once, curve.leave_pair_out.auc)),
+    )
+    return curve.leave_pair_out, curve
+
+
+def moved(once: AUCEstimate, auc: float) -> Interval:
+    """Return the interval of one estimate around another, as wide on the logit scale; at 0 and 1 as it is."""
+    from scipy.special import expit, logit
+
+    low, high = once.interval
+    method = f"{once.interval.method}; {AS_WIDE}"
+    if not 0.0 < low < once.auc < high < 1.0 or not 0.0 < auc < 1.0:
+        return replace(once.interval, low=min(low, auc), high=max(high, auc), method=method)
+    below, above = logit(low) - logit(once.auc), logit(high) - logit(once.auc)
+    return replace(
+        once.interval, low=float(expit(logit(auc) + below)), high=float(expit(logit(auc) + above)), method=method
+    )
