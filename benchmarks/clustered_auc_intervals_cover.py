@@ -1,6 +1,6 @@
 """Claim: the 95% interval of the AUC of given scores holds the true AUC in 93 to 97 of 100 cases with clusters, too.
 
-Run: python benchmarks/clustered_auc_intervals_cover.py [--draws 2000]
+Run: python benchmarks/clustered_auc_intervals_cover.py [--draws 4000]
 
 40 patients with 5 samples each. A score is ``shift · class + patient + sample``, two normal variables whose variances
 add up to one. The samples of a patient are of one class (patients by turns), of either class at random, or one of five
@@ -37,7 +37,7 @@ def draw(kind: str, shift: float, within: float, rng: np.random.Generator):
 def main() -> None:
     """Print a row for each setting."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=2000)
+    parser.add_argument("--draws", type=int, default=4000)
     draws = parser.parse_args().draws
     print(f"{'classes':<13} {'AUC':>5} {'variance of patients':>20}   clustered  width   without groups")
     for kind in CLASSES:
