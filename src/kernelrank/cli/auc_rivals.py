@@ -108,13 +108,13 @@ class Rivals:
         if name not in items.column_names and name.startswith("-"):
             sign, name = -1.0, name[1:]
         column = _column(items, name, "--versus")
-        if items.n_features == 1:
+        if items.n_features == len(column):
             raise InvalidInputError(
                 f"{items.path}: nothing to learn from is left beside the column {name!r} of --versus"
             )
-        if len(column) > 1:
+        if name not in items.column_names:
             raise InvalidInputError(f"{items.path}: --versus needs a column of numbers; {name!r} is made of categories")
-        values = items.X[:, column]
+        values = items.X[:, [items.column_names.index(name)]]
         values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64).ravel()
         kept = np.setdiff1d(np.arange(items.n_features), column)
         names = tuple(items.column_names[number] for number in kept)
@@ -180,12 +180,14 @@ class Rivals:
 
 
 def _column(items: Items, name: str, option: str) -> list[int]:
-    """Return the number of a column, or those of all its categories."""
+    """Return the numbers of the columns that a column of the file became: its categories, and where it is missing."""
     import difflib
 
     from kernelrank.errors import InvalidInputError
 
-    found = [number for number, known in enumerate(items.column_names) if known == name or known.startswith(f"{name}=")]
+    own = (name, f"{name} is missing")
+    known = items.column_names
+    found = [number for number, made in enumerate(known) if made in own or made.startswith(f"{name}=")]
     if found:
         return found
     close = difflib.get_close_matches(name, items.column_names, n=1)

@@ -47,18 +47,21 @@ class RocResamples:
 
     def draws(self, n_resamples: int, generator: np.random.Generator) -> Iterator[tuple[Float, Float]]:
         """Draw curves, each in O(m) time."""
-        units = np.arange(len(self.scores)) if self.groups is None else self.groups
-        times = np.zeros(int(units.max()) + 1)
+        ordered = self._units[self._order]
+        times = np.zeros(int(ordered.max()) + 1)
         for _ in range(n_resamples):
             for kind in self._kinds:
                 times[kind] = np.bincount(generator.integers(len(kind), size=len(kind)), minlength=len(kind))
-            yield self._curve_of(times[units])
+            yield self._curve_of(times[ordered])
 
     @cached_property
     def n_units(self) -> tuple[int, int]:
         """How many items, or groups with some, each class has: the positive and the negative one."""
-        units = np.arange(len(self.scores)) if self.groups is None else self.groups
-        return len(np.unique(units[self.positive])), len(np.unique(units[~self.positive]))
+        return len(np.unique(self._units[self.positive])), len(np.unique(self._units[~self.positive]))
+
+    @property
+    def _units(self) -> Index:
+        return np.arange(len(self.scores)) if self.groups is None else self.groups
 
     @cached_property
     def _order(self) -> Index:
@@ -72,12 +75,18 @@ class RocResamples:
     @cached_property
     def _kinds(self) -> list[Index]:
         """The groups of positive items only, of negative items only, and of both."""
-        units = np.arange(len(self.scores)) if self.groups is None else self.groups
-        of_positive, of_negative = (np.bincount(units, weights=of) > 0 for of in (self.positive, ~self.positive))
+        of_positive, of_negative = (np.bincount(self._units, weights=of) > 0 for of in (self.positive, ~self.positive))
         kinds = (of_positive & ~of_negative, of_negative & ~of_positive, of_positive & of_negative)
         return [np.flatnonzero(kind) for kind in kinds if kind.any()]
 
-    def _curve_of(self, times: Float) -> tuple[Float, Float]:
-        weight, positive = times[self._order], self.positive[self._order]
-        up, right = np.cumsum(weight * positive)[self._last], np.cumsum(weight * ~positive)[self._last]
+    @cached_property
+    def _positive_in_order(self) -> Float:
+        return self.positive[self._order].astype(np.float64)
+
+    def _curve_of(self, weight: Float) -> tuple[Float, Float]:
+        """Return the curve of items that count as often as `weight` says, in descending order of their scores."""
+        up, all_items = np.cumsum(weight * self._positive_in_order), np.cumsum(weight)
+        if len(self._last) < len(weight):
+            up, all_items = up[self._last], all_items[self._last]
+        right = all_items - up  # exact: whole numbers
         return np.append(0.0, right / right[-1]), np.append(0.0, up / up[-1])
