@@ -120,3 +120,17 @@ def test_what_cannot_be_compared_is_refused(run, cohort, words, message):
     ended = run("auc", cohort, *bare, *words, code=None)
     assert ended.code != 0
     assert message in " ".join(ended.err.split())
+
+
+@pytest.mark.parametrize("options", [[], ["--alpha", 1], ["--alpha", 1, "--versus", "a"], ["--versus", "b"]], ids=str)
+def test_two_positive_items_have_an_estimate_and_no_curve(run, tmp_path, options):
+    rows = ["a,b,outcome", "1,2,0", "2,1,0", "3,3,0", "4,1,0", "9,2,1", "8,3,1"]
+    (tmp_path / "few.csv").write_text("\n".join(rows) + "\n")
+    answer = run("auc", "few.csv", "--target", "outcome", "--permutations", 9, *options, "--json").json
+    assert answer["low"] < answer["high"] <= 1
+    assert "roc" not in answer
+    assert any("needs three items of each class" in note for note in answer["notes"])
+    if "--versus" in options:
+        found = answer["versus"]
+        assert -1 <= found["low"] <= found["difference"] <= found["high"] <= 1
+        assert found["low"] < found["high"]

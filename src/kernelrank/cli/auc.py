@@ -142,6 +142,7 @@ def auc(
 
     estimator = estimator_of(cohort.X)
     n_alphas = 0 if alpha is not None else len(estimator.alphas)
+    roc = roc and cohort.can_be_drawn(answer)
     method = _method(answer, cv, cohort, n_alphas)
     rivals.require_pairs(method, cohort.n_pairs)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
@@ -149,7 +150,9 @@ def auc(
         if inside:
             once = estimate_auc(estimator, cohort.X, cohort.y, **common)
             pipeline = joined(clone(learner.scaler(items.X)), estimator)
-            answer.note("columns were scaled anew in every training set; the permutations take them scaled once")
+            answer.note(
+                "columns were scaled anew in every training set; permutations and comparisons take them scaled once"
+            )
             estimate, curve = estimated_inside(pipeline, items.X, cohort.y, once, common, with_roc=roc)
         else:
             estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
@@ -225,6 +228,18 @@ class Cohort:
         if len(np.unique(sizes)) < len(sizes):
             return True
         answer.note("no p-value: no two groups have the same number of items, so that none can exchange classes")
+        return False
+
+    def can_be_drawn(self, answer: Answer) -> bool:
+        """Whether the tournament can be played: with three items, or groups, of each class."""
+        from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+
+        classes = TwoClasses.read(self.y, len(self.y), pos_label=self.positive)
+        groups = shared_groups(check_groups(self.groups, classes))
+        if classes.has(3, groups):
+            return True
+        noun = "items" if groups is None else "groups"
+        answer.note(f"no ROC curve: the tournament needs three {noun} of each class")
         return False
 
     @property
