@@ -7,6 +7,7 @@ import pytest
 
 import kernelrank as kr
 from kernelrank.data import read_items
+from tests.report.html_page import HTMLPage
 
 FEW = ["--target", "outcome", "--groups", "", "--features", "age,a,b,c", "--permutations", 0, "--no-roc", "--alpha", 1]
 CHOSEN = [
@@ -134,3 +135,14 @@ def test_two_positive_items_have_an_estimate_and_no_curve(run, tmp_path, options
         found = answer["versus"]
         assert -1 <= found["low"] <= found["difference"] <= found["high"] <= 1
         assert found["low"] < found["high"]
+
+
+def test_the_page_shows_both_comparisons_as_forest_plots(run, cohort, tmp_path):
+    ended = run("auc", cohort, *FEW, "--versus", "c", "--covariates", "age", "--report", "auc.html")
+    page = HTMLPage((tmp_path / "auc.html").read_text(encoding="utf-8"))
+    tables = [found.text for found in page.all("table") if found.attributes.get("class") == "forest"]
+    assert ["model − c" in tables[0], "model − model of age" in tables[1]] == [True, True]
+    shown = [line.split() for line in ended.out.splitlines() if line.startswith("difference")]
+    assert len(tables) == len(shown) == 2
+    for table, words in zip(tables, shown, strict=True):
+        assert words[1].lstrip("+").replace("-", "−") in table

@@ -398,7 +398,7 @@ def test_auc_is_nested_unless_alpha_is_given(run, cohort):
 
 def test_the_page_tells_the_accuracy_of_the_permutations_from_the_auc(run, cohort, tmp_path):
     words = ["auc", cohort, "--target", "outcome", "--features", "a,b", "--permutations", 9, "--report", "auc.html"]
-    told = "the permutation test uses the highest hold-out accuracy over all alphas"
+    told = "It is the highest over all alphas, of the observed classes and of each permutation alike."
     run(*words, "--alphas", "1,10", "--groups", "", "--no-roc")
     assert told in (tmp_path / "auc.html").read_text()
     run(*words, "--alpha", 10)

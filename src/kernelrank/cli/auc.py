@@ -10,7 +10,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.auc_rivals import Rivals
+from kernelrank.cli.auc_rivals import NamedComparison, Rivals
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
@@ -33,12 +33,6 @@ MOST_COMPARISONS = 40_000_000_000
 
 SPECIFICITIES = (0.9, 0.95)
 """Where the sensitivity is given."""
-
-BEST_OF_ALPHAS = (
-    "the permutation test uses the highest hold-out accuracy over all alphas, of the observed classes and of each "
-    "permutation alike; this is higher than the AUC, whose estimate allows for the choice of alpha, and is to be "
-    "compared with the permutations only"
-)
 
 
 @app.command()
@@ -160,7 +154,8 @@ def auc(
         comparisons = rivals.compare(estimator_of, cohort.X, cohort.y, items, marker, **common)
         model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
     if report is not None:
-        _page(answer, estimate, curve, test, model, cohort, items).save(report)
+        with working("drawing the page"):
+            _page(answer, estimate, curve, test, model, cohort, items, comparisons).save(report)
     _answer(answer, estimate, curve, test, cohort, items, nested=alpha is None)
     for comparison in comparisons:
         comparison.show(answer)
@@ -324,6 +319,7 @@ def _page(
     model: Any,
     cohort: Cohort,
     items: Items,
+    comparisons: list[NamedComparison],
 ) -> Any:
     from kernelrank.report import auc_report
 
@@ -333,15 +329,12 @@ def _page(
         test,
         model=model,
         X=cohort.X,
+        comparisons=[(one.first, one.second, one.found) for one in comparisons],
         ids=items.ids,
         feature_names=items.column_names,
         title=f"AUC of {items.path}",
         command=command_line(),
-        notes=[
-            f"the positive class is {cohort.positive}: {cohort.reason}",
-            *answer.notes,
-            *([] if test is None or not test.name.startswith("best") else [BEST_OF_ALPHAS]),
-        ],
+        notes=[f"the positive class is {cohort.positive}: {cohort.reason}", *answer.notes],
     )
 
 

@@ -47,6 +47,9 @@ __all__ = ["PermutationTest", "permutation_test"]
 BLOCK_BYTES = 2**25
 """The size of a block of permuted scores, and of the held-out scores that belong to it."""
 
+BLOCK_PAIRS = 50_000_000
+"""Pairs that a block compares, for all alphas together: about half a second, so that progress is seen."""
+
 SHARED, REFITTED = 1000, 100
 """How many permutations there are unless asked for, with one decomposition and with a refit for each."""
 
@@ -181,11 +184,13 @@ def permutation_test(
         ("leave_pair_out", False): sample.pairs_one_by_one,
         ("leave_query_out", False): sample.queries_one_by_one,
     }[name, shared]
-    width = max(1, BLOCK_BYTES // (8 * sample.rows(name))) if shared else 1
+    width = sample.block_width(name) if shared else 1
     observed = float(measure(np.arange(m)[:, None])[0])
     sizes = [min(width, int(count) - start) for start in range(0, int(count), width)]
     orders = (np.stack([permute() for _ in range(size)], axis=1) for size in sizes)
-    parts = track(map(measure, orders), int(count), "permuting", size=len, noun="permutations")
+    parts = map(measure, orders)
+    if len(sizes) > 1:
+        parts = track(parts, int(count), "permuting", size=len, noun="permutations")
     null = np.concatenate(list(parts))
     # Means over queries may differ in the last digit where they are equal.
     extreme = int(np.sum(null >= observed - 1e-12))
@@ -270,6 +275,14 @@ class _Sample:
         """How many numbers a permutation takes up at a time."""
         m, n_alphas = len(self.scores), 1 if self.alphas is None else len(self.alphas)
         return n_alphas * (m * m // 2 if name == "leave_pair_out" and self.groups is not None else m)
+
+    def block_width(self, name: str) -> int:
+        """Return how many permutations share a decomposition: as memory allows, and a few seconds of work at most."""
+        n_alphas = 1 if self.alphas is None else len(self.alphas)
+        m = len(self.scores)
+        # A block must cost several times its decomposition, which takes time as m³.
+        worth = max(BLOCK_PAIRS // (m * m * n_alphas), 10 * m // n_alphas)
+        return max(1, min(worth, BLOCK_BYTES // (8 * self.rows(name))))
 
     def _tried(self) -> Float:
         return np.array([float(self.estimator.alpha)]) if self.alphas is None else self.alphas
