@@ -6,10 +6,12 @@ from kernelrank.data.item_reader import read_item_chunks, read_items
 from kernelrank.data.item_writer import write_items
 from kernelrank.data.items import Items
 from kernelrank.data.preference_pairs import Preferences, read_pairs, write_pairs
+from kernelrank.data.prepared_table import read_table
 from kernelrank.data.ranking import Ranking, read_ranking, read_ranking_chunks
 from kernelrank.data.ranking_writer import write_ranking
 from kernelrank.data.scores import write_scores
 from kernelrank.data.stored import read_parquet_chunks
+from kernelrank.data.table_preparation import TablePreparation
 from kernelrank.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Qrels",
     "Ranking",
     "Run",
+    "TablePreparation",
     "letor_folds",
     "make_preferences",
     "make_ranking",
@@ -30,6 +33,7 @@ __all__ = [
     "read_ranking",
     "read_ranking_chunks",
     "read_run",
+    "read_table",
     "write_items",
     "write_pairs",
     "write_qrels",

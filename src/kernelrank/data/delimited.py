@@ -46,7 +46,9 @@ class DelimitedTable(Table):
     source : path or file object
         A file object must be seekable, for it is read from its beginning each time.
     format : {"csv", "tsv"}
-        CSV files may be separated by semicolons or tabs too, if the first line has no comma.
+        CSV files may be separated by semicolons or tabs too, if the first line has more of them than commas.
+    unique_names : bool, default=False
+        Whether columns of the same name, or of none, get names of their own, which `notes` say; else they are an error.
 
     Raises
     ------
@@ -61,7 +63,7 @@ class DelimitedTable(Table):
     (('name', 'age'), [[[36.0]]])
     """
 
-    def __init__(self, source: Source, format: str = "csv") -> None:
+    def __init__(self, source: Source, format: str = "csv", *, unique_names: bool = False) -> None:
         try:
             import pyarrow.csv  # noqa: F401
         except ImportError:
@@ -71,6 +73,7 @@ class DelimitedTable(Table):
         self.delimiter = ""
         self.names = ()
         self._allowed = DELIMITERS[format]
+        self._unique_names = unique_names
         self._chosen: list[int] | None = None
         self._numbers: frozenset[int] = frozenset()
         self._header_end = 0
@@ -85,7 +88,7 @@ class DelimitedTable(Table):
         else:
             raise FileFormatError("the file is empty: expected a line that names the columns", self.path)
         if self.delimiter != self._allowed[0]:
-            self.notes = (f"the columns are separated by {SPOKEN[self.delimiter]}",)
+            self.notes = (f"the columns are separated by {SPOKEN[self.delimiter]}", *self.notes)
 
     def choose(self, columns: Collection[int], numbers: Collection[int] = ()) -> None:
         """Read these columns only, some of them as numbers."""
@@ -230,7 +233,7 @@ class DelimitedTable(Table):
 
     def _find_delimiter(self, text: bytes) -> str:
         header = text.lstrip(b"\r\n").partition(b"\n")[0]
-        return next((mark for mark in self._allowed if mark.encode() in header), self._allowed[0])
+        return max(self._allowed, key=lambda mark: header.count(mark.encode()))
 
     def _checked_names(self, tokens: list[bytes], line: int) -> tuple[str, ...]:
         for number, token in enumerate(tokens, start=1):
@@ -241,6 +244,8 @@ class DelimitedTable(Table):
             raise FileFormatError(
                 "all fields of the first line are numbers: expected the names of the columns", self.path, line
             )
+        if self._unique_names:
+            return self._made_unique(names)
         number_of: dict[str, int] = {}
         for number, name in enumerate(names, start=1):
             if not name and number > 1:
@@ -251,3 +256,24 @@ class DelimitedTable(Table):
                 message = f"columns {first} and {number} are both called {shown(name.encode())}"
                 raise FileFormatError(message, self.path, line)
         return names
+
+    def _made_unique(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Give columns names of their own; only the first, if it holds ids, may have none."""
+        unique: list[str] = []
+        changed: list[str] = []
+        for number, name in enumerate(names, start=1):
+            new, again = name, 1
+            if not name and number > 1:
+                new = f"column {number}"
+            while new in unique or (again > 1 and new in names):
+                again += 1
+                new = f"{name or f'column {number}'} ({again})"
+            if new != name:
+                changed.append(f"column {number} is called {new!r} here, for its name {_trouble(name)}")
+            unique.append(new)
+        self.notes = (*self.notes, *changed[:5], *([f"and so are {len(changed) - 5} more"] if len(changed) > 5 else []))
+        return tuple(unique)
+
+
+def _trouble(name: str) -> str:
+    return "occurs twice" if name else "is empty"

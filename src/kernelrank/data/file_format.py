@@ -12,7 +12,7 @@ from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["FileFormat", "compression_suffix", "file_format", "is_parquet"]
 
-FileFormat: TypeAlias = Literal["svmlight", "csv", "tsv", "parquet"]
+FileFormat: TypeAlias = Literal["svmlight", "csv", "tsv", "parquet", "xlsx"]
 
 SUFFIXES: dict[str, FileFormat] = {
     ".letor": "svmlight",
@@ -24,6 +24,8 @@ SUFFIXES: dict[str, FileFormat] = {
     ".tab": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
 ZIP = b"PK\x03\x04"
 OTHER_NAMES: dict[str, FileFormat] = {"letor": "svmlight", "libsvm": "svmlight"}
@@ -59,7 +61,7 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
     ----------
     source : path or file object
     format : str, optional
-        ``"svmlight"`` (or ``"letor"``), ``"csv"``, ``"tsv"`` or ``"parquet"``.
+        ``"svmlight"`` (or ``"letor"``), ``"csv"``, ``"tsv"``, ``"parquet"`` or ``"xlsx"``.
     sniff : bool, default=True
         Whether to look into the file where its suffix says nothing; else that is an error.
 
@@ -85,7 +87,8 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
     start = first_bytes(source)
     if start.startswith(ZIP):
         message = (
-            "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet (save sheets as CSV)"
+            "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet (an Excel file is "
+            "called .xlsx)"
         )
         raise FileFormatError(message, source_name(source))
     return _looks_like(start)

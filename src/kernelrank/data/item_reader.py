@@ -26,7 +26,7 @@ from kernelrank.data.table import Table
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.progress import track
 
-__all__ = ["open_table", "read_item_chunks", "read_items"]
+__all__ = ["items_of_source", "open_table", "read_item_chunks", "read_items"]
 
 NAMED = re.compile(rb"#[\0- ]*docid[\0- ]*=")
 
@@ -120,11 +120,15 @@ def read_items(
         target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive
     )
     with readable(path) as source:
-        kind = file_format(source, format)
-        if kind == "svmlight":
-            _refuse_names(request, source_name(source))
-            return _ranking_items(source, n_features)
-        return _table_items(open_table(source, kind), request)
+        return items_of_source(source, file_format(source, format), request)
+
+
+def items_of_source(source: Source, kind: FileFormat, request: ColumnRequest) -> Items:
+    """Read the items of an open file, or of a path."""
+    if kind == "svmlight":
+        _refuse_names(request, source_name(source))
+        return _ranking_items(source, request.n_features)
+    return _table_items(open_table(source, kind), request)
 
 
 def read_item_chunks(
@@ -202,6 +206,8 @@ def _chunks(
 
 def open_table(source: Source, kind: FileFormat) -> Table:
     """Open a file with named columns."""
+    if kind == "xlsx":
+        raise FileFormatError("an Excel file: kernelrank.data.read_table reads it", source_name(source))
     return ParquetTable(source) if kind == "parquet" else DelimitedTable(source, kind)
 
 
@@ -238,7 +244,7 @@ def _refuse_names(request: ColumnRequest, path: str) -> None:
     if request.pos_label is not None:
         message = f"the positive class is given as {request.pos_label!r}, but the targets of SVMlight files are numbers"
         raise InvalidInputError(f"{path}: {message}: the larger one is positive")
-    for name in ("target", "query", "id", "weight", "groups", "features"):
+    for name in ("target", "query", "id", "weight", "groups", "features", "exclude"):
         if getattr(request, name):
             message = f"{name} is {getattr(request, name)!r}, but the columns of SVMlight files have no names"
             raise InvalidInputError(f"{path}: {message}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from kernelrank.queries import Queries
 __all__ = ["ItemRows", "TableReader"]
 
 LABELS = ("qid", "groups")
-FEATURE_ADVICE = "; !name among the features leaves a column out"
+FEATURE_ADVICE = "; exclude leaves a column out"
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,14 @@ class ItemRows:
         for name, column in columns.items():
             if column is not None:
                 columns[name] = column[start:stop].copy() if copy else column[start:stop]
+        return ItemRows(**columns)
+
+    def chosen(self, keep: NDArray[np.bool_]) -> ItemRows:
+        """Return some of the rows."""
+        columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, column in columns.items():
+            if column is not None:
+                columns[name] = column[keep]
         return ItemRows(**columns)
 
     @staticmethod
@@ -105,7 +113,7 @@ class TableReader:
     in_words: bool = False
 
     @classmethod
-    def opened(cls, table: Table, request: ColumnRequest) -> TableReader:
+    def opened(cls, table: Table, request: ColumnRequest) -> Self:
         """Look at the first rows for the roles of the columns; a table without rows is an error."""
         first = table.first_block()
         if first is None:
@@ -129,13 +137,16 @@ class TableReader:
         roles = self.roles
         return ItemRows(
             positions=block.positions,
-            X=block.numbers(roles.features, advice=FEATURE_ADVICE, dtype=self.dtype),
+            X=self._features(block),
             target=self._target(block),
             qid=None if roles.query is None else block.labels(roles.query),
             ids=None if roles.id is None else self._ids(block, roles.id),
             weight=None if roles.weight is None else self._weight(block, roles.weight),
             groups=None if roles.groups is None else block.labels(roles.groups),
         )
+
+    def _features(self, block: TableBlock) -> NDArray[Any]:
+        return block.numbers(self.roles.features, advice=FEATURE_ADVICE, dtype=self.dtype)
 
     def _target(self, block: TableBlock) -> NDArray[Any] | None:
         column = self.roles.target

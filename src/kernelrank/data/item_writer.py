@@ -64,6 +64,8 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     kind = written_format(path, format)
     if kind == "svmlight":
         return _write_ranking(items, path)
+    if kind == "xlsx":
+        raise InvalidInputError(f"{path}: Excel files are read, not written; name one of svmlight, csv, tsv, parquet")
     _refuse_too_wide(items, kind)
     names = items.column_names
     columns = _columns(items)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from kernelrank.data.table_preparation import TablePreparation
 
 __all__ = ["Items"]
 
@@ -41,6 +44,8 @@ class Items:
         The number of the first column in a file that numbers its columns instead of naming them.
     positive_reason : str or None
         Why this class is the target 1, where the classes have names: "as asked", "by its meaning" or "it sorts last".
+    preparation : TablePreparation or None
+        How the columns of the file became X, where `read_table` read it.
 
     Examples
     --------
@@ -63,6 +68,7 @@ class Items:
     classes: tuple[str, str] | None = None
     first_index: int = 1
     positive_reason: str | None = None
+    preparation: TablePreparation | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

@@ -105,6 +105,8 @@ class ColumnRequest:
         Names of columns.
     features : sequence of str, or None
         Names or patterns (``gene*``) of columns; ``!name`` leaves columns out. None: all that are left.
+    exclude : sequence of str
+        Names or patterns of columns that are no features.
     n_features : int or None
         How many features there must be.
     pos_label : str or None
@@ -128,6 +130,7 @@ class ColumnRequest:
     needs_target: bool = True
     guess_positive: bool = False
     numbers_only: bool = False
+    exclude: Sequence[str] = ()
 
     @classmethod
     def exactly(
@@ -180,6 +183,7 @@ class _RoleSearch:
         self.plain = [plain_name(name) for name in table.names]
         listed = [request.features] if isinstance(request.features, str) else list(request.features or ())
         unwanted = [name[1:] for name in listed if name.startswith("!") and name not in self.number_of]
+        unwanted += request.exclude
         self.wanted = [name for name in listed if not name.startswith("!") or name in self.number_of]
         self.left_out = {column for name in unwanted for column in self._matching(name)}
         # A column that is named as a feature is nothing else; one that a pattern matches may be.

@@ -1,0 +1,271 @@
+"""The preparation of a table: how cells of text become columns of numbers.
+
+It is learnt from all rows of a table, without their labels, and applied to any table that has the same columns:
+
+- numbers stay; a missing one becomes the median (or the mean) of its column;
+- a column of words becomes one column of 0 and 1 for each word; a missing or an unknown word is 0 in all of them;
+- an ordinal column, whose words have an order, becomes 0, 1, 2, ...
+
+Dates, ids and free text are left out. What is wrong with the cells is collected, so that all of it is said at once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.data.decimals import read_decimal
+from kernelrank.data.line import shown
+from kernelrank.data.table import Table, number_fault
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["CellColumn", "Faults", "MissingRule", "PreparedColumn", "TablePreparation"]
+
+MissingRule: TypeAlias = Literal["median", "mean", "drop", "error"]
+MISSING_RULES = ("median", "mean", "drop", "error")
+MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "?", "."})
+DATE = re.compile(
+    r"(\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\w{3}-\d{2,4})"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
+)
+MOST_FAULTS = 20
+CHUNK_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class CellColumn:
+    """The cells of one column, as text.
+
+    Parameters
+    ----------
+    name : str
+    words : ndarray of str, shape (m,)
+    """
+
+    name: str
+    words: NDArray[np.object_]
+    missing: NDArray[np.bool_] = field(init=False)
+    values: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        words = self.words.tolist()
+        missing = [word.lower() in MISSING_WORDS for word in words]
+        values = [None if absent else read_decimal(word.encode()) for word, absent in zip(words, missing, strict=True)]
+        object.__setattr__(self, "missing", np.array(missing, dtype=np.bool_))
+        object.__setattr__(self, "values", np.array([math.nan if v is None else v for v in values], dtype=np.float64))
+
+    @property
+    def known(self) -> list[str]:
+        """The words that are not missing."""
+        known: list[str] = self.words[~self.missing].tolist()
+        return known
+
+    @property
+    def no_numbers(self) -> NDArray[np.bool_]:
+        """Which cells hold something that is no finite number."""
+        return ~self.missing & ~np.isfinite(self.values)
+
+
+@dataclass
+class Faults:
+    """What is wrong with a table, all of it.
+
+    Parameters
+    ----------
+    table : Table
+    """
+
+    table: Table
+    found: list[FileFormatError] = field(default_factory=list)
+
+    def add(self, message: str, position: int | None = None, column: str | None = None) -> None:
+        """Take note of one fault."""
+        number = None if column is None else self.table.names.index(column)
+        self.found.append(self.table.error(message, position, number))
+
+    def raise_all(self) -> None:
+        """Raise one error for all faults, if there are any."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            prefix = f"{self.table.path}, "
+            lines = [str(fault).removeprefix(prefix) for fault in self.found[:MOST_FAULTS]]
+            if len(self.found) > MOST_FAULTS:
+                lines.append(f"and {len(self.found) - MOST_FAULTS:,} more")
+            listed = "".join(f"\n  {line}" for line in lines)
+            raise FileFormatError(f"{len(self.found):,} faults:{listed}", self.table.path)
+
+
+@dataclass(frozen=True)
+class PreparedColumn:
+    """How one column becomes numbers.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "category", "ordinal"}
+    fill : float
+        What a missing number becomes; NaN if it may not be missing.
+    levels : tuple of str
+        The words of a category, or of an ordinal column in their order.
+    indicator : bool
+        Whether one more column says where a cell is missing.
+    """
+
+    name: str
+    kind: Literal["number", "category", "ordinal"]
+    fill: float = math.nan
+    levels: tuple[str, ...] = ()
+    indicator: bool = False
+
+    @property
+    def feature_names(self) -> list[str]:
+        """What its columns of numbers are called."""
+        names = [f"{self.name}={level}" for level in self.levels] if self.kind == "category" else [self.name]
+        return [*names, f"{self.name} is missing"] if self.indicator else names
+
+    def values(self, column: CellColumn) -> NDArray[np.float64]:
+        """Return the numbers of a column, shape (m,), NaN where a cell is missing or no number or level."""
+        if self.kind == "number":
+            return np.where(np.isfinite(column.values), column.values, math.nan)
+        place = {level: number for number, level in enumerate(self.levels)}
+        return np.array([place.get(word, math.nan) for word in column.words.tolist()], dtype=np.float64)
+
+    def matrix(self, column: CellColumn) -> NDArray[np.float64]:
+        """Return the columns of numbers, shape (m, len(feature_names))."""
+        values = self.values(column)[:, None]
+        if self.kind == "category":
+            values = (values == np.arange(len(self.levels))).astype(np.float64)
+        else:
+            values = np.where(np.isnan(values), self.fill, values)
+        return np.hstack([values, column.missing[:, None]]) if self.indicator else values
+
+
+@dataclass(frozen=True)
+class TablePreparation:
+    """How the columns of a table become numbers, learnt from one table and applied to others.
+
+    Parameters
+    ----------
+    columns : tuple of PreparedColumn
+    missing : {"median", "mean", "drop", "error"}
+        What becomes of missing numbers.
+
+    Examples
+    --------
+    >>> age = PreparedColumn("age", "number", fill=40.0)
+    >>> sex = PreparedColumn("sex", "category", levels=("f", "m"))
+    >>> preparation = TablePreparation((age, sex))
+    >>> preparation.feature_names
+    ('age', 'sex=f', 'sex=m')
+    >>> cells = {"age": CellColumn("age", np.array(["30", "NA"])), "sex": CellColumn("sex", np.array(["m", "x"]))}
+    >>> preparation.apply(cells)[0].tolist()
+    [[30.0, 0.0, 1.0], [40.0, 0.0, 0.0]]
+    """
+
+    columns: tuple[PreparedColumn, ...]
+    missing: MissingRule = "median"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that are used."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The columns of numbers that are made of them."""
+        return tuple(name for column in self.columns for name in column.feature_names)
+
+    @property
+    def only_numbers(self) -> bool:
+        """Whether a table without missing cells stays as it is."""
+        return all(column.kind == "number" and not column.indicator for column in self.columns)
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str], X: NDArray[Any], missing: MissingRule = "median") -> TablePreparation:
+        """Learn from numbers, none missing. Time O(size), memory O(1) beyond X."""
+        fills = np.full(X.shape[1], math.nan)
+        if missing in ("median", "mean"):
+            step = max(1, CHUNK_CELLS // max(1, len(X)))
+            average = np.median if missing == "median" else np.mean
+            for start in range(0, X.shape[1], step):
+                fills[start : start + step] = average(X[:, start : start + step], axis=0)
+        pairs = zip(names, fills.tolist(), strict=True)
+        return cls(tuple(PreparedColumn(name, "number", fill) for name, fill in pairs), missing)
+
+    def apply(self, cells: Mapping[str, CellColumn]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        """Return the numbers of a table, shape (m, n_features), and what their columns are called.
+
+        A missing number that has no fill is NaN. Time and memory O(result).
+        """
+        matrices = [column.matrix(cells[column.name]) for column in self.columns]
+        return np.hstack(matrices), self.feature_names
+
+    def check(self, cells: Mapping[str, CellColumn], positions: NDArray[np.int64], faults: Faults) -> list[str]:
+        """Collect the cells that cannot be used, and return notes on what was filled and what is unknown."""
+        filled: list[str] = []
+        notes: list[str] = []
+        for prepared in self.columns:
+            column = cells[prepared.name]
+            values = prepared.values(column)
+            strange = np.isnan(values) & ~column.missing
+            if prepared.kind == "category":
+                unknown = sorted(set(column.words[strange].tolist()))
+                if unknown:
+                    listed = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+                    notes.append(f"column {prepared.name!r} has words that the model does not know ({listed})")
+                continue
+            for row in np.flatnonzero(strange).tolist():
+                faults.add(self._fault(prepared, column.words[row]), int(positions[row]), prepared.name)
+            if column.missing.any() and math.isnan(prepared.fill) and self.missing != "drop":
+                for row in np.flatnonzero(column.missing).tolist():
+                    faults.add("the cell is missing: expected a number", int(positions[row]), prepared.name)
+            elif column.missing.any():
+                filled.append(f"{prepared.name!r} {np.count_nonzero(column.missing):,}")
+        if filled and self.missing in ("median", "mean"):
+            listed = ", ".join(filled[:5]) + (", ..." if len(filled) > 5 else "")
+            notes.append(f"missing cells became the {self.missing} of their column ({listed})")
+        return notes
+
+    @staticmethod
+    def _fault(prepared: PreparedColumn, word: str) -> str:
+        if prepared.kind == "ordinal":
+            return f"{shown(word.encode())} is no level of {prepared.name!r}: expected {', '.join(prepared.levels)}"
+        return number_fault(word.encode()) + "; --exclude leaves a column out"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data, for a file."""
+        columns = [{**asdict(column), "levels": list(column.levels)} for column in self.columns]
+        return {"missing": self.missing, "columns": columns}
+
+    @classmethod
+    def from_data(cls, data: Any) -> TablePreparation:
+        """Make it from plain data; anything else than `as_data` gave is an error.
+
+        Examples
+        --------
+        >>> preparation = TablePreparation((PreparedColumn("sex", "category", levels=("f", "m")),))
+        >>> TablePreparation.from_data(preparation.as_data()).feature_names
+        ('sex=f', 'sex=m')
+        """
+        try:
+            missing = data["missing"]
+            columns = tuple(_column_of(column) for column in data["columns"])
+        except (TypeError, KeyError, ValueError) as error:
+            raise InvalidInputError(f"the preparation of the table is damaged: {error}") from None
+        if missing not in MISSING_RULES:
+            raise InvalidInputError(f"the preparation of the table is damaged: missing is {missing!r}")
+        return cls(columns, missing)
+
+
+def _column_of(data: Mapping[str, Any]) -> PreparedColumn:
+    name, kind, fill, levels = data["name"], data["kind"], float(data["fill"]), tuple(data["levels"])
+    if kind not in ("number", "category", "ordinal") or not all(isinstance(word, str) for word in (name, *levels)):
+        raise ValueError(f"column {name!r}")
+    return PreparedColumn(name, kind, fill, levels, bool(data["indicator"]))
