@@ -118,7 +118,8 @@ def test_refused(tmp_path):
     for path, options, message in (
         ("a", {}, "the suffix says no format; name one of svmlight, csv, tsv, parquet"),
         ("-", {}, "the suffix says no format"),
-        ("a.csv", {"format": "xlsx"}, "format must be one of"),
+        ("a.csv", {"format": "xls"}, "format must be one of"),
+        ("a.csv", {"format": "xlsx"}, "Excel files are read, not written"),
         ("none/a.csv", {}, "there is no folder"),
         ("a.parquet.gz", {}, "Parquet files are compressed inside; leave .gz out"),
     ):

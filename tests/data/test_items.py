@@ -124,7 +124,7 @@ class TestRoles:
         assert items.notes[-1] == "left out: 1 column ('note')"
         assert read(text, features=["*", "!note"]).y.tolist() == [1, 0]
         with pytest.raises(
-            FileFormatError, match=r"file\.csv, line 2, column 'note': 'five' is not a number; !name among"
+            FileFormatError, match=r"file\.csv, line 2, column 'note': 'five' is not a number; exclude leaves"
         ):
             read(text)
 
@@ -289,8 +289,8 @@ class TestFormats:
     def test_format_by_name(self, read):
         assert read(LETOR, ".csv", format="letor").feature_names is None
         assert read("y\tx\n1\t2\n", ".csv", format="tsv").feature_names == ("x",)
-        with pytest.raises(InvalidInputError, match="format must be one of svmlight, csv, tsv, parquet, got 'xlsx'"):
-            read(LETOR, format="xlsx")
+        with pytest.raises(InvalidInputError, match=r"format must be one of svmlight, .*, xlsx, got 'xls'"):
+            read(LETOR, format="xls")
 
     @pytest.mark.parametrize(
         "compress", [gzip.compress, lzma.compress, lambda data: pa.compress(data, "zstd", asbytes=True)]

@@ -92,6 +92,10 @@ def auc(
     input_format: options.InputFormat = None,
     id: options.Id = None,
     features: options.Features = None,
+    exclude: options.Exclude = None,
+    missing: options.Missing = "median",
+    missing_indicator: options.MissingIndicator = False,
+    ordinal: options.Ordinal = None,
     as_json: options.AsJSON = False,
 ) -> None:
     """Estimate an AUC from two classes, with an interval and a p-value.
@@ -119,7 +123,20 @@ def auc(
     grid = read_alphas(alphas)
     rivals = Rivals.read(versus, covariates)
     columns = rivals.features(features)
-    source = SourceFile(data, input_format, target, None, id, groups=groups, features=columns, positive=positive)
+    source = SourceFile(
+        data,
+        input_format,
+        target,
+        None,
+        id,
+        groups=groups,
+        features=columns,
+        positive=positive,
+        exclude=exclude,
+        missing=missing,
+        missing_indicator=missing_indicator,
+        ordinal=ordinal or (),
+    )
     items, marker = rivals.take_marker(source.read_groups(answer))
     for what, values in (("queries", items.qid), ("weights of items", items.weight)):
         if values is not None:

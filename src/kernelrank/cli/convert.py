@@ -55,7 +55,7 @@ def convert(
     check_output(output, [source])
     if to != "qrels" and written_format(output, to) == "parquet":
         check_extra("data", "pyarrow")
-    reader = SourceFile(source, input_format, target, query, id, weight, groups, features, positive)
+    reader = SourceFile(source, input_format, target, query, id, weight, groups, features, positive, strict=True)
     items = reader.read(answer, needs_target=to == "qrels")
     if to == "qrels":
         _write_judgements(items, output)

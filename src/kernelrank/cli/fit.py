@@ -53,6 +53,10 @@ def fit(
     id: options.Id = None,
     weight: options.Weight = None,
     features: options.Features = None,
+    exclude: options.Exclude = None,
+    missing: options.Missing = "median",
+    missing_indicator: options.MissingIndicator = False,
+    ordinal: options.Ordinal = None,
     seed: options.Seed = 0,
     as_json: options.AsJSON = False,
 ) -> None:
@@ -76,7 +80,20 @@ def fit(
         method, kernel, read_gamma(gamma), degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
     )
     ranker = learner.estimator(alpha)
-    source = SourceFile(train, input_format, target, query, id, weight, features=features, positive=positive)
+    source = SourceFile(
+        train,
+        input_format,
+        target,
+        query,
+        id,
+        weight,
+        features=features,
+        positive=positive,
+        exclude=exclude,
+        missing=missing,
+        missing_indicator=missing_indicator,
+        ordinal=ordinal or (),
+    )
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
     scaler, ranker, data = (pairs is None and fit_large_file(source, learner, alpha, answer)) or _fit_in_memory(

@@ -37,6 +37,7 @@ class LargeFile:
     n_queries: int | None
     ids: None = None
     classes: None = None
+    preparation: None = None
     first_index: int = 1
 
     def __len__(self) -> int:
@@ -89,7 +90,7 @@ def _opened(source: SourceFile) -> StoredTable | None:
     from kernelrank.data.parquet_table import ParquetTable
     from kernelrank.data.stored import StoredTable
 
-    if source.positive is not None or not source.path.exists():
+    if source.positive is not None or source.ordinal or not source.path.exists():
         return None
     if file_format(str(source.path), source.format) != "parquet":
         return None

@@ -66,6 +66,7 @@ def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceF
         "queries": items.n_queries,
         "feature_names": None if items.feature_names is None else [str(name) for name in items.feature_names],
         "first_index": items.first_index,
+        "preparation": None if items.preparation is None else items.preparation.as_data(),
         "training_ids": items.ids if _keeps_items(model) else None,
         "named": named,
         "command": command_line(),
@@ -128,7 +129,18 @@ def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> S
     expected = getattr(model, "n_features_in_", None)
     if source.has_no_names():
         return replace(source, n_features=expected)
-    source = replace(source, names=None if names is None else tuple(names), n_features=expected)
+    from kernelrank.data import TablePreparation
+
+    prepared = known.get("preparation")
+    preparation = source.preparation if prepared is None else TablePreparation.from_data(prepared)
+    # Without a preparation nothing is learnt from the file: its medians and words are not the model's.
+    source = replace(
+        source,
+        names=None if names is None else tuple(names),
+        n_features=expected,
+        preparation=preparation,
+        strict=preparation is None,
+    )
     said = {name: word for name, word in known.get("named", {}).items() if getattr(source, name) is None}
     if not needs_target:
         said = {name: word for name, word in said.items() if name not in ("target", "positive")}

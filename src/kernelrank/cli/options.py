@@ -21,6 +21,7 @@ __all__ = [
     "Degree",
     "Discount",
     "Empty",
+    "Exclude",
     "Features",
     "Gain",
     "Gamma",
@@ -32,7 +33,10 @@ __all__ = [
     "MaxGrade",
     "Measures",
     "Method",
+    "Missing",
+    "MissingIndicator",
     "Model",
+    "Ordinal",
     "Positive",
     "Query",
     "QueryWeight",
@@ -78,7 +82,7 @@ InputFormat = Annotated[
     str | None,
     typer.Option(
         "--input-format",
-        help="svmlight, csv, tsv or parquet; the name and the first line decide unless told.",
+        help="svmlight, csv, tsv, parquet or xlsx; the name and the first line decide unless told.",
         rich_help_panel=DATA,
         show_default=False,
     ),
@@ -113,7 +117,45 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="COLUMNS",
-        help="The columns to learn from, with commas between; all that are left unless given; !name leaves one out.",
+        help="The columns to learn from, with commas between; all that are left unless given.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Exclude = Annotated[
+    str | None,
+    typer.Option(
+        "--exclude",
+        metavar="COLUMNS",
+        help="Columns not to learn from, with commas between; gene* stands for all that begin so.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
+Missing = Annotated[
+    Literal["median", "mean", "drop", "error"],
+    typer.Option(
+        "--missing",
+        help="What becomes of a missing number: the median or mean of its column, computed once from all rows; drop "
+        "leaves out the row; error lists all of them.",
+        rich_help_panel=DATA,
+    ),
+]
+MissingIndicator = Annotated[
+    bool,
+    typer.Option(
+        "--missing-indicator",
+        help="Add a column of 0 and 1 for each column with missing cells, 1 where a cell is missing.",
+        rich_help_panel=DATA,
+    ),
+]
+Ordinal = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ordinal",
+        metavar="COLUMN=WORDS",
+        help="A column whose words have an order, from the lowest on: stage=I,II,III becomes 0, 1, 2; may be "
+        "repeated. Without it each word is a column of 0 and 1.",
         rich_help_panel=DATA,
         show_default=False,
     ),

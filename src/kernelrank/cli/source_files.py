@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
-    from kernelrank.data import Items
+    from kernelrank.data import Items, TablePreparation
     from kernelrank.data.roles import ColumnRequest
 
-__all__ = ["SourceFile", "fold_file", "fold_part", "folds_in", "is_fold", "speaking_of"]
+__all__ = ["SourceFile", "fold_file", "fold_part", "folds_in", "is_fold", "read_ordinal", "speaking_of"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,14 @@ class SourceFile:
         The columns that a model knows by name.
     n_features : int or None
         How many columns a model expects.
+    exclude : str or None
+        Columns to leave out, with commas between.
+    missing, missing_indicator, ordinal
+        As the options say.
+    preparation : TablePreparation or None
+        What is done to the columns, where a model knows it; learnt from the file unless given.
+    strict : bool
+        Whether cells that are no numbers are errors, and nothing is prepared.
     """
 
     path: Path
@@ -45,6 +53,12 @@ class SourceFile:
     positive: str | None = None
     names: tuple[str, ...] | None = None
     n_features: int | None = None
+    exclude: str | None = None
+    missing: Literal["median", "mean", "drop", "error"] = "median"
+    missing_indicator: bool = False
+    ordinal: Sequence[str] = ()
+    preparation: TablePreparation | None = None
+    strict: bool = False
 
     def at(self, path: Path) -> SourceFile:
         """Return the same way of reading another file."""
@@ -59,9 +73,20 @@ class SourceFile:
 
     def read(self, answer: Answer, *, needs_target: bool = True) -> Items:
         """Read the file, and note what was guessed."""
-        from kernelrank.data import read_items
+        from kernelrank.data import read_items, read_table
 
-        items = read_items(str(self.path), format=self.format, **self._columns(), needs_target=needs_target)
+        options = {"format": self.format, **self._columns(), "needs_target": needs_target}
+        if self.strict:
+            items = read_items(str(self.path), **options)
+        else:
+            items = read_table(
+                str(self.path),
+                **options,
+                missing=self.missing,
+                missing_indicator=self.missing_indicator,
+                ordinal=read_ordinal(self.ordinal),
+                preparation=self.preparation,
+            )
         if items.notes:
             answer.note(f"{items.path}: {'; '.join(items.notes)}")
         return items
@@ -81,6 +106,7 @@ class SourceFile:
             "weight": self.weight,
             "groups": self.groups,
             "features": None if names is None else list(names),
+            "exclude": [] if self.exclude is None else [name.strip() for name in self.exclude.split(",")],
             "n_features": self.n_features,
             "pos_label": self.positive,
             "guess_positive": True,
@@ -95,6 +121,28 @@ class SourceFile:
             return items
         answer.note(f"{items.path}: no two rows share a group, so that groups change nothing")
         return replace(items, groups=None)
+
+
+def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:
+    """Read what --ordinal says of columns.
+
+    Examples
+    --------
+    >>> read_ordinal(["stage=I, II, III"])
+    {'stage': ['I', 'II', 'III']}
+    """
+    from kernelrank.errors import InvalidInputError
+
+    found = {}
+    for option in options:
+        name, _, words = option.partition("=")
+        levels = [word.strip() for word in words.split(",") if word.strip()]
+        if not name.strip() or len(set(levels)) < max(2, len(levels)):
+            raise InvalidInputError(
+                f"--ordinal {option!r}: expected a column and its words from the lowest on, such as stage=I,II,III"
+            )
+        found[name.strip()] = levels
+    return found
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,6 +82,10 @@ def tune(
     weight: options.Weight = None,
     groups: options.Groups = None,
     features: options.Features = None,
+    exclude: options.Exclude = None,
+    missing: options.Missing = "median",
+    missing_indicator: options.MissingIndicator = False,
+    ordinal: options.Ordinal = None,
     seed: options.Seed = 0,
     as_json: options.AsJSON = False,
 ) -> None:
@@ -132,7 +136,21 @@ def tune(
         int(cv) if cv.isdecimal() else cv,
     )
     plan.learner.parameters()
-    source = SourceFile(train, input_format, target, query, id, weight, groups, features, positive)
+    source = SourceFile(
+        train,
+        input_format,
+        target,
+        query,
+        id,
+        weight,
+        groups,
+        features,
+        positive,
+        exclude=exclude,
+        missing=missing,
+        missing_indicator=missing_indicator,
+        ordinal=ordinal or (),
+    )
     folds = folds_in(train)
     if nested and (folds or method == "ranksvm" or isinstance(plan.cv, int)):
         raise InvalidInputError(
@@ -299,14 +317,12 @@ def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, 
     model = joined(scaler, found.model)
     test, file = None, fold_file(fold, "test")
     if file is not None:
-        test = for_model(source.at(file), model).read(answer)
+        test = for_model(replace(source.at(file), preparation=items.preparation), model).read(answer)
     return found, items, model, test
 
 
 def _search_on_vali(answer: Answer, plan: Plan, source: SourceFile, items: Items, scaler: Any) -> Search:
-    from dataclasses import replace
-
-    vali = replace(source, n_features=items.n_features).read(answer)
+    vali = replace(source, n_features=items.n_features, preparation=items.preparation).read(answer)
     X_vali = scaled(scaler, vali.X)
 
     def score(model: Any) -> float:

@@ -215,11 +215,14 @@ class DelimitedTable(Table):
     def _check_width(self, widths: list[int], lines: NDArray[np.int64]) -> None:
         """Refuse a record with too few or too many fields."""
         width = len(self.names)
-        for found, line in zip(widths, lines.tolist(), strict=True):
-            if found != width:
-                every = set(widths) == {width + 1}
-                hint = ": is the first column without a name, as R writes it?" if every else ""
-                raise self.error(f"{found} fields, but the first line names {width} columns{hint}", line)
+        wrong = [(found, line) for found, line in zip(widths, lines.tolist(), strict=True) if found != width]
+        if wrong:
+            found, line = wrong[0]
+            hint = ": is the first column without a name, as R writes it?" if set(widths) == {width + 1} else ""
+            if len(wrong) > 1 and not hint:
+                others = ", ".join(str(other) for _, other in wrong[1:6]) + (", ..." if len(wrong) > 6 else "")
+                hint = f"; so it is in line{'s' * (len(wrong) > 2)} {others}"
+            raise self.error(f"{found} fields, but the first line names {width} columns{hint}", line)
 
     def _check_encoding(self, text: bytes, first_line: int) -> None:
         if text.isascii():

@@ -41,6 +41,7 @@ def read_items(
     weight: str | None = None,
     groups: str | None = None,
     features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     n_features: int | None = None,
     pos_label: str | None = None,
     guess_positive: bool = False,
@@ -65,6 +66,8 @@ def read_items(
     features : sequence of str, optional
         Names or patterns (``gene*``) of the columns that make X, in this order; ``!name`` leaves columns out. All that
         have no other role unless given.
+    exclude : sequence of str, default=()
+        Names or patterns of columns to leave out.
     n_features : int, optional
         How many features there must be. In SVMlight files, where they go by number, those at the end may be absent.
     pos_label : str, optional
@@ -91,6 +94,7 @@ def read_items(
     See Also
     --------
     read_item_chunks : the same file in bounded memory.
+    read_table : tables with missing cells, categories, decimal commas; Excel files.
     write_items : the way back, and to other formats.
 
     Notes
@@ -117,7 +121,17 @@ def read_items(
     the target 'case' is 1 and 'control' is 0, as asked
     """
     request = ColumnRequest(
-        target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive
+        target,
+        query,
+        id,
+        weight,
+        groups,
+        features,
+        n_features,
+        pos_label,
+        needs_target,
+        guess_positive,
+        exclude=tuple(exclude),
     )
     with readable(path) as source:
         return items_of_source(source, file_format(source, format), request)
@@ -143,6 +157,7 @@ def read_item_chunks(
     weight: str | None = None,
     groups: str | None = None,
     features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     n_features: int | None = None,
     pos_label: str | None = None,
     guess_positive: bool = False,
@@ -163,7 +178,7 @@ def read_item_chunks(
     whole_queries : bool, default=False
         Whether a chunk holds whole queries only: it ends with the last query that fits into `chunk_rows`, and a query
         that does not fit is a chunk of its own. The rows of each query must stand together.
-    format, target, query, id, weight, groups, features, n_features, pos_label, guess_positive, needs_target
+    format, target, query, id, weight, groups, features, exclude, n_features, pos_label, guess_positive, needs_target
         See `read_items`.
 
     Yields
@@ -187,7 +202,17 @@ def read_item_chunks(
     """
     check_chunk_rows(chunk_rows)
     request = ColumnRequest(
-        target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive
+        target,
+        query,
+        id,
+        weight,
+        groups,
+        features,
+        n_features,
+        pos_label,
+        needs_target,
+        guess_positive,
+        exclude=tuple(exclude),
     )
     return _chunks(path, format, request, chunk_rows, whole_queries)
 

@@ -156,6 +156,11 @@ class _CellReader(TableReader):
             self.cells.setdefault(column, []).append(block.words(column))
         return np.empty((len(block), 0))
 
+    def columns(self) -> dict[str, CellColumn]:
+        """Return the features, when all rows have been read."""
+        names = {column: self.table.names[column] for column in self.roles.features}
+        return {name: CellColumn(name, np.concatenate(self.cells[column])) for column, name in names.items()}
+
 
 def _prepared_items(
     source: Source, kind: FileFormat, request: ColumnRequest, rules: _Rules, known: TablePreparation | None
@@ -165,16 +170,13 @@ def _prepared_items(
     stream.name = source_name(source)
     table = DelimitedTable(stream, "tsv" if kind == "tsv" else "csv", unique_names=True)
     table.notes = (*text.notes, *table.notes)
-    reader = _CellReader.opened(table, request)
-    table.choose(reader.roles.columns)
-    # A missing target is a row to leave out, which is counted below.
-    reader.request = dataclasses.replace(request, needs_target=False)
-    rows = ItemRows.joined(list(reader.read()))
-    names = {column: table.names[column] for column in reader.roles.features}
-    cells = {name: CellColumn(name, np.concatenate(reader.cells[column])) for column, name in names.items()}
     faults = Faults(table)
+    reader, rows = _read_cells(table, request, faults)
+    cells = reader.columns()
     notes: list[str] = []
+    once = "columns were prepared as those that the model learnt from"
     if known is None:
+        once = "columns were prepared once, from all rows; the target takes no part in that"
         named = {name for name in request.features or () if name in cells}
         known = _learnt(cells, rows.positions, rules, named, faults, notes)
     notes += known.check(cells, rows.positions, faults)
@@ -191,11 +193,32 @@ def _prepared_items(
     if not keep.any():
         raise table.error("no row is left: each one misses its target or a cell")
     items = reader.items(rows.chosen(keep))
-    if not known.only_numbers or notes:
-        notes.append("columns were prepared once, from all rows; the target takes no part in that")
     return dataclasses.replace(
-        items, X=X[keep], feature_names=feature_names, notes=(*items.notes, *notes), preparation=known
+        items, X=X[keep], feature_names=feature_names, notes=(*items.notes, *notes, once), preparation=known
     )
+
+
+def _read_cells(table: DelimitedTable, request: ColumnRequest, faults: Faults) -> tuple[_CellReader, ItemRows]:
+    """Read all rows; where the columns with a role have a fault, the others are read for theirs."""
+    try:
+        reader = _CellReader.opened(table, request)
+        table.choose(reader.roles.columns)
+        # A missing target is a row to leave out, which is counted later.
+        reader.request = dataclasses.replace(request, needs_target=False)
+        rows = ItemRows.joined(list(reader.read()))
+        if rows.target is not None:
+            known = rows.chosen(_has_target(rows, []))
+            if request.needs_target and len(known):
+                reader.missing_target = None
+                reader.items(known)
+    except FileFormatError as error:
+        faults.add_error(error)
+        features = tuple(name for name in request.features or () if name in table.names)
+        others = dataclasses.replace(ColumnRequest("", "", "", "", ""), needs_target=False, features=features or None)
+        reader = _CellReader.opened(table, others)
+        table.choose(reader.roles.columns)
+        rows = ItemRows.joined(list(reader.read()))
+    return reader, rows
 
 
 def _has_target(rows: ItemRows, notes: list[str]) -> NDArray[np.bool_]:

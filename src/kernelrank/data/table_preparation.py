@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -35,6 +35,7 @@ DATE = re.compile(
     r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 )
 MOST_FAULTS = 20
+MOST_PLACES = 5
 CHUNK_CELLS = 1 << 20
 
 
@@ -82,24 +83,43 @@ class Faults:
     """
 
     table: Table
-    found: list[FileFormatError] = field(default_factory=list)
+    found: list[tuple[str, int | None, str | None]] = field(default_factory=list)
+    errors: list[FileFormatError] = field(default_factory=list)
 
     def add(self, message: str, position: int | None = None, column: str | None = None) -> None:
         """Take note of one fault."""
-        number = None if column is None else self.table.names.index(column)
-        self.found.append(self.table.error(message, position, number))
+        self.found.append((message, position, column))
+
+    def add_error(self, error: FileFormatError) -> None:
+        """Take note of a fault that was raised."""
+        message = str(error).removeprefix(self.table.path).lstrip(",: ")
+        self.found.append((message, None, None))
+        self.errors.append(error)
 
     def raise_all(self) -> None:
-        """Raise one error for all faults, if there are any."""
+        """Raise one error for all faults, if there are any; equal ones of a column are told together."""
         if len(self.found) == 1:
-            raise self.found[0]
-        if self.found:
-            prefix = f"{self.table.path}, "
-            lines = [str(fault).removeprefix(prefix) for fault in self.found[:MOST_FAULTS]]
-            if len(self.found) > MOST_FAULTS:
-                lines.append(f"and {len(self.found) - MOST_FAULTS:,} more")
-            listed = "".join(f"\n  {line}" for line in lines)
-            raise FileFormatError(f"{len(self.found):,} faults:{listed}", self.table.path)
+            for error in self.errors:
+                raise error
+            ((message, position, column),) = self.found
+            raise self.table.error(message, position, None if column is None else self.table.names.index(column))
+        if not self.found:
+            return
+        alike: dict[tuple[str | None, str], list[int]] = {}
+        for message, position, column in self.found:
+            places = alike.setdefault((column, message), [])
+            if position is not None:
+                places.append(position)
+        told = [self._told(column, message, places) for (column, message), places in alike.items()]
+        if len(told) > MOST_FAULTS:
+            told[MOST_FAULTS:] = [f"and {len(told) - MOST_FAULTS:,} more"]
+        raise FileFormatError(f"{len(self.found):,} faults: {'; '.join(told)}", self.table.path)
+
+    def _told(self, column: str | None, message: str, positions: list[int]) -> str:
+        places = [] if column is None else [f"column {column!r}"]
+        places += [self.table.place_in_words(position) for position in positions[:MOST_PLACES]]
+        places += [f"and {len(positions) - MOST_PLACES:,} more"] if len(positions) > MOST_PLACES else []
+        return f"{', '.join(places)}: {message}" if places else message
 
 
 @dataclass(frozen=True)
@@ -212,7 +232,9 @@ class TablePreparation:
         filled: list[str] = []
         notes: list[str] = []
         for prepared in self.columns:
-            column = cells[prepared.name]
+            column = cells.get(prepared.name)
+            if column is None:  # which is a fault already
+                continue
             values = prepared.values(column)
             strange = np.isnan(values) & ~column.missing
             if prepared.kind == "category":
@@ -237,12 +259,19 @@ class TablePreparation:
     def _fault(prepared: PreparedColumn, word: str) -> str:
         if prepared.kind == "ordinal":
             return f"{shown(word.encode())} is no level of {prepared.name!r}: expected {', '.join(prepared.levels)}"
-        return number_fault(word.encode()) + "; --exclude leaves a column out"
+        return number_fault(word.encode()) + "; exclude leaves a column out"
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data, for a file."""
-        columns = [{**asdict(column), "levels": list(column.levels)} for column in self.columns]
-        return {"missing": self.missing, "columns": columns}
+        columns = self.columns
+        return {
+            "missing": self.missing,
+            "names": [column.name for column in columns],
+            "kinds": [column.kind for column in columns],
+            "fills": [column.fill for column in columns],
+            "levels": {column.name: list(column.levels) for column in columns if column.levels},
+            "indicators": [column.name for column in columns if column.indicator],
+        }
 
     @classmethod
     def from_data(cls, data: Any) -> TablePreparation:
@@ -255,17 +284,19 @@ class TablePreparation:
         ('sex=f', 'sex=m')
         """
         try:
-            missing = data["missing"]
-            columns = tuple(_column_of(column) for column in data["columns"])
-        except (TypeError, KeyError, ValueError) as error:
+            missing, levels, indicators = data["missing"], data["levels"], set(data["indicators"])
+            columns = tuple(
+                _checked_column(name, kind, float(fill), tuple(levels.get(name, ())), name in indicators)
+                for name, kind, fill in zip(data["names"], data["kinds"], data["fills"], strict=True)
+            )
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise InvalidInputError(f"the preparation of the table is damaged: {error}") from None
         if missing not in MISSING_RULES:
             raise InvalidInputError(f"the preparation of the table is damaged: missing is {missing!r}")
         return cls(columns, missing)
 
 
-def _column_of(data: Mapping[str, Any]) -> PreparedColumn:
-    name, kind, fill, levels = data["name"], data["kind"], float(data["fill"]), tuple(data["levels"])
+def _checked_column(name: Any, kind: Any, fill: float, levels: tuple[Any, ...], indicator: bool) -> PreparedColumn:
     if kind not in ("number", "category", "ordinal") or not all(isinstance(word, str) for word in (name, *levels)):
         raise ValueError(f"column {name!r}")
-    return PreparedColumn(name, kind, fill, levels, bool(data["indicator"]))
+    return PreparedColumn(name, kind, fill, levels, indicator)

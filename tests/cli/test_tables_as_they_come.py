@@ -1,0 +1,121 @@
+"""A messy table goes through the commands with notes, and its model takes the raw table."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+
+import numpy as np
+import pytest
+
+from kernelrank import RankRLS, load
+from kernelrank.data import read_table
+
+STAGES = ["I", "II", "III"]
+
+
+@pytest.fixture
+def messy(tmp_path):
+    """Semicolons, decimal commas, Latin-1, NA and empty cells, two categories, a date, an id, a missing outcome, and a
+    column name that occurs twice."""
+    draw = random.Random(0)
+    rows = ["Nummer;Aufnahme;Größe;Gewicht;Gewicht;Geschlecht;Stadium;outcome"]
+    for number in range(24):
+        ill = number % 2
+        height = {3: "", 9: "NA"}.get(number, f"{160 + 20 * draw.random() + 6 * ill:.1f}".replace(".", ","))
+        sex, stage = draw.choice(["männlich", "weiblich"]), draw.choice([*STAGES, "NA"])
+        outcome = "" if number == 7 else "case" if ill else "control"
+        rows.append(
+            f"P{number};{number + 1}.03.2021;{height};{60 + number % 7},5;{70 + number % 5};{sex};{stage};{outcome}"
+        )
+    path = tmp_path / "messy.csv"
+    path.write_bytes("\r\n".join(rows).encode("latin-1"))
+    return path
+
+
+def by_hand(path):
+    """The same numbers without the library."""
+    rows = [line.split(";") for line in path.read_bytes().decode("latin-1").split("\r\n")[1:]]
+    numbers = [[None if cell in ("", "NA") else float(cell.replace(",", ".")) for cell in row[2:5]] for row in rows]
+    middle = [statistics.median(row[column] for row in numbers if row[column] is not None) for column in range(3)]
+    X = [
+        [
+            *(middle[column] if row[column] is None else row[column] for column in range(3)),
+            *(float(cells[5] == word) for word in ("männlich", "weiblich")),
+            *(float(cells[6] == word) for word in STAGES),
+        ]
+        for row, cells in zip(numbers, rows, strict=True)
+    ]
+    y = [float(cells[7] == "case") for cells in rows]
+    keep = [place for place, cells in enumerate(rows) if cells[7]]
+    return np.array(X), np.array(y), keep
+
+
+def test_numbers_are_those_by_hand(messy):
+    X, y, keep = by_hand(messy)
+    items = read_table(messy, target="outcome")
+    np.testing.assert_array_equal(items.X, X[keep])
+    np.testing.assert_array_equal(np.array(items.classes)[items.y.astype(int)] == "case", y[keep] == 1)
+
+
+def test_auc(messy, run):
+    ended = run("auc", messy, "--target", "outcome", "--alpha", 1, "--permutations", 0, "--no-roc", "--json")
+    found = json.loads(ended.out)
+    assert (found["positive"], found["negative"]) == (11, 12)
+    notes = " ".join(found["notes"])
+    for note in (
+        "read as Windows-1252",
+        "commas are decimal points",
+        "separated by semicolons",
+        "'Gewicht (2)'",
+        "'Nummer' (24 different words in 24 rows)",
+        "'Aufnahme' (dates)",
+        "'Geschlecht' (2), 'Stadium' (3)",
+        "the median of their column ('Größe' 2)",
+        "1 of 24 rows, whose target is missing",
+        "prepared once, from all rows; the target takes no part in that",
+    ):
+        assert note in notes
+
+
+def test_predict_takes_the_raw_file(messy, run, tmp_path):
+    model, new = tmp_path / "model.kr", tmp_path / "new.csv"
+    run("fit", messy, "--target", "outcome", "-o", model, "--scale")
+    X, y, keep = by_hand(messy)
+    mean, deviation = X[keep].mean(axis=0), X[keep].std(axis=0)
+    plain = RankRLS(1.0).fit((X[keep] - mean) / deviation, y[keep])
+    middle = [column.fill for column in read_table(messy).preparation.columns][:3]
+    new.write_text("Größe;Gewicht;Gewicht (2);Geschlecht;Stadium\n;61,5;71;divers;IV\n170,5;NA;72;weiblich;I\n")
+    rows = np.array([[middle[0], 61.5, 71, 0, 0, 0, 0, 0], [170.5, middle[1], 72, 0, 1, 1, 0, 0]])
+    ended = run("predict", model, new)
+    expected = plain.predict((rows - mean) / deviation)
+    np.testing.assert_allclose([float(line) for line in ended.out.split()], expected, rtol=1e-9)
+    assert "has words that the model does not know ('divers')" in ended.err
+    assert load(model).provenance_["preparation"]["missing"] == "median"
+    assert "11 and 12 items" in run("evaluate", model, messy, "--measure", "auc").out
+
+
+def test_options(messy, run, tmp_path):
+    model = tmp_path / "model.kr"
+    run(
+        "tune", messy, "--target", "outcome", "-o", model, "--exclude", "Geschlecht,Gewicht*", "--ordinal",
+        "Stadium=I,II,III", "--missing", "mean", "--missing-indicator", "--alphas", "1,10",
+    )  # fmt: skip
+    names = ["Größe", "Größe is missing", "Stadium", "Stadium is missing"]
+    assert load(model).provenance_["feature_names"] == names
+    assert "expected a column and its words" in run("fit", messy, "--ordinal", "Stadium=I", code=1).err
+    told = run("fit", messy, "--target", "outcome", "--missing", "error", "-o", tmp_path / "no.kr", code=1).err
+    assert "column 'Größe', line 5, line 11: the cell is missing" in told
+    assert "8 faults: column 'Stadium', line 3" in told
+
+
+def test_a_model_without_a_preparation_learns_nothing_from_new_files(run, tmp_path):
+    import kernelrank as kr
+
+    kr.save(RankRLS().fit(np.array([[1.0], [2.0]]), [0, 1]), tmp_path / "model.kr")
+    (tmp_path / "new.csv").write_text("age\n1\n\n2\nNA\n")
+    assert (
+        "line 5, column 'age': 'NA' is missing"
+        in run("predict", tmp_path / "model.kr", tmp_path / "new.csv", code=1).err
+    )
