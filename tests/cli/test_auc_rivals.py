@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import kernelrank as kr
-from kernelrank.data import read_items
+from kernelrank.cli.auc_rivals import Rivals
+from kernelrank.data import Items, read_items
+from kernelrank.errors import InvalidInputError
 from tests.report.html_page import HTMLPage
 
 FEW = ["--target", "outcome", "--groups", "", "--features", "age,a,b,c", "--permutations", 0, "--no-roc", "--alpha", 1]
@@ -146,3 +148,30 @@ def test_the_page_shows_both_comparisons_as_forest_plots(run, cohort, tmp_path):
     assert len(tables) == len(shown) == 2
     for table, words in zip(tables, shown, strict=True):
         assert words[1].lstrip("+").replace("-", "−") in table
+
+
+def prepared_items():
+    """Items of a table with categories, and with a column that says where a cell was missing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    names = ("crp", "crp is missing", "sex=f", "sex=m", "sexual_maturity", "age")
+    return Items(rng.standard_normal((20, 6)) + y[:, None], 1.0 * y, None, None, None, None, names, "a.csv", ())
+
+
+def test_a_marker_leaves_with_what_says_where_it_is_missing():
+    items = prepared_items()
+    left, marker = Rivals("crp").take_marker(items)
+    assert left.column_names == ("sex=f", "sex=m", "sexual_maturity", "age")
+    np.testing.assert_array_equal(marker, items.X[:, 0])
+    np.testing.assert_array_equal(left.X, items.X[:, 2:])
+    with pytest.raises(InvalidInputError, match="'sex' is made of categories"):
+        Rivals("sex").take_marker(items)
+
+
+def test_a_covariate_is_all_of_its_categories():
+    items = prepared_items()
+    rivals = Rivals.read(None, "sex,age")
+    (found,) = rivals.compare(lambda X: kr.RankRLS(), items.X, items.y, items, None)
+    expected = kr.compare_auc(kr.RankRLS(), kr.RankRLS(), (items.X, items.X[:, [2, 3, 5]]), items.y)
+    assert found.found == expected
+    assert found.second == "model of sex, age"
