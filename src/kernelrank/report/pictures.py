@@ -95,7 +95,8 @@ def null_picture(statistic: float, null: Float) -> Picture:
         canvas.ax.hist(null, bins=min(40, max(5, len(null) // 20)), alpha=0.7, label="permuted classes")
         canvas.ax.axvline(statistic, color=canvas.second, linewidth=2, label=f"observed classes, {statistic:.3f}")
         canvas.ax.set(xlabel="hold-out accuracy", ylabel="permutations")
-        canvas.ax.legend(loc="best", fontsize="small")
+        # Above the picture, where it hides nothing.
+        canvas.ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize="small", borderaxespad=0)
         beyond = int(np.sum(null >= statistic))
         alt = (
             f"Histogram of the hold-out accuracy of {counted(len(null), 'permutation')} of the classes: between "

@@ -1,0 +1,31 @@
+"""Draw the pictures of the how-to pages from the code that these show: ``python docs/draw_pictures.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from sklearn.datasets import make_classification
+
+import kernelrank as kr
+
+FOLDER = Path(__file__).parent / "how_to" / "pictures"
+
+
+def draw() -> None:
+    """Write every picture; the same code writes the same files."""
+    mpl.rcParams.update({"svg.hashsalt": "kernelrank", "svg.fonttype": "none", "font.family": "sans-serif"})
+    X, y = make_classification(80, 300, n_informative=10, n_redundant=0, class_sep=1.5, random_state=0)
+    roc = kr.tournament_roc(kr.RankRLS(alpha=1e4), X, y)
+    figure = Figure(figsize=(4.6, 4.4), layout="constrained")
+    roc.plot(ax=figure.add_subplot(), random_state=0)
+    figure.savefig(FOLDER / "tournament_roc.svg", metadata={"Date": None})
+    compared = kr.compare_auc(kr.RankRLS(alpha=1e4), X[:, 0], X, y)
+    figure = Figure(figsize=(5.6, 3.4), layout="constrained")
+    compared.plot(ax=figure.add_subplot(), names=("model", "marker"))
+    figure.savefig(FOLDER / "compared_aucs.svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    draw()
