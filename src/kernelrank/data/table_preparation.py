@@ -55,11 +55,19 @@ class CellColumn:
     values: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
-        words = self.words.tolist()
-        missing = [word.lower() in MISSING_WORDS for word in words]
-        values = [None if absent else read_decimal(word.encode()) for word, absent in zip(words, missing, strict=True)]
-        object.__setattr__(self, "missing", np.array(missing, dtype=np.bool_))
-        object.__setattr__(self, "values", np.array([math.nan if v is None else v for v in values], dtype=np.float64))
+        try:
+            values = self.words.astype(np.float64)
+            missing = np.isnan(values)
+            plain = "".join(self.words.tolist())
+            if "_" in plain or not plain.isascii():
+                raise ValueError  # Python takes 1_000 for a number, and digits of other scripts
+        except ValueError:
+            words = self.words.tolist()
+            missing = np.array([word.lower() in MISSING_WORDS for word in words], dtype=np.bool_)
+            read = [read_decimal(word.encode()) for word in words]
+            values = np.array([math.nan if value is None else value for value in read], dtype=np.float64)
+        object.__setattr__(self, "missing", missing)
+        object.__setattr__(self, "values", values)
 
     @property
     def known(self) -> list[str]:
