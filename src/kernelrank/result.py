@@ -60,7 +60,7 @@ def html_table(caption: str, facts: Sequence[tuple[str, str]]) -> str:
     --------
     >>> print(html_table("AUC", [("class", "<ill>")]))
     <table>
-    <caption>AUC</caption>
+    <caption style="text-align: left">AUC</caption>
     <tbody>
     <tr><th scope="row" style="text-align: left">class</th><td style="text-align: left">&lt;ill&gt;</td></tr>
     </tbody>
@@ -70,4 +70,6 @@ def html_table(caption: str, facts: Sequence[tuple[str, str]]) -> str:
     rows = [
         f'<tr><th scope="row" {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>' for name, value in facts
     ]
-    return "\n".join(["<table>", f"<caption>{escape(caption)}</caption>", "<tbody>", *rows, "</tbody>", "</table>"])
+    return "\n".join(
+        ["<table>", f"<caption {left}>{escape(caption)}</caption>", "<tbody>", *rows, "</tbody>", "</table>"]
+    )

@@ -91,6 +91,15 @@ def test_page(browser, files, name, width, dark):
     assert browser.evaluate(OVERLAPS) == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_no_table_is_wider_than_a_phone(browser, files, name):
+    browser.show(files[name], width=400)
+    wide = (
+        "[...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel)"
+    )
+    assert browser.evaluate(wide) == []
+
+
 def test_on_paper(browser, files, tmp_path):
     browser.show(files["large"], dark=True)
     browser.print(tmp_path / "page.pdf")
