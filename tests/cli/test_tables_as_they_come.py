@@ -119,3 +119,25 @@ def test_a_model_without_a_preparation_learns_nothing_from_new_files(run, tmp_pa
         "line 5, column 'age': 'NA' is missing"
         in run("predict", tmp_path / "model.kr", tmp_path / "new.csv", code=1).err
     )
+
+
+def test_missing_numbers_inside(messy, run):
+    """Medians and deviations of each training set, by refitting without every pair."""
+    X, y, keep = by_hand(messy)
+    items = read_table(messy, target="outcome")
+    assert np.argwhere(items.filled).tolist() == [[3, 0], [8, 0]]
+    unknown = np.where(items.filled, np.nan, X[keep])
+    y = y[keep]
+    right = []
+    for case in np.flatnonzero(y == 1):
+        for control in np.flatnonzero(y == 0):
+            train = np.setdiff1d(np.arange(len(y)), [case, control])
+            filled = np.where(np.isnan(unknown), np.nanmedian(unknown[train], axis=0), unknown)
+            scaled = (filled - filled[train].mean(axis=0)) / filled[train].std(axis=0)
+            first, second = RankRLS(2.0).fit(scaled[train], y[train]).predict(scaled[[case, control]])
+            right.append(float(first > second))
+    words = ["auc", messy, "--target", "outcome", "--alpha", 2, "--permutations", 0, "--no-roc", "--json"]
+    found = json.loads(run(*words, "--scale", "--inside").out)
+    np.testing.assert_allclose(found["auc"], np.mean(right), rtol=1e-12)
+    assert "--inside is for --scale, or for missing numbers" in run(*words, "--inside", "--missing", "drop", code=1).err
+    assert 0 < json.loads(run(*words, "--inside").out)["auc"] < 1

@@ -11,7 +11,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.auc_rivals import NamedComparison, Rivals
-from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas, read_gamma
@@ -51,7 +51,7 @@ def auc(
     coef0: options.Coef0 = None,
     scale: options.Scale = False,
     inside: Annotated[
-        bool, typer.Option("--inside", help="Scale columns anew in every training set, not once by all items.")
+        bool, typer.Option("--inside", help="Fill and scale columns anew in every training set, not once by all items.")
     ] = False,
     cv: Annotated[
         Literal["auto", "leave_pair_out", "averaged", "balanced_leave_pair_out"],
@@ -109,9 +109,7 @@ def auc(
 
     kernelrank auc patients.csv --target outcome --covariates age,sex --versus crp
     """
-    from sklearn.base import clone
-
-    from kernelrank.cli.inside import estimated_inside
+    from kernelrank.cli.inside import estimated_inside, prepared_inside
     from kernelrank.errors import InvalidInputError
     from kernelrank.model_selection import estimate_auc
     from kernelrank.model_selection.estimator_refit import settled
@@ -142,8 +140,8 @@ def auc(
         if values is not None:
             answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
     cohort = Cohort.of(items, learner)
-    if inside and (not scale or cv not in ("auto", "leave_pair_out")):
-        raise InvalidInputError("--inside is for --scale and leave-pair-out: give --scale, and no other --cv")
+    if inside and cv not in ("auto", "leave_pair_out"):
+        raise InvalidInputError("--inside holds out every pair: give no other --cv")
     if scale and not inside:
         answer.note("columns were scaled once, by all items; their classes take no part in that")
 
@@ -159,12 +157,13 @@ def auc(
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
         if inside:
+            pipeline, unprepared = prepared_inside(items, learner, estimator)
             once = estimate_auc(estimator, cohort.X, cohort.y, **common)
-            pipeline = joined(clone(learner.scaler(items.X)), estimator)
             answer.note(
-                "columns were scaled anew in every training set; permutations and comparisons take them scaled once"
+                "for the AUC and its curve, missing numbers and scales of columns were computed anew in every training "
+                "set; permutations and comparisons take them computed once"
             )
-            estimate, curve = estimated_inside(pipeline, items.X, cohort.y, once, common, with_roc=roc)
+            estimate, curve = estimated_inside(pipeline, unprepared, cohort.y, once, common, with_roc=roc)
         else:
             estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
         test = _tested(answer, estimator, cohort, permutations, seed, nested=nested_permutations)

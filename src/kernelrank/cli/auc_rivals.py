@@ -118,7 +118,8 @@ class Rivals:
         values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64).ravel()
         kept = np.setdiff1d(np.arange(items.n_features), column)
         names = tuple(items.column_names[number] for number in kept)
-        return replace(items, X=items.X[:, kept], feature_names=names), sign * values
+        filled = None if items.filled is None else items.filled[:, kept]
+        return replace(items, X=items.X[:, kept], feature_names=names, filled=filled), sign * values
 
     def require_pairs(self, method: str, n_pairs: int) -> None:
         """Refuse a comparison where the pairs are not held out."""

@@ -9,12 +9,38 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.progress import working
 
 if TYPE_CHECKING:
+    from kernelrank.cli.learner import LearnerOptions
+    from kernelrank.data import Items
     from kernelrank.metrics import Interval
     from kernelrank.model_selection import AUCEstimate, TournamentROC
 
-__all__ = ["estimated_inside", "moved"]
+__all__ = ["estimated_inside", "moved", "prepared_inside"]
 
 AS_WIDE = "it is as wide as with columns prepared once, for all training sets"
+
+
+def prepared_inside(items: Items, learner: LearnerOptions, estimator: Any) -> tuple[Any, Any]:
+    """Return a pipeline that fills, scales and learns, and the columns that it takes: NaN where a number is missing.
+
+    A category that a training set does not have is a column of zeros there, so that categories need nothing anew.
+    """
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+
+    from kernelrank.errors import InvalidInputError
+
+    steps: list[tuple[str, Any]] = []
+    X = items.X
+    if items.filled is not None and items.preparation is not None:
+        steps.append(("fill", SimpleImputer(strategy=items.preparation.missing, keep_empty_features=True)))
+        X = np.where(items.filled, np.nan, X)
+    if learner.scale:
+        steps.append(("scale", clone(learner.scaler(items.X))))
+    if not steps:
+        raise InvalidInputError("--inside is for --scale, or for missing numbers: nothing is computed from the columns")
+    return Pipeline([*steps, ("rank", estimator)]), X
 
 
 def estimated_inside(

@@ -46,6 +46,8 @@ class Items:
         Why this class is the target 1, where the classes have names: "as asked", "by its meaning" or "it sorts last".
     preparation : TablePreparation or None
         How the columns of the file became X, where `read_table` read it.
+    filled : ndarray of bool, shape (m, n_features), or None
+        Where a number is missing in the file and X has the median or mean of its column; None if none is.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Items:
     first_index: int = 1
     positive_reason: str | None = None
     preparation: TablePreparation | None = None
+    filled: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

@@ -193,8 +193,14 @@ def _prepared_items(
     if not keep.any():
         raise table.error("no row is left: each one misses its target or a cell")
     items = reader.items(rows.chosen(keep))
+    filled = known.filled(cells)[keep]
     return dataclasses.replace(
-        items, X=X[keep], feature_names=feature_names, notes=(*items.notes, *notes, once), preparation=known
+        items,
+        X=X[keep],
+        feature_names=feature_names,
+        notes=(*items.notes, *notes, once),
+        preparation=known,
+        filled=filled if filled.any() else None,
     )
 
 

@@ -235,6 +235,17 @@ class TablePreparation:
         matrices = [column.matrix(cells[column.name]) for column in self.columns]
         return np.hstack(matrices), self.feature_names
 
+    def filled(self, cells: Mapping[str, CellColumn]) -> NDArray[np.bool_]:
+        """Return where `apply` puts a median or a mean, shape (m, n_features)."""
+        masks = []
+        for prepared in self.columns:
+            missing = cells[prepared.name].missing[:, None]
+            mask = np.zeros((len(missing), len(prepared.feature_names)), dtype=np.bool_)
+            if prepared.kind != "category":
+                mask[:, :1] = missing
+            masks.append(mask)
+        return np.hstack(masks)
+
     def check(self, cells: Mapping[str, CellColumn], positions: NDArray[np.int64], faults: Faults) -> list[str]:
         """Collect the cells that cannot be used, and return notes on what was filled and what is unknown."""
         filled: list[str] = []
