@@ -269,3 +269,22 @@ def test_p_values_of_equally_good_markers_are_uniform():
         one, two = (y + common + rng.standard_normal(50) for _ in range(2))
         pvalues.append(kr.compare_auc(one, two, None, y).pvalue)
     assert stats.kstest(pvalues, "uniform").pvalue > 0.01
+
+
+def test_parted_groups_are_as_sure_as_their_number():
+    """Copies of a patient add no certainty where the AUC is 1, and no variance is known."""
+    y = np.repeat([0, 1], [5, 4])
+    once = kr.estimate_auc(1.0 * y, None, y)
+    copies = np.repeat(np.arange(9), 6)
+    again = kr.estimate_auc(1.0 * y[copies], None, y[copies], groups=copies)
+    assert tuple(again.interval) == pytest.approx(tuple(once.interval))
+    assert again.n_positive == 24
+    assert kr.estimate_auc(1.0 * y[copies], None, y[copies]).interval.width < 0.5 * once.interval.width
+    scores = 1.0 * y + 0.01 * np.arange(9)
+    one = kr.compare_auc(scores, np.arange(9) % 2, None, y)
+    other = kr.compare_auc(scores[copies], copies % 2, None, y[copies], groups=copies)
+    assert tuple(other.interval) == pytest.approx(tuple(one.interval))
+    X = np.c_[10.0 * y + np.arange(9) / 10, np.arange(9) % 3]
+    learnt = kr.tournament_roc(kr.RankRLS(), X[copies], y[copies], groups=copies)
+    assert learnt.auc == 1
+    assert tuple(learnt.interval) == pytest.approx(tuple(once.interval))

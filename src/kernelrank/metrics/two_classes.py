@@ -111,19 +111,19 @@ class TwoClasses:
 
     def has(self, least: int, groups: Index | None = None) -> bool:
         """Tell whether every class occurs in so many items, or groups."""
-        return min(self._counts(groups)) >= least
+        return min(self.counts(groups)) >= least
 
     def require(self, least: int, what: str, groups: Index | None = None) -> None:
         """Refuse a class that occurs in fewer items, or groups, than a method needs."""
         noun = "item" if groups is None else "group"
-        for name, count in zip(self.names, self._counts(groups), strict=True):
+        for name, count in zip(self.names, self.counts(groups), strict=True):
             if count < least:
                 raise InvalidInputError(
                     f"{what} needs at least {least} {noun}s of each class, so that both remain to train on; "
                     f"class {name!r} has {count} {noun if count == 1 else noun + 's'}"
                 )
 
-    def _counts(self, groups: Index | None) -> tuple[int, int]:
+    def counts(self, groups: Index | None) -> tuple[int, int]:
         """Return in how many items, or groups, the negative and the positive class occur."""
         if groups is None:
             return int((~self.positive).sum()), int(self.positive.sum())

@@ -294,7 +294,7 @@ class _Held:
 
     def estimate(self, confidence: float) -> AUCEstimate:
         method = "leave_pair_out" if self.scores is None else GIVEN_SCORES
-        return to_estimate(self.found, self.task.classes, method, confidence)
+        return to_estimate(self.found, self.task, method, confidence)
 
 
 def _aucs_without(scores: Float, components: Components, classes: TwoClasses, groups: Index | None) -> Float:

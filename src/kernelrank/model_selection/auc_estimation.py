@@ -142,7 +142,7 @@ def estimate_auc(
         scores = check_scores(estimator, X)
         classes = TwoClasses.read(y, len(scores), pos_label=pos_label)
         task = Task(None, None, classes, shared_groups(check_groups(groups, classes)))
-        return to_estimate(of_scores(task, scores, GIVEN), classes, GIVEN_SCORES, confidence)
+        return to_estimate(of_scores(task, scores, GIVEN), task, GIVEN_SCORES, confidence)
     classes = TwoClasses.read(y, _num_samples(X), pos_label=pos_label)
     codes = check_groups(groups, classes)
     folds = auc_folds(10 if cv is None else cv, X, classes, codes, random_state) if method in FOLDS else []
@@ -151,7 +151,7 @@ def estimate_auc(
     found = METHODS[method](task)
     if method == "pooled":
         warnings.warn(found.warnings[0], PooledAUCWarning, stacklevel=2)
-    return to_estimate(found, classes, method, confidence)
+    return to_estimate(found, task, method, confidence)
 
 
 def check_scores(scores: Any, X: Any = None, name: str = "the scores") -> Float:
@@ -183,10 +183,12 @@ def check_scores(scores: Any, X: Any = None, name: str = "the scores") -> Float:
     return found
 
 
-def to_estimate(found: Found, classes: TwoClasses, method: str, confidence: float) -> AUCEstimate:
-    """Add the interval to an estimate."""
+def to_estimate(found: Found, task: Task, method: str, confidence: float) -> AUCEstimate:
+    """Add the interval to an estimate: where no variance is known, it is as sure as there are items, or groups."""
+    classes = task.classes
     positive, negative = len(classes.positives), len(classes.negatives)
-    ends = logit_interval(found.auc, found.variance, confidence, positive, negative, found.degrees)
+    n_negative, n_positive = classes.counts(task.groups)
+    ends = logit_interval(found.auc, found.variance, confidence, n_positive, n_negative, found.degrees)
     return AUCEstimate(
         auc=found.auc,
         interval=Interval(*ends, confidence, found.what_varies),

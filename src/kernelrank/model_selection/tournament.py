@@ -201,7 +201,7 @@ def tournament_roc(
     variance, degrees, what = pair_variance(task, components)
     auc = Components.of_scores(scores[classes.positives], scores[classes.negatives]).auc
     estimate, pairs = (
-        to_estimate(Found(area, variance, degrees, what, int(between.sum())), classes, method, confidence)
+        to_estimate(Found(area, variance, degrees, what, int(between.sum())), task, method, confidence)
         for area, method in ((auc, "tournament leave-pair-out"), (components.auc, "leave_pair_out"))
     )
     return TournamentROC(fpr, tpr, thresholds, scores, estimate, pairs, classes.labels, codes)
