@@ -176,3 +176,10 @@ def test_the_axis_of_a_forest_plot_holds_all_of_it():
     assert (forest.start, forest.end, forest.rows[0].places) == (0.0, 1.0, (0.0, 0.5, 1.0))
     nothing = Forest.of_difference("a", 0.0, Interval(0.0, 0.0, 0.95, ""))
     assert (nothing.start, nothing.end) == (-0.1, 0.1)
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own():
+    report = auc_report(estimate_auc(RankRLS(), X, y), title="<b>bold</b>")
+    (frame,) = HTMLPage(report._repr_html_()).elements
+    assert frame.attributes["srcdoc"] == report.html
+    assert frame.attributes["sandbox"] == ""

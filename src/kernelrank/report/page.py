@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,11 @@ class Page:
         """
         with atomic_write(path) as file:
             file.write(self.html.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the style of the page stays inside, and that of the notebook outside.
+        style = "width: 100%; height: 40rem; border: 0"
+        return f'<iframe title="report" sandbox="" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
 
     def __repr__(self) -> str:
         return f"<Page of {len(self.html.encode('utf-8')):,} bytes>"
