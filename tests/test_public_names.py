@@ -32,6 +32,7 @@ NAMES = [
     "holdout",
     "leave_one_out",
     "leave_pair_out",
+    "leave_preferences_out",
     "leave_query_out",
     "load",
     "make_preferences",
@@ -132,6 +133,8 @@ SIGNATURES = {
     "dask.DaskRankRLSCV.fit": "(self, X, y, *, qid, sample_weight=None)",
     "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
     "confidence=0.95, interval='auto', n_jobs=None, random_state=None)",
+    "leave_preferences_out": "(estimator, X, pairs, *, groups=None, items=False, alphas=None, magnitude=None, "
+    "weight=None, n_jobs=None)",
     "compare_auc": "(a, b, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', n_jobs=None)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None)",

@@ -14,7 +14,7 @@ from kernelrank.metrics.interval import FIXED, Interval, check_confidence, wilso
 from kernelrank.result import Result
 from kernelrank.validation import check_pair_values, check_pairs
 
-__all__ = ["PreferenceAgreement", "preference_agreement"]
+__all__ = ["PreferenceAgreement", "agreement_of", "preference_agreement"]
 
 METHOD = f"preferences with an item in common vary together; {FIXED}"
 
@@ -125,17 +125,32 @@ def preference_agreement(
     given = check_pairs(pairs, len(scores))
     checked = check_pair_values(weight, len(given), name="weight")
     weights = np.ones(len(given)) if checked is None else checked
-    given, weights = given[weights > 0], weights[weights > 0]
+    return agreement_of(given, scores[given[:, 0]] - scores[given[:, 1]], weights, confidence)
+
+
+def agreement_of(pairs: Index, difference: Float, weights: Float, confidence: float) -> PreferenceAgreement:
+    """Measure how well differences, one for each preference, agree with preferences that were checked.
+
+    Parameters
+    ----------
+    pairs : ndarray of int64, shape (l, 2)
+    difference, weights : ndarray, shape (l,)
+    confidence : float
+
+    Returns
+    -------
+    PreferenceAgreement
+    """
+    given, difference, weights = pairs[weights > 0], difference[weights > 0], weights[weights > 0]
     if len(given) == 0:
         raise InvalidInputError("there is no preference with a weight above zero: nothing to measure")
-    difference = scores[given[:, 0]] - scores[given[:, 1]]
     agreed, share = (np.sign(difference) + 1) / 2, weights / weights.sum()
     n_items = len(np.unique(given))
     if np.ptp(agreed) == 0:
         value, independent = float(agreed[0]), n_items / 2
     else:
         value = float(share @ agreed)
-        independent = value * (1 - value) / _variance(given, share * (agreed - value), len(scores))
+        independent = value * (1 - value) / _variance(given, share * (agreed - value), int(given.max()) + 1)
     interval = wilson_interval(value, independent, confidence, METHOD)
     return PreferenceAgreement(value, interval, len(given), n_items, int((difference == 0).sum()))
 

@@ -5,6 +5,7 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import estimate_auc
 from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.model_selection.permutation import PermutationTest, permutation_test
+from kernelrank.model_selection.preference_holdout import PreferenceHoldout, leave_preferences_out
 from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 
@@ -12,12 +13,14 @@ __all__ = [
     "AUCComparison",
     "AUCEstimate",
     "PermutationTest",
+    "PreferenceHoldout",
     "QueryKFold",
     "TournamentROC",
     "compare_auc",
     "estimate_auc",
     "leave_one_out",
     "leave_pair_out",
+    "leave_preferences_out",
     "leave_query_out",
     "permutation_test",
     "tournament_roc",
