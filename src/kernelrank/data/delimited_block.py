@@ -207,7 +207,7 @@ class WideBlock(DelimitedBlock):
         try:
             found = csv.read_csv(
                 pyarrow.py_buffer(cells),
-                csv.ReadOptions(use_threads=True, block_size=len(cells) + 1, column_names=["0"]),
+                csv.ReadOptions(use_threads=pyarrow.cpu_count() > 1, block_size=len(cells) + 1, column_names=["0"]),
                 csv.ParseOptions(delimiter=self.table.delimiter, quote_char=False, ignore_empty_lines=False),
                 csv.ConvertOptions(column_types={"0": pyarrow.float64()}, null_values=MISSING_WORDS),
             ).column("0")

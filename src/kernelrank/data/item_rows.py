@@ -247,6 +247,8 @@ def repeated(ids: NDArray[np.object_], qid: NDArray[Any] | None) -> tuple[int, i
     >>> repeated(np.array(["a", "b", "a"]), np.array([1, 1, 2])) is None
     True
     """
+    if len(set(ids.tolist())) == len(ids):
+        return None
     codes = Queries.from_labels(qid, len(ids)).codes.tolist()
     first: dict[tuple[int, str], int] = {}
     for row, key in enumerate(zip(codes, ids.tolist(), strict=True)):
