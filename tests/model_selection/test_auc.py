@@ -256,7 +256,7 @@ def test_one_group_of_two_items_changes_little(interval):
 
 
 def test_what_varies_is_said():
-    assert "jackknife" in estimate_auc(RankRLS(), X, y).interval.method
+    assert "being scored and trained on" in estimate_auc(RankRLS(), X, y).interval.method
     for estimator, options in ((RankRLS(), {"interval": "components"}), (LogisticRegression(), {})):
         assert "not for others being trained on" in estimate_auc(estimator, X, y, **options).interval.method
     found = estimate_auc(RankRLS(), X, y, method="averaged", cv=3)

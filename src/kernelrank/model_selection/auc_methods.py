@@ -57,10 +57,8 @@ __all__ = [
 
 GIVEN = "allows for other {} being scored; the scores are taken as given"
 SCORED = "allows for other {} being scored, not for others being trained on: too narrow where there is little signal"
-TRAINED = "allows for other {} being scored and trained on (mean of component and jackknife variance)"
-CHOSEN = (
-    "allows for other {} being scored, trained on and used to choose alpha (component and jackknife variance, 2 : 1)"
-)
+TRAINED = "allows for other {} being scored and trained on"
+CHOSEN = "allows for other {} being scored, trained on and used to choose alpha"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from kernelrank.kernels import Kernel
 from kernelrank.kernels.gamma_rule import gamma_by_rule
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, edge_of
 from kernelrank.model_selection.search.alpha_scale import alpha_scale, centred_trace
+from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.queries import Queries
 
 WIDE = 2.0 ** np.arange(-25, 11)
@@ -322,10 +323,11 @@ class TestHoldOut:
         monkeypatch.setattr(RankRLSCV, "_search", noted)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EdgeOfGridWarning)
-            estimate_auc(RankRLSCV(), X, labels)
-            leave_pair_out(RankRLSCV(), X, labels, pairs=[[0, 1]])
+            estimate_auc(RankRLSCV(cv=2), X, labels)  # folds of what remains have no shortcut
+            leave_pair_out(RankRLSCV(cv=2), X, labels, pairs=[[0, 1]])
         assert len(grids) == 37
         expected = alpha_scale(ExplicitFeatures(X), graph_of([0] * 12)) * WIDE
+        np.testing.assert_allclose(NestedSearch(RankRLSCV(), X, labels).kernels[0].alphas, expected)
         for grid in grids:
             np.testing.assert_allclose(grid, expected)
 
