@@ -170,7 +170,7 @@ def test_debug_shows_where(run, ranking):
 
 
 def test_a_bug_is_told_in_one_line(run, ranking, monkeypatch):
-    monkeypatch.setattr("kernelrank.data.read_items", lambda *_, **__: {}["x"])
+    monkeypatch.setattr("kernelrank.data.read_table", lambda *_, **__: {}["x"])
     ended = run("fit", "train.txt", code=1)
     assert ended.err == "kernelrank: KeyError: 'x' (this should not happen; --debug shows where)\n"
 
