@@ -76,8 +76,8 @@ def test_items_of_many_votes_go_by_sums():
 def test_one_judge_leaves_nothing():
     X, pairs, _ = votes(2)
     found = leave_preferences_out(RankRLS(), X, pairs, groups=["Ann"] * len(pairs))
-    np.testing.assert_allclose(found.difference, 0.0, atol=1e-12)
-    assert found.agreement.value == pytest.approx(0.5, abs=0.5)
+    np.testing.assert_array_equal(found.difference, 0.0)
+    assert found.agreement.value == 0.5
 
 
 def test_other_estimators_are_refitted():
@@ -102,7 +102,7 @@ def test_the_agreement_is_that_of_the_differences():
         [np.mean(0.5 + 0.5 * np.sign(column)) for column in path.difference.T]
     )
     assert "34 preferences held out (one preference at a time)" in str(found)
-    assert len(found.to_frame()) in (4, len(pairs))
+    assert found.to_frame()["difference"].tolist() == found.difference.tolist()
     assert "agreement" in path._repr_html_()
 
 

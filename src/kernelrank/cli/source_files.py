@@ -92,7 +92,7 @@ class SourceFile:
         return items
 
     def request(self) -> ColumnRequest:
-        """Return what is said of the columns."""
+        """Return which columns the options name, and as what."""
         from kernelrank.data.roles import ColumnRequest
 
         return ColumnRequest(**self._columns())

@@ -115,6 +115,8 @@ class PreferenceProblem:
     def _without(self, chosen: Index, rows: Float, shrunk: Float) -> Float:
         """Return the differences of some preferences by the model without them; NaN where digits are lost."""
         z, w = self.graph.magnitude[chosen], self.graph.weight[chosen]
+        if np.count_nonzero(w) == np.count_nonzero(self.graph.weight):
+            return np.zeros(len(chosen))  # nothing is left to train on
         r, root = z - rows @ (shrunk * self.target), np.sqrt(w)
         wide = rows * np.sqrt(shrunk)  # P = wide wideᵀ
         weighted = root[:, None] * wide

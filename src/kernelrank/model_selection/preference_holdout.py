@@ -67,7 +67,7 @@ class PreferenceHoldout(Result):
         return self.agreements()
 
     def agreements(self, confidence: float = 0.95) -> PreferenceAgreement | list[PreferenceAgreement]:
-        """Return the agreement with an interval of another confidence."""
+        """Return the agreement, with an interval of this confidence."""
         check_confidence(confidence)
         if self.alphas is None:
             return agreement_of(self.pairs, self.difference, self.weight, confidence)

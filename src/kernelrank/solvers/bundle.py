@@ -31,7 +31,7 @@ FLAT = 0.05
 """The share of the first slope at which the search ends."""
 
 PATIENCE = 8
-"""After so many steps in which neither bound got better, rounding has the last word."""
+"""After so many steps in which neither bound got better, rounding is taken to be the cause."""
 
 
 @dataclass(frozen=True)

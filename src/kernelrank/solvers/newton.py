@@ -67,7 +67,7 @@ PLANES = 200
 """The largest number of cutting planes after the last step; more of them would take longer than all steps before."""
 
 PATIENCE = 8
-"""After so many steps in which neither a bound nor what is minimised got better, rounding has the last word."""
+"""After so many steps in which neither a bound nor what is minimised got better, rounding is the cause."""
 
 
 @dataclass(frozen=True)
