@@ -14,6 +14,7 @@ import pytest
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError, MissingExtraError
+from kernelrank.estimators.score_comparison import ScoreComparison
 from kernelrank.frames import to_frame
 from kernelrank.metrics import AUC, NDCG, paired_test, preference_agreement, sensitivity_at
 from kernelrank.relations import RelationExtractor, cross_validate, evaluate_on, make_corpus
@@ -54,6 +55,7 @@ def results():
         crossed.mean(),
         evaluate_on(extractor.fit(corpus.candidates), make_corpus(20, random_state=1)),
         explain(model, X[:2], feature_names=["a", ATTACK, "c"]),
+        ScoreComparison.normal(X[:, 0], np.abs(X[:, 1]), f"posterior {ATTACK}"),
     ]
     return {type(one).__name__: one for one in made}
 
@@ -75,6 +77,7 @@ NAMES = [
     "ExtractionScores",
     "CrossCorpus",
     "Explanation",
+    "ScoreComparison",
 ]
 
 

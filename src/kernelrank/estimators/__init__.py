@@ -7,6 +7,7 @@ from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.rank_svm import RankSVM
 from kernelrank.estimators.rls import RLS
 from kernelrank.estimators.rls_classifier import RLSClassifier
+from kernelrank.estimators.score_comparison import ScoreComparison
 from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "RLSClassifier",
     "RankRLS",
     "RankSVM",
+    "ScoreComparison",
     "TransductiveRankRLS",
 ]
