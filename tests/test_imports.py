@@ -31,6 +31,7 @@ BASE = {
     "fitted_state",
     "frames",
     "item_sets",
+    "labels",
     "model_states",
     "progress",
     "queries",
