@@ -19,6 +19,7 @@ FLOORS = [
     {"solvers"},
     {"exact_cv"},
     {"estimators"},
+    {"dyads"},
     {"model_selection"},
     {"relations", "report", "dask"},
     {"cli"},
@@ -48,7 +49,7 @@ MAY_IMPORT["persistence"] = BASE | {"data"}
 for height, floor in enumerate(FLOORS):
     for room in floor:
         MAY_IMPORT[room] = BASE.union(*FLOORS[:height])
-for room in ("estimators", "model_selection", "dask"):
+for room in ("estimators", "dyads", "model_selection", "dask"):
     MAY_IMPORT[room] |= {"metrics"}
 MAY_IMPORT["estimators"] |= {"data"}  # `fit` takes the path of a file
 for room in ("relations", "report", "cli"):

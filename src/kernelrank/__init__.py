@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import dask, data, metrics, relations, report
     from kernelrank.data import make_preferences, make_ranking, read_pairs, read_ranking
+    from kernelrank.dyads import KroneckerRankRLS, KroneckerRLS, TwoStepRLS
     from kernelrank.estimators import (
         RLS,
         AllPathsVectorizer,
@@ -45,6 +46,8 @@ __all__ = [
     "AllPathsVectorizer",
     "CoRankRLS",
     "CoRankRLSCV",
+    "KroneckerRLS",
+    "KroneckerRankRLS",
     "NystromMap",
     "QueryKFold",
     "RLSClassifier",
@@ -53,6 +56,7 @@ __all__ = [
     "RankRLSCV",
     "RankSVM",
     "TransductiveRankRLS",
+    "TwoStepRLS",
     "View",
     "compare_auc",
     "dask",
@@ -84,11 +88,14 @@ _HOMES = {
     "AllPathsVectorizer": "estimators",
     "CoRankRLS": "estimators",
     "CoRankRLSCV": "model_selection.search",
+    "KroneckerRLS": "dyads",
+    "KroneckerRankRLS": "dyads",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
     "RankRLSCV": "model_selection.search",
     "RankSVM": "estimators",
     "TransductiveRankRLS": "estimators",
+    "TwoStepRLS": "dyads",
     "View": "features",
     "QueryKFold": "model_selection",
     "compare_auc": "model_selection",

@@ -9,7 +9,7 @@ from kernelrank.arrays import Float, Matrix, blocks, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.kernel import Kernel
 
-__all__ = ["check_precomputed", "refuse_indefinite", "refuse_indefinite_on"]
+__all__ = ["check_precomputed", "check_symmetric", "refuse_indefinite", "refuse_indefinite_on"]
 
 ADVICE = "a kernel must be positive semidefinite. If it was rounded on its way here, add a small number to its diagonal"
 
@@ -30,23 +30,33 @@ def check_precomputed(K: Matrix) -> None:
     ----------
     K : array or sparse matrix, shape (m, m)
     """
-    if K.shape[0] != K.shape[1]:
-        raise InvalidInputError(
-            f"Precomputed matrix must be square at fit (kernel='precomputed'): X has shape {K.shape[0]} × {K.shape[1]}"
-        )
-    single = K.dtype == np.float32
+    check_symmetric(K)
     A = np.array(K.toarray() if is_sparse(K) else K, dtype=np.float64)
-    scale = float(np.abs(A).max(initial=0.0))
-    epsilon = float(np.finfo(np.float32 if single else np.float64).eps)
-    gap = max((float(np.abs(A[rows] - A[:, rows].T).max()) for rows in blocks(len(A), 8 * len(A))), default=0.0)
-    if gap > 100 * epsilon * scale:
-        raise InvalidInputError(f"the precomputed kernel is not symmetric: it differs from its transpose by {gap:.3g}")
+    epsilon = float(np.finfo(np.float32 if K.dtype == np.float32 else np.float64).eps)
     negative = _negative_part(A, 10 * epsilon)
     if negative:
         raise InvalidInputError(
             f"the precomputed kernel is indefinite: its leading {negative} × {negative} part has a negative "
             f"eigenvalue; {ADVICE}"
         )
+
+
+def check_symmetric(K: Matrix) -> None:
+    """Refuse a precomputed training kernel that is not square and symmetric, up to rounding; O(m²) time.
+
+    Parameters
+    ----------
+    K : array or sparse matrix, shape (m, m)
+    """
+    if K.shape[0] != K.shape[1]:
+        raise InvalidInputError(
+            f"Precomputed matrix must be square at fit (kernel='precomputed'): X has shape {K.shape[0]} × {K.shape[1]}"
+        )
+    A = np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
+    epsilon = float(np.finfo(np.float32 if K.dtype == np.float32 else np.float64).eps)
+    gap = max((float(np.abs(A[rows] - A[:, rows].T).max()) for rows in blocks(len(A), 8 * len(A))), default=0.0)
+    if gap > 100 * epsilon * float(np.abs(A).max(initial=0.0)):
+        raise InvalidInputError(f"the precomputed kernel is not symmetric: it differs from its transpose by {gap:.3g}")
 
 
 def refuse_indefinite(kernel: Kernel, K: Float) -> None:

@@ -1,0 +1,17 @@
+"""Two sets of objects: a score belongs to a dyad, a pair of a row object and a column object, each with its kernel."""
+
+from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
+from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
+from kernelrank.dyads.kronecker_rank_rls import KroneckerRankRLS
+from kernelrank.dyads.kronecker_rls import KroneckerRLS
+from kernelrank.dyads.two_step_rls import TwoStepRLS
+
+__all__ = [
+    "DyadicProblem",
+    "DyadicSide",
+    "KroneckerRLS",
+    "KroneckerRankRLS",
+    "Regularisation",
+    "SideSpectrum",
+    "TwoStepRLS",
+]

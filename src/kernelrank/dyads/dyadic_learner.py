@@ -1,0 +1,363 @@
+"""What the learners of dyads share: two kernels, scores as a matrix or a list, and coefficients that predict."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from kernelrank.arrays import Float, Matrix, blocks, product
+from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
+from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation
+from kernelrank.dyads.dyadic_scores import (
+    check_dyad_list,
+    check_dyads,
+    check_score_matrix,
+    refuse_unknown_objects,
+)
+from kernelrank.dyads.dyadic_side import DyadicSide
+from kernelrank.dyads.dyadic_solution import DyadicSolution
+from kernelrank.dyads.known_cells import KnownCells
+from kernelrank.dyads.one_set import check_relation, refuse_self_dyads
+from kernelrank.dyads.side_items import check_side
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.features import kernel_scores
+from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, Kernel, KernelLike
+
+__all__ = ["DyadicLearner"]
+
+SIDE_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+    "gamma": [Interval(Real, 0, None, closed="left"), StrOptions(set(GAMMA_RULES)), None],
+    "degree": [Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "kernel_params": [dict, None],
+}
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+class DyadicLearner(BaseEstimator):
+    """Minimises the squared errors of dyads, or of their differences, and a norm; a subclass says which."""
+
+    __metadata_request__fit: ClassVar = {"X_rows": UNUSED, "X_columns": UNUSED}
+    __metadata_request__predict: ClassVar = {"X_rows": UNUSED, "X_columns": UNUSED}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{f"{name}_{side}": kinds for name, kinds in SIDE_CONSTRAINTS.items() for side in ("rows", "columns")},
+        "relation": [StrOptions({"symmetric", "reciprocal", "any"}), None],
+        "solver": [StrOptions(set(DYADIC_SOLVERS))],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    kernel_rows: KernelLike
+    kernel_columns: KernelLike
+    relation: Relation | None
+    solver: str
+    tol: float
+    max_iter: int | None
+    random_state: Any
+
+    # What a ranking has, and regression has not.
+    rank: Ranked | None = None
+    query_weight: QueryWeight = "pairs"
+
+    @abstractmethod
+    def _regularisation(self) -> Regularisation:
+        """Return what the norm costs by the parameters."""
+
+    @abstractmethod
+    def _with_alpha(self, alpha: Any) -> Self:
+        """Return a copy, not fitted, with one entry of a path of alphas."""
+
+    @abstractmethod
+    def _check_path(self, alphas: Any) -> list[Any]:
+        """Return the entries of a path of alphas."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there are coefficients."""
+        return hasattr(self, "solver_")
+
+    @property
+    def gamma_rows_(self) -> float | None:
+        """The number that gamma_rows stood for in the fit; None if the kernel has no gamma."""
+        gamma = self.kernel_rows_.gamma
+        assert not isinstance(gamma, str)
+        return gamma
+
+    @property
+    def gamma_columns_(self) -> float | None:
+        """The number that gamma_columns stood for in the fit; None if the kernel has no gamma."""
+        gamma = self.kernel_columns_.gamma
+        assert not isinstance(gamma, str)
+        return gamma
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X_rows: Any, X_columns: Any, Y: Any) -> Self:
+        """Fit to a matrix of scores.
+
+        Parameters
+        ----------
+        X_rows : array-like or sparse matrix, shape (m1, n_features_rows), or (m1, m1) if its kernel is precomputed
+            The objects of the rows.
+        X_columns : array-like or sparse matrix, shape (m2, n_features_columns), or (m2, m2) if precomputed, or None
+            The objects of the columns; None if rows and columns are one set of objects (`relation`).
+        Y : array-like, shape (m1, m2) or (m1, m2, n_outputs)
+            The score of each dyad; NaN where it is unknown. Every object needs a known score.
+
+        Returns
+        -------
+        self
+        """
+        problem = self._problem(X_rows, X_columns, Y)
+        return self._keep(problem, *self._solve(problem))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit_dyads(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any, y: Any) -> Self:
+        """Fit to a list of dyads; no matrix of all dyads is made.
+
+        Parameters
+        ----------
+        X_rows, X_columns
+            As in `fit`.
+        rows, columns : array-like of int, shape (l,)
+            The numbers of the two objects of each dyad, rows of `X_rows` and of `X_columns`. A dyad may occur many
+            times, with other scores.
+        y : array-like, shape (l,) or (l, n_outputs)
+            The score of each listed dyad.
+
+        Returns
+        -------
+        self
+        """
+        problem = self._listed_problem(X_rows, X_columns, rows, columns, y)
+        return self._keep(problem, *self._solve(problem))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(self, X_rows: Any, X_columns: Any, Y: Any, alphas: Any) -> list[Self]:
+        """Fit for many alphas from one pair of eigendecompositions.
+
+        Parameters
+        ----------
+        X_rows, X_columns, Y
+            As in `fit`.
+        alphas : array-like of float
+            The values of alpha; for `TwoStepRLS` also pairs (alpha_rows, alpha_columns).
+
+        Returns
+        -------
+        list
+            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+        """
+        learner: Self = clone(self)
+        problem = learner._problem(X_rows, X_columns, Y)
+        solver = prepare(problem, self.solver, tol=self.tol, max_iter=self.max_iter, regularisation=None)
+        models, solution = [], None
+        for alpha in self._check_path(alphas):
+            model = learner._with_alpha(alpha)
+            for name, value in vars(learner).items():
+                if name.endswith("_"):
+                    setattr(model, name, value)
+            solution = solver.solve(model._regularisation(), solution)
+            models.append(model._keep(problem, solution, solver.name))
+        return models
+
+    def predict(self, X_rows: Any, X_columns: Any = None) -> Float:
+        """Predict the score of every dyad of some row objects and some column objects.
+
+        Parameters
+        ----------
+        X_rows : array-like or sparse matrix, shape (t1, n_features_rows), or (t1, m1) if its kernel is precomputed
+            Known or new objects.
+        X_columns : array-like or sparse matrix, shape (t2, n_features_columns), or (t2, m2) if precomputed, or None
+            The same for the columns. None, with one set of objects: those of `X_rows`.
+
+        Returns
+        -------
+        ndarray, shape (t1, t2) or (t1, t2, n_outputs)
+        """
+        left, right = self._factors(X_rows, X_columns)
+        scores = np.stack([part @ right.T for part in left], axis=2)
+        return scores[:, :, 0] if self._coefficients.ndim == 2 else scores
+
+    def predict_dyads(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any) -> Float:
+        """Predict the scores of listed dyads; no matrix of all dyads is made.
+
+        Parameters
+        ----------
+        X_rows, X_columns
+            As in `predict`.
+        rows, columns : array-like of int, shape (l,)
+            The numbers of the two objects of each dyad, rows of `X_rows` and of `X_columns`.
+
+        Returns
+        -------
+        ndarray, shape (l,) or (l, n_outputs)
+        """
+        left, right = self._factors(X_rows, X_columns)
+        rows, columns = check_dyads(rows, columns, (len(left[0]), len(right)))
+        scores = np.empty((len(rows), len(left)))
+        for part in blocks(len(rows), 8 * right.shape[1]):
+            other = right[columns[part]]
+            for k, values in enumerate(left):
+                scores[part, k] = np.einsum("ij,ij->i", values[rows[part]], other)
+        return scores[:, 0] if self._coefficients.ndim == 2 else scores
+
+    @property
+    def _coefficients(self) -> Float:
+        coefficients: Float = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
+        return coefficients
+
+    def _factors(self, X_rows: Any, X_columns: Any) -> tuple[list[Float], Float]:
+        """Return ``P`` for each output and ``Q`` with scores ``P Qᵀ``: the coefficients stand in P."""
+        check_is_fitted(self)
+        one_set = self.relation is not None
+        if X_columns is None and not one_set:
+            raise InvalidInputError("X_columns is None, but this model was fitted to two sets of objects: give both")
+        rows = check_side(self, X_rows, "rows", self.kernel_rows_, reset=False)
+        if X_columns is None:
+            columns = rows
+        else:
+            columns = check_side(self, X_columns, "columns", self.kernel_columns_, reset=False)
+        coefficients = self._coefficients.reshape(*self._coefficients.shape[:2], -1)
+        outputs = [np.ascontiguousarray(coefficients[:, :, k]) for k in range(coefficients.shape[2])]
+        if hasattr(self, "coef_"):
+            right = np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns, dtype=np.float64)
+            return [product(rows, W) for W in outputs], right
+        left = [kernel_scores(self.kernel_rows_, rows, self.X_rows_fit_, A) for A in outputs]
+        if self.kernel_columns_.precomputed:
+            return left, np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns, dtype=np.float64)
+        fitted = self.X_rows_fit_ if one_set else self.X_columns_fit_
+        return left, self.kernel_columns_.matrix(columns, fitted)
+
+    def _kernel_of(self, side: str) -> Kernel:
+        """Return the kernel of a side by the parameters; with one set of objects that of the rows."""
+        names = ("kernel", "gamma", "degree", "coef0", "kernel_params")
+        metric, gamma, degree, coef0, parameters = (getattr(self, f"{name}_{side}") for name in names)
+        return Kernel(metric, gamma, degree, coef0, dict(parameters or {})).copied()
+
+    def _sides(self, X_rows: Any, X_columns: Any) -> tuple[DyadicSide, DyadicSide]:
+        """Check the objects and fix the kernels on them; both are remembered."""
+        one_set = self.relation is not None
+        if one_set and X_columns is not None:
+            raise InvalidInputError(
+                f"relation={self.relation!r} means one set of objects: pass X_columns=None, or relation=None for two "
+                "sets"
+            )
+        if X_columns is None and not one_set:
+            raise InvalidInputError(
+                "X_columns is None: give the objects of the columns, or, if rows and columns are one set of objects, "
+                "relation='symmetric', 'reciprocal' or 'any'"
+            )
+        kernel = self._kernel_of("rows")
+        items = check_side(self, X_rows, "rows", kernel, reset=True)
+        self.kernel_rows_ = kernel.fixed(items, self.random_state)
+        rows = DyadicSide(items, self.kernel_rows_, "rows")
+        if one_set:
+            self._refuse_other_columns()
+            check_side(self, X_rows, "columns", kernel, reset=True)
+            self.kernel_columns_ = self.kernel_rows_
+            return rows, rows
+        kernel = self._kernel_of("columns")
+        items = check_side(self, X_columns, "columns", kernel, reset=True)
+        self.kernel_columns_ = kernel.fixed(items, self.random_state)
+        return rows, DyadicSide(items, self.kernel_columns_, "columns")
+
+    def _refuse_other_columns(self) -> None:
+        """Refuse a kernel of the columns beside another one of the rows, where they are the same objects."""
+        given = self.kernel_columns
+        if isinstance(given, str) and given == "linear":
+            return
+        if given is not self.kernel_rows and not (isinstance(given, str) and given == self.kernel_rows):
+            raise InvalidInputError(
+                f"relation={self.relation!r} means one set of objects with one kernel, kernel_rows: leave "
+                "kernel_columns out"
+            )
+
+    def _problem(self, X_rows: Any, X_columns: Any, Y: Any) -> DyadicProblem:
+        """Make a problem of objects and a matrix of scores; kernels, number and names of features are remembered."""
+        rows, columns = self._sides(X_rows, X_columns)
+        shape = rows.n_objects, columns.n_objects
+        scores, one_output = check_score_matrix(Y, shape)
+        problem = self._with_scores(rows, columns, None, one_output)
+        scores = check_relation(scores, problem.sign)
+        if problem.sign == -1 and self.rank is None:
+            scores[np.diag_indices(shape[0])] = 0.0
+        unknown = np.isnan(scores)
+        if not unknown.any():
+            return self._with_scores(rows, columns, scores, one_output)
+        for k in range(scores.shape[2]):
+            known = np.nonzero(~unknown[:, :, k])
+            refuse_unknown_objects(known[0], known[1], shape, one_set=self.relation is not None)
+        return self._with_scores(rows, columns, scores, one_output, *KnownCells.by_output(scores))
+
+    def _listed_problem(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any, y: Any) -> DyadicProblem:
+        """Make a problem of objects and a list of dyads."""
+        sides = self._sides(X_rows, X_columns)
+        shape = sides[0].n_objects, sides[1].n_objects
+        rows, columns = check_dyads(rows, columns, shape)
+        scores, one_output = check_dyad_list(y, len(rows))
+        if self.relation == "reciprocal":
+            refuse_self_dyads(rows, columns, scores)
+        refuse_unknown_objects(rows, columns, shape, one_set=self.relation is not None)
+        cells = KnownCells.of_list(shape, rows, columns, scores)
+        if cells.complete and self.relation in (None, "any"):
+            return self._with_scores(*sides, cells.y.reshape(*shape, -1), one_output)
+        return self._with_scores(*sides, None, one_output, (np.arange(scores.shape[1]), cells))
+
+    def _with_scores(
+        self, rows: DyadicSide, columns: DyadicSide, Y: Float | None, one_output: bool, *cells: Any
+    ) -> DyadicProblem:
+        return DyadicProblem(
+            rows,
+            columns,
+            Y,
+            cells=cells,
+            relation=self.relation,
+            ranked=self.rank,
+            query_weight=self.query_weight,
+            one_output=one_output,
+        )
+
+    def _solve(self, problem: DyadicProblem) -> tuple[DyadicSolution, str]:
+        """Find the minimum by the solver of the parameters."""
+        regularisation = self._regularisation()
+        solver = prepare(problem, self.solver, tol=self.tol, max_iter=self.max_iter, regularisation=regularisation)
+        return solver.solve(regularisation), solver.name
+
+    def _keep(self, problem: DyadicProblem, solution: DyadicSolution, solver: str) -> Self:
+        """Store what was fitted, and nothing of an earlier fit."""
+        for name in ("coef_", "dual_coef_", "X_rows_fit_", "X_columns_fit_"):
+            self.__dict__.pop(name, None)
+        values = solution.dual if solution.weights is None else solution.weights
+        assert values is not None
+        values = np.ascontiguousarray(values[:, :, 0]) if problem.one_output else values
+        if solution.weights is not None:
+            self.coef_ = values
+        else:
+            self.dual_coef_ = values
+            self.X_rows_fit_ = _kept(problem.rows)
+            self.X_columns_fit_ = None if problem.columns is problem.rows else _kept(problem.columns)
+        self.solver_ = solver
+        self.n_iter_ = solution.n_iter
+        if problem.complete:
+            self.n_dyads_ = problem.shape[0] * problem.shape[1]
+        else:
+            self.n_dyads_ = max(int(cells.count.sum()) for _, cells in problem.cells)
+        return self
+
+
+def _kept(side: DyadicSide) -> Matrix | None:
+    """Return a copy of the objects that a model keeps; None for a precomputed kernel."""
+    return None if side.kernel.precomputed else side.items.copy()

@@ -1,0 +1,64 @@
+"""Complete scores of dyads: every estimator equals the Kronecker kernel, built and solved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+import kernelrank as kr
+from tests.oracles.dyads import kronecker_scores, two_step_scores
+
+RNG = np.random.default_rng(0)
+ROWS, COLUMNS = RNG.standard_normal((9, 3)), RNG.standard_normal((8, 4))
+KNOWN = 6, 5
+Y = RNG.standard_normal((*KNOWN, 3))
+ALPHAS = [2.0**-15, 1.0, 2.0**15]
+DYADS = [grid.ravel() for grid in np.indices(KNOWN)]
+KERNELS = {
+    "rbf": (
+        rbf_kernel(ROWS, gamma=0.3),
+        rbf_kernel(COLUMNS, gamma=0.2),
+        {"kernel_rows": "rbf", "gamma_rows": 0.3, "kernel_columns": "rbf", "gamma_columns": 0.2},
+    ),
+    "linear": (ROWS @ ROWS.T, COLUMNS @ COLUMNS.T, {}),
+    "linear by the spectrum": (ROWS @ ROWS.T, COLUMNS @ COLUMNS.T, {"solver": "spectral"}),
+    "mixed": (ROWS @ ROWS.T, rbf_kernel(COLUMNS, gamma=0.2), {"kernel_columns": "rbf", "gamma_columns": 0.2}),
+}
+
+
+def assert_close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def trained(model, scores):
+    return model.fit(ROWS[: KNOWN[0]], COLUMNS[: KNOWN[1]], scores).predict(ROWS, COLUMNS)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_regression(kernel, alpha):
+    K1, K2, options = KERNELS[kernel]
+    expected = kronecker_scores(K1, K2, *DYADS, Y.reshape(-1, 3), alpha)
+    assert_close(trained(kr.KroneckerRLS(alpha, **options), Y), expected)
+    assert_close(trained(kr.KroneckerRLS(alpha, **options), Y[:, :, 1]), expected[:, :, 1])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("rank", ["columns", "rows"])
+@pytest.mark.parametrize("query_weight", ["pairs", "items", "queries"])
+def test_ranking(kernel, rank, query_weight):
+    K1, K2, options = KERNELS[kernel]
+    for alpha in ALPHAS:
+        expected = kronecker_scores(K1, K2, *DYADS, Y.reshape(-1, 3), alpha, ranked=rank, query_weight=query_weight)
+        model = kr.KroneckerRankRLS(alpha, rank=rank, query_weight=query_weight, **options)
+        assert_close(trained(model, Y), expected)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("alphas", [(2.0**-15, 2.0**15), (0.3, 2.0), (2.0**15, 2.0**-15)])
+def test_two_steps(kernel, alphas):
+    K1, K2, options = KERNELS[kernel]
+    m1, m2 = KNOWN
+    expected = two_step_scores(K1[:m1, :m1], K2[:m2, :m2], Y[:, :, 0], *alphas, K1[:, :m1], K2[:, :m2])
+    assert_close(trained(kr.TwoStepRLS(*alphas, **options), Y[:, :, 0]), expected)
