@@ -10,17 +10,17 @@ def omega(query_weight: str, n: float) -> float:
     return {"pairs": n, "items": 1.0, "queries": 2.0 / (n - 1) if n > 1 else 0.0}[query_weight]
 
 
-def laplacian(rows: np.ndarray, columns: np.ndarray, ranked: str | None, query_weight: str) -> np.ndarray:
-    """The Laplacian over observations; the identity for regression."""
+def root(rows: np.ndarray, columns: np.ndarray, ranked: str | None, query_weight: str) -> np.ndarray:
+    """C with ``CᵀC`` the Laplacian over observations; the identity for regression."""
     if ranked is None:
         return np.eye(len(rows))
-    L = np.zeros((len(rows), len(rows)))
+    C = np.zeros((len(rows), len(rows)))
     queries = rows if ranked == "columns" else columns
     for query in np.unique(queries):
         members = np.flatnonzero(queries == query)
         n = len(members)
-        L[np.ix_(members, members)] = omega(query_weight, n) * (np.eye(n) - np.ones((n, n)) / n)
-    return L
+        C[np.ix_(members, members)] = np.sqrt(omega(query_weight, n)) * (np.eye(n) - np.ones((n, n)) / n)
+    return C
 
 
 def kernel_between(
@@ -45,9 +45,9 @@ def kronecker_scores(
     sign: int = 0,
 ) -> np.ndarray:
     """The scores of all dyads of kernels that may hold more objects than were observed, by one dense system."""
-    L = laplacian(rows, columns, ranked, query_weight)
+    C = root(rows, columns, ranked, query_weight)
     K = kernel_between(K1, K2, (rows, columns), (rows, columns), sign)
-    coefficients = np.linalg.solve(L @ K + alpha * np.eye(len(rows)), L @ y)
+    coefficients = C.T @ np.linalg.solve(C @ K @ C.T + alpha * np.eye(len(rows)), C @ y)
     every = [grid.ravel() for grid in np.indices((len(K1), len(K2)))]
     scores = kernel_between(K1, K2, (every[0], every[1]), (rows, columns), sign) @ coefficients
     return scores.reshape(len(K1), len(K2), *y.shape[1:])
