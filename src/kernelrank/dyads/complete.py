@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from kernelrank.arrays import Float, Matrix, transpose_product
@@ -52,6 +53,9 @@ class Spectral:
         U1, U2 = self.problem.row_spectrum.eigenvectors, self.problem.column_spectrum.eigenvectors
         with overflow_is_checked():
             S = self.problem.shrinkage(regularisation)
+            # What no object has a kernel with reaches no prediction, but would cost digits: up to Y / alpha in A.
+            S[~_above_rounding(self.problem.row_spectrum.eigenvalues)] = 0.0
+            S[:, ~_above_rounding(self.problem.column_spectrum.eigenvalues)] = 0.0
             A = _each_output(lambda rotated: U1 @ (rotated * S) @ U2.T, self.rotated)
         check_finite(A)
         return DyadicSolution(dual=A)
@@ -100,6 +104,11 @@ class CompletePrimal:
             W = _each_output(lambda rotated: V1 @ (rotated * S) @ V2.T, self.rotated)
         check_finite(W)
         return DyadicSolution(weights=W)
+
+
+def _above_rounding(values: Float) -> NDArray[np.bool_]:
+    """Tell which eigenvalues are more than the rounding of zero."""
+    return np.asarray(values > len(values) * float(np.finfo(np.float64).eps) * values.max(initial=0.0))
 
 
 def feature_basis(side: DyadicSide, *, centred: bool) -> tuple[Float, Float]:

@@ -23,7 +23,7 @@ from kernelrank.dyads.dyadic_scores import (
     refuse_unknown_objects,
 )
 from kernelrank.dyads.dyadic_side import DyadicSide
-from kernelrank.dyads.dyadic_solution import DyadicSolution
+from kernelrank.dyads.dyadic_solution import DyadicSolution, PreparedSolver
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.dyads.one_set import check_relation, refuse_self_dyads
 from kernelrank.dyads.side_items import check_side
@@ -162,15 +162,14 @@ class DyadicLearner(BaseEstimator):
         """
         learner: Self = clone(self)
         problem = learner._problem(X_rows, X_columns, Y)
-        solver = prepare(problem, self.solver, tol=self.tol, max_iter=self.max_iter, regularisation=None)
-        models, solution = [], None
-        for alpha in self._check_path(alphas):
-            model = learner._with_alpha(alpha)
+        models: list[Self] = [learner._with_alpha(alpha) for alpha in self._check_path(alphas)]
+        solver, solution = models[0]._prepare(problem), None
+        for model in models:
             for name, value in vars(learner).items():
                 if name.endswith("_"):
                     setattr(model, name, value)
             solution = solver.solve(model._regularisation(), solution)
-            models.append(model._keep(problem, solution, solver.name))
+            model._keep(problem, solution, solver.name)
         return models
 
     def predict(self, X_rows: Any, X_columns: Any = None) -> Float:
@@ -332,9 +331,13 @@ class DyadicLearner(BaseEstimator):
 
     def _solve(self, problem: DyadicProblem) -> tuple[DyadicSolution, str]:
         """Find the minimum by the solver of the parameters."""
+        solver = self._prepare(problem)
+        return solver.solve(self._regularisation()), solver.name
+
+    def _prepare(self, problem: DyadicProblem) -> PreparedSolver:
+        """Choose a solver and do its costly part."""
         regularisation = self._regularisation()
-        solver = prepare(problem, self.solver, tol=self.tol, max_iter=self.max_iter, regularisation=regularisation)
-        return solver.solve(regularisation), solver.name
+        return prepare(problem, self.solver, tol=self.tol, max_iter=self.max_iter, regularisation=regularisation)
 
     def _keep(self, problem: DyadicProblem, solution: DyadicSolution, solver: str) -> Self:
         """Store what was fitted, and nothing of an earlier fit."""

@@ -13,12 +13,15 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Float, Matrix, available_bytes, in_gigabytes, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.semidefinite import ADVICE, COMPUTED_DIGITS
 
 __all__ = ["DyadicSide", "SideSpectrum"]
+
+FEW_SPARSE = 2000
+"""Up to so many columns of a sparse matrix are made dense."""
 
 
 @dataclass(frozen=True)
@@ -61,30 +64,38 @@ class DyadicSide:
 
     @property
     def few_columns(self) -> bool:
-        """Whether the kernel is linear and there are no more features than objects."""
-        return self.kernel.linear and self.items.shape[1] <= self.items.shape[0]
+        """Whether the kernel is linear and there are no more features than objects; if sparse, also not many."""
+        most = min(self.n_objects, FEW_SPARSE) if is_sparse(self.items) else self.n_objects
+        return self.kernel.linear and self.items.shape[1] <= most
 
     @cached_property
     def K(self) -> Float:  # noqa: N802 - the symbol of the equations
         """The kernel of all objects, (m, m), not centred."""
+        needed, available = 8 * self.n_objects**2, available_bytes()
+        if available is not None and needed > available:
+            raise InvalidInputError(
+                f"X_{self.name} has {self.n_objects:,} objects: their kernel needs {in_gigabytes(needed)} of memory, "
+                f"and {in_gigabytes(available)} are there. Use linear kernels with fewer features than objects on both "
+                "sides, such as those of NystromMap"
+            )
         return self.kernel.matrix(self.items)
 
     @cached_property
     def spectrum(self) -> SideSpectrum:
         """U and μ of K, in O(m³) time and m² numbers."""
-        return SideSpectrum(*self._eigh(self.K.copy()))
+        return SideSpectrum(*self.decomposed(self.K.copy()))
 
     @cached_property
     def centred_spectrum(self) -> SideSpectrum:
         """U and μ of CKC, where constants are no eigenvector with an eigenvalue above zero."""
         mean = self.K.mean(axis=0)
-        values, vectors = self._eigh(self.K - mean - (mean - mean.mean())[:, None])
+        values, vectors = self.decomposed(self.K - mean - (mean - mean.mean())[:, None])
         vectors -= vectors.mean(axis=0)
         return SideSpectrum(values, vectors)
 
-    def _eigh(self, A: Float) -> tuple[Float, Float]:
-        """Return eigenvalues and eigenvectors of A, which is overwritten; a kernel that is indefinite is refused."""
-        scale = float(np.abs(self.K).max(initial=0.0))
+    def decomposed(self, A: Float) -> tuple[Float, Float]:
+        """Return eigenvalues and eigenvectors of a kernel of this side, overwritten; refuse it if it is indefinite."""
+        scale = float(np.abs(A).max(initial=0.0))
         values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
         if not self.kernel.semidefinite and values[0] < -self._rounding() * len(A) * scale:
             raise InvalidInputError(

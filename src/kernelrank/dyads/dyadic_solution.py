@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, Index
 from kernelrank.dyads.dyadic_problem import Regularisation
 
 __all__ = ["DyadicSolution", "PreparedSolver"]
@@ -23,14 +23,17 @@ class DyadicSolution:
         W: ``F = X₁ W X₂ᵀ``. One of the two is given.
     n_iter : int, default=1
         The number of iterations, the largest over the outputs.
-    unknowns : tuple of ndarray
-        What an iteration found, for each set of outputs that know the same cells: a start for another alpha.
     """
 
     dual: Float | None = None
     weights: Float | None = None
     n_iter: int = 1
-    unknowns: tuple[Float, ...] = ()
+
+    def part(self, outputs: Index) -> DyadicSolution:
+        """Return the solution of some outputs."""
+        dual = None if self.dual is None else self.dual[:, :, outputs]
+        weights = None if self.weights is None else self.weights[:, :, outputs]
+        return DyadicSolution(dual, weights, self.n_iter)
 
 
 class PreparedSolver(Protocol):

@@ -43,7 +43,7 @@ class KroneckerRLS(DyadicLearner):
     tol : float, default=1e-10
         The relative residual at which conjugate gradients stop.
     max_iter : int, optional
-        The largest number of their iterations; the number of known cells, 1,000 at least, unless given.
+        The largest number of their iterations; ten times the number of unknowns unless given.
     random_state : int, RandomState or None, default=None
         Draws the items that ``gamma="median"`` looks at.
 
@@ -96,6 +96,9 @@ class KroneckerRLS(DyadicLearner):
     >>> model = KroneckerRLS(alpha=0.01).fit(drugs, targets, Y)
     >>> model.predict([[4.0]], targets).round(2)
     array([[ 4., -4.]])
+    >>> Y[2, 1] = np.nan
+    >>> KroneckerRLS(alpha=0.01).fit(drugs, targets, Y).predict_dyads(drugs, targets, [2], [1]).round(2)
+    array([-3.])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
