@@ -76,6 +76,35 @@ def test_a_model_is_measured_by_preferences(run, tmp_path):
     assert "held.txt: is no model file; preferences are for models" in ended.err
 
 
+def test_fit_and_evaluate_on_votes(run, tmp_path):
+    """Columns found by name, or named; ties are kept by least squares, and left out where nothing knows them."""
+    (tmp_path / "dishes.csv").write_text("id,heat\npea soup,1\nred curry,2\nstew,4\n")
+    votes = "dish a,dish b,who,winner\nred curry,pea soup,ann,dish a\nstew,red curry,bob,tie\nstew,pea soup,bob,a\n"
+    (tmp_path / "votes.csv").write_text(votes)
+    seen = run("fit", "dishes.csv", "--pairs", "votes.csv")
+    assert "the items are columns 'dish a' and 'dish b'; column 'winner' says the side that won" in seen.err
+    X = [[1.0], [2.0], [4.0]]
+    pairs = [[1, 0], [2, 1], [2, 0]]
+    expected = kr.RankRLS().fit_pairs(X, pairs, magnitude=[1, 0, 1]).coef_
+    np.testing.assert_allclose(kr.load(tmp_path / "model.kr").coef_, expected)
+    told = run("evaluate", "model.kr", "dishes.csv", "--pairs", "votes.csv", "--json").json
+    assert (told["agreement"]["value"], told["agreement"]["n_preferences"]) == (1.0, 2)
+    assert any("left out: 1 ties, which no order agrees with" in note for note in told["notes"])
+    seen = run("fit", "dishes.csv", "--pairs", "votes.csv", "--method", "ranksvm", "-o", "svm.kr")
+    assert "left out: 1 ties, which --method ranksvm does not know" in seen.err
+    (tmp_path / "votes.csv").write_text("up,down,n\nred curry,pea soup,2\nstew,stw,1\n")
+    named = ("--winner", "up", "--loser", "down", "--pair-weight", "n")
+    ended = run("fit", "dishes.csv", "--pairs", "votes.csv", *named, code=1)
+    assert "votes.csv, line 3, column 'down': 'stw' is not among the items: did you mean 'stew'?" in ended.err
+    (tmp_path / "votes.csv").write_text("up,down,n\nred curry,pea soup,2\nstew,pea soup,1\n")
+    run("fit", "dishes.csv", "--pairs", "votes.csv", *named)
+    expected = kr.RankRLS().fit_pairs(X, [[1, 0], [2, 0]], weight=[2, 1]).coef_
+    np.testing.assert_allclose(kr.load(tmp_path / "model.kr").coef_, expected)
+    (tmp_path / "votes.csv").write_text("winner,loser,tie\nstew,pea soup,1\n")
+    ended = run("evaluate", "model.kr", "dishes.csv", "--pairs", "votes.csv", code=1)
+    assert "has nothing but ties" in ended.err
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

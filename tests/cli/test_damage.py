@@ -15,6 +15,7 @@ PREPARED = {
     "parquet-dates",
     "parquet-nothing known",
     "parquet-a target missing",
+    "votes-no judge",
 }
 """What the command reads all the same, and says so: columns are renamed, prepared or left out, rows left out."""
 DAMAGES = {format: damages(format) for format in FORMATS if format != "tsv"}
@@ -22,7 +23,7 @@ DAMAGES = {format: damages(format) for format in FORMATS if format != "tsv"}
 
 def arguments(format: str, path, folder) -> list[object]:
     """A command that reads a file of this format."""
-    if format == "pairs":
+    if format in ("pairs", "votes"):
         items = folder / "items.csv"
         items.write_text("id,f\n" + "".join(f"d{number},{number}\n" for number in range(30)))
         return ["fit", items, "--pairs", path, "-o", folder / "model.kr"]

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FORMATS = ("svmlight", "csv", "tsv", "parquet", "run", "qrels", "pairs")
-SUFFIXES = {"svmlight": ".txt", "csv": ".csv", "tsv": ".tsv", "parquet": ".parquet"}
+FORMATS = ("svmlight", "csv", "tsv", "parquet", "run", "qrels", "pairs", "votes")
+SUFFIXES = {"svmlight": ".txt", "csv": ".csv", "tsv": ".tsv", "parquet": ".parquet", "votes": ".csv"}
 
 
 class Damage(NamedTuple):
@@ -61,8 +61,13 @@ def whole(format: str) -> bytes:
         "run": lambda i: f"q{i // 5} Q0 d{i} {i % 5 + 1} {X[i, 0]} mine",
         "qrels": lambda i: f"q{i // 5} 0 d{i} {y[i]}",
         "pairs": lambda i: f"d{i} d{i + 1} {abs(X[i, 0])} 1",
+        "votes": lambda i: f"d{i},d{i + 1},{('left', 'right', 'tie')[i % 3]},j{i % 4},{abs(X[i, 0])}",
     }[format]
-    header = {"csv": ["target,qid,id,f1,f2,f3"], "tsv": ["target\tqid\tid\tf1\tf2\tf3"]}.get(format, [])
+    header = {
+        "csv": ["target,qid,id,f1,f2,f3"],
+        "tsv": ["target\tqid\tid\tf1\tf2\tf3"],
+        "votes": ["left,right,winner,judge,weight"],
+    }.get(format, [])
     return ("\n".join([*header, *(lines(i) for i in range(20))]) + "\n").encode()
 
 
@@ -78,7 +83,7 @@ def _text(format: str, good: bytes) -> Iterator[Damage]:
         return Damage(f"{format}-{name}", data, suffix, verdict)
 
     lines = good.splitlines()
-    separator = {"csv": b",", "tsv": b"\t"}.get(format, b" ")
+    separator = {"csv": b",", "tsv": b"\t", "votes": b","}.get(format, b" ")
 
     def with_line(line: bytes, number: int = 7) -> bytes:
         return b"\n".join([*lines[:number], line, *lines[number + 1 :]]) + b"\n"
@@ -89,7 +94,7 @@ def _text(format: str, good: bytes) -> Iterator[Damage]:
         head = cells[column].partition(b":")[0] + b":" if format == "svmlight" and b":" in cells[column] else b""
         return with_line(separator.join([*cells[:column], head + text, *cells[column + 1 :]]))
 
-    number_column = {"svmlight": 3, "csv": 4, "tsv": 4, "run": 4, "qrels": 3, "pairs": 2}[format]
+    number_column = {"svmlight": 3, "csv": 4, "tsv": 4, "run": 4, "qrels": 3, "pairs": 2, "votes": 4}[format]
     yield damage("good", good, "read")
     yield damage("byte order mark", b"\xef\xbb\xbf" + good, "read")
     yield damage("carriage returns", good.replace(b"\n", b"\r\n"), "read")
@@ -118,7 +123,7 @@ def _text(format: str, good: bytes) -> Iterator[Damage]:
         "either" if format == "svmlight" else "refused",
     )
     yield damage("text for a number", with_cell(b"high", number_column))
-    yield damage("a decimal comma", with_cell(b"0;5" if format == "csv" else b"0,5", number_column))
+    yield damage("a decimal comma", with_cell(b"0;5" if separator == b"," else b"0,5", number_column))
     yield damage("an underscore", with_cell(b"1_000", number_column))
     yield damage("two points", with_cell(b"0.5.1", number_column))
     yield damage("a hexadecimal number", with_cell(b"0x1F", number_column))
@@ -132,7 +137,7 @@ def _text(format: str, good: bytes) -> Iterator[Damage]:
     yield damage("a small number", with_cell(b"1e-400", number_column), "refused" if format == "qrels" else "read")
     yield damage("a million digits", with_cell(b"1" * 10**6, number_column))
     yield damage("not UTF-8", with_cell(b"\xff\xfe", number_column))
-    yield damage("a line twice", with_line(lines[8]), "read" if format == "pairs" else "refused")
+    yield damage("a line twice", with_line(lines[8]), "read" if format in ("pairs", "votes") else "refused")
     yield from _of_format(format, damage, lines, with_line)
     for compressor, ending in ((gzip.compress, ".gz"), (lzma.compress, ".xz"), (bz2.compress, ".bz2"), (_zstd, ".zst")):
         packed = compressor(good)
@@ -202,6 +207,22 @@ def _of_format(format, damage, lines, with_line) -> Iterator[Damage]:
         yield damage("preferred to itself", with_line(b"d1 d1 0.5 1"))
         yield damage("a negative magnitude", with_line(b"d1 d2 -0.5 1"))
         yield damage("an empty field", with_line(b"d1,,0.5,1"))
+    elif format == "votes":
+        yield damage("no winner", with_line(b"d1,d2,,j1,1"))
+        yield damage("a winner that is missing", with_line(b"d1,d2,NA,j1,1"))
+        yield damage("a winner of another vote", with_line(b"d1,d2,d3,j1,1"))
+        yield damage("an unknown word", with_line(b"d1,d2,perhaps,j1,1"))
+        yield damage("no item", with_line(b",d2,left,j1,1"))
+        yield damage("no judge", with_line(b"d1,d2,left,,1"))
+        yield damage("a negative weight", with_line(b"d1,d2,left,j1,-1"))
+        yield damage("an open quote", with_line(b'"d1,d2,left,j1,1'))
+        yield damage("more after a quote", with_line(b'"d1"x,d2,left,j1,1'))
+        yield damage("an item against itself", with_line(b"d1,d1,left,j1,1"), "read")
+        yield damage("a tie in other words", with_line(b"d1,d2,tie (bothbad),j1,1"), "read")
+        yield damage("all in quotes", b"\n".join(_quoted(line, b",") for line in lines), "read")
+        yield damage("two winners", lines[0].replace(b"judge", b"chosen") + b"\n" + b"\n".join(lines[1:]))
+        yield damage("only a header", lines[0] + b"\n")
+        yield damage("a name twice", lines[0].replace(b"right", b"left") + b"\n" + b"\n".join(lines[1:]))
     else:
         yield damage("a comment", with_line(b"# nothing"))
 

@@ -11,12 +11,12 @@ from kernelrank.data import read_item_chunks, read_items, read_pairs, read_qrels
 from kernelrank.errors import FileFormatError
 from tests.data.damage import FORMATS, SUFFIXES, damages, whole
 
-READERS = {"run": read_run, "qrels": read_qrels, "pairs": read_pairs}
+READERS = {"run": read_run, "qrels": read_qrels, "pairs": read_pairs, "votes": read_pairs}
 DAMAGES = [(format, damage) for format in FORMATS for damage in damages(format)]
 # What concerns a file as a whole has no line: nothing in it, no such column, damaged compression.
 WHOLE = (
-    "the file is empty|the file has no|the compressed data is damaged|not a Parquet file|no column looks like|"
-    "could each be the target|a zip file, as Excel|Parquet files are compressed inside|there is no column"
+    "the file is empty|the file has no|the compressed data is damaged|not a Parquet file|no columns? looks? like|"
+    "could each be the |a zip file, as Excel|Parquet files are compressed inside|there is no column"
 )
 
 

@@ -19,10 +19,11 @@ def load(text, **options):
 
 
 def test_item_numbers():
-    pairs, magnitude, weight, names = load("# head\n0 7\n\n7,3 # why not\r\n3 ,\t0\n")
+    pairs, *others, notes = load("# head\n0 7\n\n7,3 # why not\r\n3 ,\t0\n")
     assert pairs.tolist() == [[0, 7], [7, 3], [3, 0]]
     assert pairs.dtype == np.int64
-    assert magnitude is weight is names is None
+    assert others == [None] * 6
+    assert notes == ()
 
 
 def test_magnitudes_and_weights():

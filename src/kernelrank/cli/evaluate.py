@@ -13,6 +13,7 @@ from kernelrank.cli.judgement import judge, measured
 from kernelrank.cli.measuring import MeasureRules, facts_of, interval_lines, row_of
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.preference_evaluation import evaluate_preferences
+from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.source_files import SourceFile, fold_part
 
 if TYPE_CHECKING:
@@ -35,10 +36,16 @@ def evaluate(
         Path | None,
         typer.Option(
             "--pairs",
-            help="Measure a model by preferences between the items of DATA, lines of winner and loser, not by scores.",
+            help="Measure a model by preferences between the items of DATA, not by scores: votes, rankings, lines.",
             show_default=False,
         ),
     ] = None,
+    winner: options.Winner = None,
+    loser: options.Loser = None,
+    left: options.Left = None,
+    right: options.Right = None,
+    tie: options.TieColumn = None,
+    pair_weight: options.PairWeight = None,
     by_query: Annotated[bool, typer.Option("--by-query", help="Also list the value of every query.")] = False,
     gain: options.Gain = None,
     discount: options.Discount = None,
@@ -66,14 +73,15 @@ def evaluate(
 
     kernelrank evaluate run.txt qrels.txt --trec
 
-    kernelrank evaluate model.kr items.csv --pairs held_out.txt
+    kernelrank evaluate model.kr items.csv --pairs held_out.csv
     """
     answer = Answer("evaluate", as_json=as_json)
     rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
     if pairs is not None:
         _refuse_measures(measure is not None or by_query or rules != MeasureRules())
         source = SourceFile(truth, input_format, target, query, id)
-        evaluate_preferences(answer, judged, source, pairs, confidence)
+        file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
+        evaluate_preferences(answer, judged, source, file, confidence)
         return
     measures = rules.measures(measure)
     source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)

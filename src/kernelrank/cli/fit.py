@@ -15,7 +15,7 @@ from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.number_grid import read_gamma
 from kernelrank.cli.output_file import check_file
-from kernelrank.cli.preference_file import read_preferences
+from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 
 if TYPE_CHECKING:
@@ -32,8 +32,14 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("model.kr"),
     pairs: Annotated[
         Path | None,
-        typer.Option("--pairs", help="Preferences to learn from in place of scores: lines of winner and loser."),
+        typer.Option("--pairs", help="Preferences to learn from in place of scores: votes, rankings, lines."),
     ] = None,
+    winner: options.Winner = None,
+    loser: options.Loser = None,
+    left: options.Left = None,
+    right: options.Right = None,
+    tie: options.TieColumn = None,
+    pair_weight: options.PairWeight = None,
     method: options.Method = "rankrls",
     alpha: options.Alpha = None,
     kernel: options.KernelName = "linear",
@@ -68,7 +74,7 @@ def fit(
 
     kernelrank fit patients.csv --target outcome --kernel rbf --gamma 0.01 --scale
 
-    kernelrank fit items.csv --pairs preferences.txt
+    kernelrank fit items.csv --pairs votes.csv
     """
     from kernelrank.errors import InvalidInputError
 
@@ -96,8 +102,11 @@ def fit(
     )
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
+    preferences = None
+    if pairs is not None:
+        preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
     scaler, ranker, data = (pairs is None and fit_large_file(source, learner, alpha, answer)) or _fit_in_memory(
-        source, learner, alpha, pairs, answer
+        source, learner, alpha, preferences, answer
     )
     model = joined(scaler, ranker)
     save_model(model, output, data, source, preferences=None if pairs is None else str(pairs))
@@ -116,12 +125,12 @@ def fit(
 
 
 def _fit_in_memory(
-    source: SourceFile, learner: LearnerOptions, alpha: float | None, pairs: Path | None, answer: Answer
+    source: SourceFile, learner: LearnerOptions, alpha: float | None, pairs: PreferenceFile | None, answer: Answer
 ) -> tuple[Any, Any, Items]:
     """Read all items, and return the scaling, the fitted ranker and the items."""
     items = source.read(answer, needs_target=pairs is None)
     ranker = learner.of_items(items).estimator(alpha)
-    given = None if pairs is None else _preferences(ranker, items, pairs)
+    given = None if pairs is None else _preferences(ranker, items, pairs, answer)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
     with answer.noting_warnings(), speaking_of(items):
@@ -132,14 +141,14 @@ def _fit_in_memory(
     return scaler, ranker, items
 
 
-def _preferences(ranker: Any, items: Items, path: Path) -> dict[str, Any]:
+def _preferences(ranker: Any, items: Items, file: PreferenceFile, answer: Answer) -> dict[str, Any]:
     """Return what `fit_pairs` takes, from a file of preferences."""
     from kernelrank.errors import InvalidInputError
 
-    found = read_preferences(items, path)
-    given: dict[str, Any] = {"pairs": found.pairs, "weight": found.weight}
+    found = file.between(items, answer)
     if type(ranker).__name__ == "RankRLS":
-        given["magnitude"] = found.magnitude
-    elif found.magnitude is not None:
-        raise InvalidInputError(f"{path}: has magnitudes, which --method ranksvm does not know")
-    return given
+        return {"pairs": found.pairs, "weight": found.weight, "magnitude": found.magnitude}
+    found = file.without_ties(found, answer, "which --method ranksvm does not know")
+    if found.magnitude is not None:
+        raise InvalidInputError(f"{file.path}: has magnitudes, which --method ranksvm does not know")
+    return {"pairs": found.pairs, "weight": found.weight}

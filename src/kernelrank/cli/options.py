@@ -28,7 +28,10 @@ __all__ = [
     "Groups",
     "Id",
     "InputFormat",
+    "Judge",
     "KernelName",
+    "Left",
+    "Loser",
     "Loss",
     "MaxGrade",
     "Measures",
@@ -37,23 +40,28 @@ __all__ = [
     "MissingIndicator",
     "Model",
     "Ordinal",
+    "PairWeight",
     "Positive",
     "Query",
     "QueryWeight",
     "RelevantFrom",
     "Report",
+    "Right",
     "Scale",
     "Seed",
     "Target",
     "Threshold",
+    "TieColumn",
     "Ties",
     "TiesOfList",
     "TrecRules",
     "Weight",
+    "Winner",
 ]
 
 FILE = "The file"
 DATA = "How the file is read"
+PREFERENCES = "How preferences are read"
 LEARNER = "What is learnt"
 RULES = "Rules of the measures"
 
@@ -159,6 +167,28 @@ Ordinal = Annotated[
         rich_help_panel=DATA,
         show_default=False,
     ),
+]
+
+# How preferences are read --------------------------------------------------------------------------------------------
+
+
+def _pair_column(flag: str, what: str) -> Any:
+    return typer.Option(flag, metavar="COLUMN", help=what, rich_help_panel=PREFERENCES, show_default=False)
+
+
+Winner = Annotated[
+    str | None,
+    _pair_column("--winner", "The column of the winners, or the one that says which side won; guessed when obvious."),
+]
+Loser = Annotated[str | None, _pair_column("--loser", "The column of the losers; guessed when obvious.")]
+Left = Annotated[
+    str | None, _pair_column("--left", "The column of the item on the left, at home or first; guessed when obvious.")
+]
+Right = Annotated[str | None, _pair_column("--right", "The column of the other item; guessed when obvious.")]
+TieColumn = Annotated[str | None, _pair_column("--tie", "The column that says what is a tie; guessed when obvious.")]
+Judge = Annotated[str | None, _pair_column("--judge", "The column of who was asked; guessed when obvious.")]
+PairWeight = Annotated[
+    str | None, _pair_column("--pair-weight", "The column of the weights of preferences; guessed when obvious.")
 ]
 
 # What is learnt ------------------------------------------------------------------------------------------------------

@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelrank.cli.model_file import for_model, is_model_file, load_model, trained_on
-from kernelrank.cli.preference_file import read_preferences
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.source_files import speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
+    from kernelrank.cli.preference_file import PreferenceFile
     from kernelrank.cli.source_files import SourceFile
 
 __all__ = ["evaluate_preferences"]
 
 
-def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path: Path, confidence: float) -> None:
+def evaluate_preferences(
+    answer: Answer, judged: Path, source: SourceFile, file: PreferenceFile, confidence: float
+) -> None:
     """Measure a model by a file of preferences between the items of a file, and show it.
 
     Parameters
@@ -28,7 +30,7 @@ def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path:
         The model.
     source : SourceFile
         The items.
-    path : Path
+    file : PreferenceFile
         The preferences.
     confidence : float
         That of the interval.
@@ -40,15 +42,15 @@ def evaluate_preferences(answer: Answer, judged: Path, source: SourceFile, path:
         raise InvalidInputError(f"{judged}: is no model file; preferences are for models")
     model = load_model(judged)
     items = for_model(source, model, needs_target=False).read(answer, needs_target=False)
-    preferences = read_preferences(items, path)
-    if trained_on(model, path, "preferences"):
-        answer.note(f"{judged} was fitted to {path}: the numbers say nothing about new preferences")
+    preferences = file.without_ties(file.between(items, answer), answer, "which no order agrees with")
+    if trained_on(model, file.path, "preferences"):
+        answer.note(f"{judged} was fitted to {file.path}: the numbers say nothing about new preferences")
     with speaking_of(items):
         scores = scores_of(model, items.X)
     found = preference_agreement(preferences.pairs, scores, weight=preferences.weight, confidence=confidence)
     answer.fact("judged", str(judged))
     answer.fact("data", str(source.path))
-    answer.fact("preferences", str(path))
+    answer.fact("preferences", str(file.path))
     facts = {name: value for name, value in asdict(found).items() if name != "interval"}
     facts |= {"low": found.interval.low, "high": found.interval.high, "confidence": found.interval.level}
     answer.fact("agreement", facts)

@@ -1,40 +1,74 @@
-"""A file of preferences between the items of another file."""
+"""A file of preferences as a command reads it: which columns are what, and which items they compare."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernelrank.cli.answer import Answer
     from kernelrank.data import Items, Preferences
 
-__all__ = ["read_preferences"]
+__all__ = ["PreferenceFile"]
 
 
-def read_preferences(items: Items, path: Path) -> Preferences:
-    """Read preferences between items: by name where they have names, by number, from 0, elsewhere.
+@dataclass(frozen=True)
+class PreferenceFile:
+    """A file of preferences and how it is to be read.
 
     Parameters
     ----------
-    items : Items
     path : Path
-
-    Returns
-    -------
-    Preferences
-        Its pairs are row numbers of the items.
+        "-" is standard input.
+    winner, loser, left, right, tie, weight, judge : str or None
+        Columns, as the options say; None lets the reader guess.
     """
-    from kernelrank.data import read_pairs
-    from kernelrank.errors import InvalidInputError
 
-    found = read_pairs(str(path), items=None if items.ids is None else items.ids.tolist())
-    if found.names is not None and items.ids is None:
-        raise InvalidInputError(
-            f"{path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have none"
-        )
-    largest = int(found.pairs.max())
-    if largest >= len(items):
-        raise InvalidInputError(
-            f"{path}: has the item number {largest}, but the items of {items.path} go from 0 to {len(items) - 1}"
-        )
-    return found
+    path: Path
+    winner: str | None = None
+    loser: str | None = None
+    left: str | None = None
+    right: str | None = None
+    tie: str | None = None
+    weight: str | None = None
+    judge: str | None = None
+
+    def read(self, answer: Answer, items: list[object] | None = None) -> Preferences:
+        """Read the file, and note what was guessed; `items` are the names that it may have."""
+        from kernelrank.data import read_pairs
+
+        columns = {name: value for name, value in asdict(self).items() if name != "path"}
+        found = read_pairs(str(self.path), items=items, **columns)
+        if found.notes:
+            answer.note(f"{self.path}: {'; '.join(found.notes)}")
+        return found
+
+    def between(self, items: Items, answer: Answer) -> Preferences:
+        """Read preferences between items: by name where they have names, by number, from 0, elsewhere."""
+        from kernelrank.errors import InvalidInputError
+
+        found = self.read(answer, None if items.ids is None else items.ids.tolist())
+        if found.names is not None and items.ids is None:
+            raise InvalidInputError(
+                f"{self.path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have none"
+            )
+        largest = int(found.pairs.max())
+        if largest >= len(items):
+            raise InvalidInputError(
+                f"{self.path}: has the item number {largest}, but the items of {items.path} go from 0 to "
+                f"{len(items) - 1}"
+            )
+        return found
+
+    def without_ties(self, found: Preferences, answer: Answer, reason: str) -> Preferences:
+        """Leave the ties out, and note how many and why."""
+        from kernelrank.errors import InvalidInputError
+
+        if found.tie is None:
+            return found
+        if found.tie.all():
+            raise InvalidInputError(f"{self.path}: has nothing but ties, {reason}")
+        answer.note(f"{self.path}: left out: {int(found.tie.sum()):,} ties, {reason}")
+        magnitude = found.magnitude if found.magnitude is None or set(found.magnitude.tolist()) - {0.0, 1.0} else None
+        return found._replace(magnitude=magnitude).chosen(~found.tie)

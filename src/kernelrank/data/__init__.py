@@ -5,7 +5,9 @@ from kernelrank.data.generators import make_preferences, make_ranking
 from kernelrank.data.item_reader import read_item_chunks, read_items
 from kernelrank.data.item_writer import write_items
 from kernelrank.data.items import Items
-from kernelrank.data.preference_pairs import Preferences, read_pairs, write_pairs
+from kernelrank.data.preference_pairs import read_pairs
+from kernelrank.data.preference_writer import write_pairs
+from kernelrank.data.preferences import Preferences
 from kernelrank.data.prepared_table import read_table
 from kernelrank.data.ranking import Ranking, read_ranking, read_ranking_chunks
 from kernelrank.data.ranking_writer import write_ranking

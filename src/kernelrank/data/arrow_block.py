@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,21 @@ class ArrowBlock(TableBlock):
 
     def words(self, column: int) -> NDArray[np.object_]:
         """Return a column as strings, one object for all that are equal: labels come in runs."""
+        codes, words = self.coded(column)
+        return words[codes]
+
+    def coded(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+        """Return the number of the word in each row, and the words, as they first occur."""
         import pyarrow.compute
 
         encoded = self.strings(column).cast(pyarrow.large_string()).dictionary_encode()
         lengths = pyarrow.compute.binary_length(encoded.dictionary).to_numpy(zero_copy_only=False)
-        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        codes: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
         if first_long(lengths) is not None:
             row = int(np.argmax(lengths[codes] > LONGEST_LABEL))
             raise self.error(long_message("the label", int(lengths[codes[row]])), row, column)
-        words: NDArray[Any] = encoded.dictionary.to_numpy(zero_copy_only=False)[codes]
-        return words
+        words: NDArray[np.object_] = encoded.dictionary.to_numpy(zero_copy_only=False)
+        return codes, words
 
     def error(self, message: str, row: int, column: int) -> FileFormatError:
         """Make the error that names file, row and column."""

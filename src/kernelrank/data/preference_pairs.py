@@ -1,62 +1,61 @@
-"""Preference files: lines of winner and loser, with a magnitude and a weight, read and written."""
+"""Preference files of every format: lines, tables of votes, arena logs, rankings of PrefLib."""
 
 from __future__ import annotations
 
-import math
+import contextlib
+import io
 import os
-import re
-from array import array
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
+from kernelrank.data.delimited import DELIMITERS
+from kernelrank.data.delimited_records import TextAfterQuoteError, scan_records
+from kernelrank.data.file_format import FileFormat, file_format
+from kernelrank.data.item_codes import ItemCodes
+from kernelrank.data.preference_lines import COLUMNS, looks_like_a_line, read_lines
+from kernelrank.data.preferences import Preferences
+from kernelrank.data.preflib import is_preflib, read_preflib
+from kernelrank.data.source import Source, first_bytes, read_blocks, readable, source_name
+from kernelrank.data.vote_columns import VoteColumns, VoteRequest
+from kernelrank.data.vote_table import open_votes, read_votes
+from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
-from kernelrank.data.decimals import read_decimal
-from kernelrank.data.line import shown
-from kernelrank.data.output_stream import opened_output
-from kernelrank.data.source import Source, read_blocks, readable, source_name
-from kernelrank.data.words import LONGEST_LABEL, as_strings, long_message
-from kernelrank.errors import FileFormatError, InvalidInputError
+__all__ = ["read_pairs"]
 
-__all__ = ["Preferences", "read_pairs", "write_pairs"]
-
-SEPARATOR = re.compile(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+")
-INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
-COLUMNS = ("winner", "loser", "magnitude", "weight")
-LARGEST_ITEM = 2**63 - 1
-
-
-class Preferences(NamedTuple):
-    """Pairs of items of which the first is preferred to the second.
-
-    Parameters
-    ----------
-    pairs : ndarray of int64, shape (l, 2)
-        Item numbers: winner, loser.
-    magnitude : ndarray of float64, shape (l,), or None
-        By how much, if the file says so.
-    weight : ndarray of float64, shape (l,), or None
-        How much each pair counts, if the file says so.
-    names : ndarray of str, shape (n_items,), or None
-        What the file calls the items; None if it numbers them.
-    """
-
-    pairs: NDArray[np.int64]
-    magnitude: NDArray[np.float64] | None
-    weight: NDArray[np.float64] | None
-    names: NDArray[np.object_] | None
+FORMATS = ("lines", "csv", "tsv", "parquet", "xlsx", "preflib")
 
 
-def read_pairs(source: Source, *, items: Iterable[object] | None = None) -> Preferences:
-    r"""Read a preference file.
+def read_pairs(
+    source: Source,
+    *,
+    items: Iterable[object] | None = None,
+    format: str | None = None,
+    winner: str | None = None,
+    loser: str | None = None,
+    left: str | None = None,
+    right: str | None = None,
+    tie: str | None = None,
+    weight: str | None = None,
+    judge: str | None = None,
+    magnitude: str | None = None,
+) -> Preferences:
+    r"""Read preferences: a table of winners and losers, an arena log, a PrefLib file, or plain lines.
 
-    A line is ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number
-    of columns throughout; what follows a ``#`` is a comment, and a first line of these very words is a header.
-    Winner and loser are item numbers from zero if all of them are integers (as Python writes them), and otherwise
-    names.
+    - A **table** (CSV, TSV, Parquet, Excel) has a column of winners and one of losers, and may have ties, weights,
+      judges and magnitudes.
+    - An **arena log** is a table with two columns of items, such as ``model_a`` and ``model_b`` or ``left`` and
+      ``right``, and one that says who won: by the name of the column, by the name of the item, or by a side (left and
+      right, a and b, 1 and 2, first and second, home and away); or that it was a tie.
+    - A **PrefLib** file has rankings (``.soc``, ``.soi``, ``.toc``, ``.toi``) or weighted preferences (``.wmd``). The
+      preferences of one ranking weigh together as much as one vote, and ties in it are ties.
+    - **Lines** are ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number of
+      columns throughout; what follows a ``#`` is a comment, and a first line of these very words is a header.
 
-    Time O(bytes); memory O(lines), 16 bytes for each pair and 8 for each further column.
+    Columns are known by their names, and `Preferences.notes` says which is what. Winner and loser are item numbers from
+    zero if all of them are integers (as Python writes them), and otherwise names.
+
+    Time O(bytes), and O(preferences) for rankings; memory O(preferences). A million votes take about a second as a
+    table, and a few as lines.
 
     Parameters
     ----------
@@ -64,21 +63,48 @@ def read_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
         ``-`` is standard input; decompressed if its suffix is ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` or ``.zst``. Text
         is UTF-8.
     items : sequence, optional
-        The names of all items, which fixes their numbers. Otherwise names are numbered as they first occur.
+        The names of all items, which fixes their numbers; any other name is an error. Otherwise names are numbered as
+        they first occur.
+    format : {"lines", "csv", "tsv", "parquet", "xlsx", "preflib"}, optional
+        The suffix and the first line say it unless told.
+    winner : str, optional
+        The column of the winners; in an arena log, the one that says who won. Guessed: ``winner``, ``preferred``,
+        ``better``, ``chosen``; in an arena log also ``outcome``, ``result``, ``vote``, ``choice``, ``preference``,
+        ``verdict``, ``judgement``, ``decision``.
+    loser : str, optional
+        The column of the losers. Guessed: ``loser``, ``dispreferred``, ``worse``, ``rejected``.
+    left, right : str, optional
+        The columns of the items in an arena log. Guessed: two names that differ by the words left and right, a and b,
+        x and y, 1 and 2, first and second, one and two, home and away, white and black, or red and blue.
+    tie : str, optional
+        A column that says whether it was a tie: 1 or 0, true or false, yes or no. Guessed: ``tie``, ``draw``.
+    weight : str, optional
+        How much each row counts. Guessed: ``weight``, ``count``, ``multiplicity``, ``frequency``, ``votes``.
+    judge : str, optional
+        Who was asked. Guessed: ``judge``, ``worker``, ``annotator``, ``rater``, ``voter``, ``user``, ``reviewer`` and
+        the like, with ``_id`` or without.
+    magnitude : str, optional
+        By how much the winner is better. Guessed: ``magnitude``, ``margin``.
+
+        An empty string for any of these columns says that there is none, where a name would suggest one.
 
     Returns
     -------
     Preferences
-        ``pairs, magnitude, weight, names``.
+        ``pairs, magnitude, weight, names, tie, judge, side, notes``.
 
     Raises
     ------
     FileFormatError
-        At the first line that cannot be read; the message names the file and the line.
+        At the first line that cannot be read; the message names the file and the line. A name that is not among
+        `items` is told with those that are spelt like it.
+    MissingExtraError
+        For tables without pyarrow.
 
     See Also
     --------
-    write_pairs : the way back.
+    write_pairs : write lines.
+    kernelrank.Leaderboard : rank the items of such a file.
 
     Examples
     --------
@@ -89,183 +115,91 @@ def read_pairs(source: Source, *, items: Iterable[object] | None = None) -> Pref
     >>> chosen = read_pairs(io.StringIO("tea coffee 0.5\n"), items=["coffee", "tea", "water"])
     >>> chosen.pairs, chosen.magnitude, chosen.names
     (array([[1, 0]]), array([0.5]), array(['coffee', 'tea', 'water'], dtype=object))
+    >>> log = read_pairs(io.StringIO("left,right,worker,winner\nGPT 4,Llama 2,ann,right\nLlama 2,Alpaca,bob,tie\n"))
+    >>> log.names[log.pairs].tolist(), log.tie.tolist(), log.side.tolist(), log.judge.tolist()
+    ([['Llama 2', 'GPT 4'], ['Llama 2', 'Alpaca']], [False, True], [-1, 1], ['ann', 'bob'])
+    >>> print(*log.notes, sep="\n")
+    the items are columns 'left' and 'right'; column 'winner' says the column of the winner
+    the judges are column 'worker'
     """
+    if format is not None and format not in FORMATS:
+        raise InvalidInputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    request = VoteRequest(winner, loser, left, right, tie, weight, judge, magnitude)
+    fixed = None if items is None else list(items)
     with readable(source) as opened:
-        table = _Table(source_name(opened), items)
-        for block in read_blocks(opened):
-            for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
-                data = line.partition(b"#")[0].strip()
-                if data:
-                    table.add(SEPARATOR.split(data), number)
-        return table.preferences()
-
-
-class _Table:
-    """The lines read so far. Words are numbered as they come, and become item numbers in the end."""
-
-    def __init__(self, path: str, items: Iterable[object] | None) -> None:
-        self.path = path
-        self.fixed = items is not None
-        names = [str(item).encode() for item in (() if items is None else items)]
-        self.code_of = {name: code for code, name in enumerate(names)}
-        if len(self.code_of) < len(names):
-            twice = next(name for code, name in enumerate(names) if self.code_of[name] != code)
-            raise InvalidInputError(f"items has {twice.decode()!r} twice")
-        self.first_lines: list[int] = []
-        self.codes = array("q")
-        self.numbers = (array("d"), array("d"))
-        self.n_columns = 0
-
-    def add(self, fields: list[bytes], line: int) -> None:
-        """Read one line."""
-        self._check_columns(fields, line)
-        if not self.codes and self._is_header(fields):
-            return
-        winner, loser = (self._code(field, line, place) for place, field in enumerate(fields[:2]))
-        if winner == loser:
-            raise self._wrong(f"{shown(fields[0])} is preferred to itself", line)
-        self.codes.extend((winner, loser))
-        for name, field, column in zip(COLUMNS[2:], fields[2:], self.numbers, strict=False):
-            value = read_decimal(field)
-            if value is None or not (math.isfinite(value) and value >= 0):
-                raise self._wrong(f"the {name} {shown(field)} is not a finite number, zero or more", line)
-            column.append(value)
-
-    def _wrong(self, message: str, line: int | None, column: str | None = None) -> FileFormatError:
-        return FileFormatError(message, self.path, line, column=column)
-
-    def _check_columns(self, fields: list[bytes], line: int) -> None:
-        if not all(fields):
-            raise self._wrong("an empty field: nothing before, between or after commas", line)
-        if not 2 <= len(fields) <= len(COLUMNS):
-            raise self._wrong(f"{len(fields)} columns: expected winner loser [magnitude [weight]]", line)
-        self.n_columns = self.n_columns or len(fields)
-        if len(fields) != self.n_columns:
-            raise self._wrong(f"{len(fields)} columns, but the lines before it have {self.n_columns}", line)
-
-    def _is_header(self, fields: list[bytes]) -> bool:
-        """Whether these are the names of the columns, and of no items."""
-        names = [name.encode() for name in COLUMNS[: len(fields)]]
-        return [field.lower() for field in fields] == names and not any(field in self.code_of for field in fields)
-
-    def _code(self, word: bytes, line: int, place: int) -> int:
-        code = self.code_of.get(word)
-        if code is None:
-            if self.fixed:
-                raise self._wrong(f"{shown(word)} is not among the items", line)
-            if len(word) > LONGEST_LABEL:
-                raise self._wrong(long_message("the name of the item", len(word)), line, COLUMNS[place])
+        file = _from_its_beginning(opened)
+        kinds = [format] if format else _likely_formats(file, request, ItemCodes(fixed))
+        if request.named and kinds[0] in ("lines", "preflib"):
+            role, name = next(iter(request.named.items()))
+            raise InvalidInputError(f"{role} is {name!r}, but {source_name(file)} has no columns with names")
+        failures: dict[str, Exception] = {}
+        for kind in kinds:
             try:
-                word.decode()
-            except UnicodeDecodeError:
-                raise self._wrong(f"{shown(word)} is not UTF-8", line) from None
-            code = self.code_of[word] = len(self.code_of)
-            self.first_lines.append(line)
-        return code
-
-    def preferences(self) -> Preferences:
-        """Return what was read."""
-        if not self.codes:
-            raise self._wrong("the file has no preferences", None)
-        pairs = np.array(self.codes, dtype=np.int64).reshape(-1, 2)
-        magnitude, weight = (np.array(column) if column else None for column in self.numbers)
-        is_integer = np.array([INTEGER.fullmatch(word) is not None for word in self.code_of])
-        if not self.fixed and is_integer.all():
-            return Preferences(self._item_numbers()[pairs], magnitude, weight, None)
-        if not (self.fixed or is_integer[pairs[0]].any()) and is_integer[pairs[1:]].all() and len(pairs) > 1:
-            line = self.first_lines[0]
-            raise self._wrong("looks like a header, for the other lines have item numbers: begin it with a #", line)
-        return Preferences(pairs, magnitude, weight, as_strings(word.decode() for word in self.code_of))
-
-    def _item_numbers(self) -> NDArray[np.int64]:
-        for word, line in zip(self.code_of, self.first_lines, strict=True):
-            if word.startswith(b"-"):
-                raise self._wrong(f"the item number {shown(word)} is negative", line)
-            if len(word) > 19 or int(word) > LARGEST_ITEM:
-                raise self._wrong(f"the item number {shown(word)} is too large", line)
-        return np.array([int(word) for word in self.code_of], dtype=np.int64)
+                return _read_as(kind, file, request, ItemCodes(fixed))
+            except (FileFormatError, MissingExtraError) as error:
+                failures[kind] = error
+        raise failures[max(kinds, key=lambda kind: (isinstance(failures[kind], FileFormatError), kind != "lines"))]
 
 
-NOT_A_WORD = re.compile(r"[\x00-\x20\x7f,#]")
+def _read_as(kind: str, source: Source, request: VoteRequest, items: ItemCodes) -> Preferences:
+    if not isinstance(source, (str, os.PathLike)) and hasattr(source, "seek"):
+        source.seek(0)
+    if kind == "preflib":
+        return read_preflib(source, items)
+    if kind == "lines":
+        return read_lines(source, items)
+    return read_votes(open_votes(source, cast(FileFormat, kind)), request, items)
 
 
-def write_pairs(
-    path: str | os.PathLike[str], pairs: Any, *, magnitude: Any = None, weight: Any = None, names: Any = None
-) -> None:
-    """Write a preference file that `read_pairs` reads back exactly.
+def _from_its_beginning(source: Source) -> Source:
+    """Return what is left of an open file as one that can be read twice."""
+    if isinstance(source, (str, os.PathLike)) or not hasattr(source, "read"):
+        return source
+    with contextlib.suppress(OSError, AttributeError):
+        if source.seekable() and source.tell() == 0:
+            return source
+    rest = io.BytesIO(b"".join(block.text for block in read_blocks(source)))
+    rest.name = source_name(source)
+    return rest
 
-    Time and memory O(l); the file appears whole or not at all.
 
-    Parameters
-    ----------
-    path : str or path-like
-        ``-`` is standard output; compressed if its suffix is ``.gz``, ``.xz``, ``.bz2`` or ``.zst``.
-    pairs : array-like of int, shape (l, 2)
-        Item numbers: winner, loser.
-    magnitude : array-like, shape (l,), optional
-        By how much. Needed beside weights, which stand behind it in the file.
-    weight : array-like, shape (l,), optional
-        How much each pair counts.
-    names : sequence of str, optional
-        What the items are called; the file then has names instead of numbers. They are numbered anew when it is read
-        without them.
+def _likely_formats(source: Source, request: VoteRequest, items: ItemCodes) -> list[str]:
+    """Tell lines, tables and PrefLib files apart by the suffix and the first line that says something.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "preferences.txt"
-    ...     write_pairs(path, [[1, 0]], magnitude=[0.5], names=["coffee", "tea"])
-    ...     print(path.read_text(), end="")
-    tea coffee 0.5
+    A file that begins with the words that are a header of lines too may be either: what fails as the first of the two
+    formats is read as the second.
     """
-    items = np.asarray(pairs)
-    if items.ndim != 2 or items.shape[1] != 2 or len(items) == 0:
-        raise InvalidInputError(f"pairs must have shape (l, 2), with l at least 1; got {items.shape}")
-    if items.dtype.kind not in "iu":
-        raise InvalidInputError(f"pairs must hold item numbers, got {items.dtype}")
-    if items.min() < 0:
-        raise InvalidInputError(f"pairs[{int(np.argmax(items.min(axis=1) < 0))}] has a negative item number")
-    if np.any(items[:, 0] == items[:, 1]):
-        row = int(np.argmax(items[:, 0] == items[:, 1]))
-        raise InvalidInputError(f"pairs[{row}]: item {int(items[row, 0])} is preferred to itself")
-    if weight is not None and magnitude is None:
-        raise InvalidInputError("weight without magnitude: the magnitude stands before the weight in a preference file")
-    numbers = [
-        _numbers(values, name, len(items))
-        for name, values in (("magnitude", magnitude), ("weight", weight))
-        if values is not None
-    ]
-    words = None if names is None else _words(names, int(items.max()))
-    with opened_output(path) as file:
-        for winner, loser, *rest in zip(*items.T.tolist(), *numbers, strict=True):
-            pair = [str(winner), str(loser)] if words is None else [words[winner], words[loser]]
-            file.write((" ".join([*pair, *(repr(value).removesuffix(".0") for value in rest)]) + "\n").encode())
+    suffix = None
+    with contextlib.suppress(InvalidInputError):
+        suffix = file_format(source, sniff=False)
+    if suffix in ("parquet", "xlsx"):
+        return [suffix]
+    if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
+        return ["parquet"]
+    start = first_bytes(source)
+    if is_preflib(source, start):
+        return ["preflib"]
+    if start.startswith(b"PAR1"):
+        return ["parquet"]
+    table = "tsv" if suffix == "tsv" else "csv"
+    header = start.lstrip(b"\r\n").partition(b"\n")[0]
+    names = _cells(header, table)
+    if request.named:
+        return [table]
+    if len(names) < 2 or header.startswith(b"#"):
+        return ["lines"]
+    if VoteColumns.known_by(names) and not any(name in items.code_of for name in names):
+        if [name.lower() for name in names] != list(COLUMNS[: len(names)]):
+            return [table]
+        has_comments = any(b"#" in block.text for block in read_blocks(source))
+        return ["lines", table] if has_comments else [table, "lines"]
+    return ["lines"] if looks_like_a_line(header) else [table]
 
 
-def _numbers(values: Any, name: str, length: int) -> list[float]:
-    numbers: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
-    if numbers.shape != (length,):
-        raise InvalidInputError(f"{name} has shape {numbers.shape}, but there are {length} pairs")
-    good = np.isfinite(numbers) & (numbers >= 0)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise InvalidInputError(f"{name}[{row}] is {float(numbers[row])!r}: expected a finite number, zero or more")
-    result: list[float] = numbers.tolist()
-    return result
-
-
-def _words(names: Any, largest: int) -> list[str]:
-    words = [str(name) for name in names]
-    if largest >= len(words):
-        raise InvalidInputError(f"pairs has item {largest}, but there are {len(words)} names")
-    for word in words:
-        if not word or NOT_A_WORD.search(word):
-            raise InvalidInputError(
-                f"the name {word!r} is empty or has white space, a comma or a #, and cannot be written"
-            )
-    if len(set(words)) < len(words):
-        twice = next(word for number, word in enumerate(words) if word in words[:number])
-        raise InvalidInputError(f"two items are called {twice!r}")
-    return words
+def _cells(header: bytes, table: str) -> tuple[str, ...]:
+    """Return the fields of a first line; one if it has no delimiter, or open quotes."""
+    delimiter = max(DELIMITERS[table], key=lambda mark: header.count(mark.encode()))
+    with contextlib.suppress(TextAfterQuoteError):
+        for record in scan_records(header + b"\n", delimiter):
+            return tuple(cell.decode(errors="replace") for cell in record.fields)
+    return ("",)

@@ -55,6 +55,10 @@ class TableBlock(ABC):
         """Return a column as strings; an empty cell is an empty string."""
 
     @abstractmethod
+    def coded(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+        """Return a column as the numbers of words, and the words; an empty cell is an empty string."""
+
+    @abstractmethod
     def holds_text(self, column: int) -> bool:
         """Say whether the first cell of a column that is not missing is text rather than a number."""
 

@@ -1,0 +1,56 @@
+"""Preferences: pairs of items of which the first is preferred, and what else a file says of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Preferences"]
+
+
+class Preferences(NamedTuple):
+    """Pairs of items of which the first is preferred to the second.
+
+    Parameters
+    ----------
+    pairs : ndarray of int64, shape (l, 2)
+        Item numbers: winner, loser. In a tie, the two items as they stand in the file.
+    magnitude : ndarray of float64, shape (l,), or None
+        By how much, if the file says so. Ties have 0, and all others 1 where the file has no magnitudes.
+    weight : ndarray of float64, shape (l,), or None
+        How much each pair counts, if the file says so.
+    names : ndarray of str, shape (n_items,), or None
+        What the file calls the items; None if it numbers them.
+    tie : ndarray of bool, shape (l,), or None
+        Which of them are ties; None if there are none.
+    judge : ndarray, shape (l,), or None
+        Whose preference it is: integers if all labels are, else strings. In a file of rankings, the number of the
+        ranking, counted from one.
+    side : ndarray of int8, shape (l,), or None
+        Where the file says which item stood on which side: 1 if that of ``pairs[:, 0]`` was the left one, the first or
+        the one at home, -1 if the other was.
+    notes : tuple of str
+        What was guessed in order to read the file, and what was left out.
+    """
+
+    pairs: NDArray[np.int64]
+    magnitude: NDArray[np.float64] | None
+    weight: NDArray[np.float64] | None
+    names: NDArray[np.object_] | None
+    tie: NDArray[np.bool_] | None = None
+    judge: NDArray[Any] | None = None
+    side: NDArray[np.int8] | None = None
+    notes: tuple[str, ...] = ()
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Preferences:
+        """Return some of the preferences, with the names of all items."""
+        return self._replace(
+            pairs=self.pairs[rows],
+            magnitude=None if self.magnitude is None else self.magnitude[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            tie=None if self.tie is None else self.tie[rows],
+            judge=None if self.judge is None else self.judge[rows],
+            side=None if self.side is None else self.side[rows],
+        )
