@@ -24,6 +24,13 @@ PARTLY = np.where(QID < 5, Y, np.nan)
 CORPUS = make_corpus(12, random_state=0)
 CANDIDATES = CORPUS.candidates
 KERNEL = X @ X.T
+PAIRS = [[0, 1], [1, 2], [2, 0], [3, 1], [2, 4], [5, 6]]
+EFFECTS = {"ties": "davidson", "side_bias": True, "judge_effect": "side"}
+OF_PAIRS = {
+    "tie": [False, True, False, False, True, False],
+    "side": [1, 1, -1, 0, 1, -1],
+    "judge": ["ann", "bob", "ann", "cy", "bob", "ann"],
+}
 
 
 def pipeline():
@@ -46,6 +53,8 @@ MODELS = {
     "precomputed basis": lambda: (kr.RankRLS(kernel="precomputed", basis=3).fit(KERNEL, Y, qid=QID), KERNEL),
     "search": lambda: (kr.RankRLSCV(alphas=[0.1, 1.0, 10.0, 100.0]).fit(X, Y, qid=QID), X),
     "svm": lambda: (kr.RankSVM().fit(X, Y, qid=QID), X),
+    "votes": lambda: (kr.BradleyTerry().fit(X, Y, qid=QID), X),
+    "votes with judges": lambda: (kr.BradleyTerry(kernel="rbf", **EFFECTS).fit_pairs(X, PAIRS, **OF_PAIRS), X),
     "rls": lambda: (kr.RLS().fit(X, Y), X),
     "two classes": lambda: (kr.RLSClassifier().fit(X, QID % 2), X),
     "three classes": lambda: (kr.RLSClassifier(kernel="rbf").fit(X, np.array(["a", "b", "c"])[QID % 3]), X),

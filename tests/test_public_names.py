@@ -16,6 +16,7 @@ NAMES = [
     "RLSClassifier",
     "RLSClassifierCV",
     "AllPathsVectorizer",
+    "BradleyTerry",
     "CoRankRLS",
     "CoRankRLSCV",
     "KroneckerRLS",
@@ -150,6 +151,15 @@ SIGNATURES = {
     "RankSVM.fit_pairs": "(self, X, pairs, *, weight=None)",
     "RankSVM.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
     "RankSVM.score": "(self, X, y, *, qid=None, sample_weight=None)",
+    "BradleyTerry": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "ties='half', side_bias=False, judge_effect=None, judge_alpha=0.5, basis=None, solver='auto', tol=1e-08, "
+    "max_iter=100, random_state=None)",
+    "BradleyTerry.fit": "(self, X, y, *, qid=None, sample_weight=None)",
+    "BradleyTerry.fit_pairs": "(self, X, pairs, *, tie=None, weight=None, side=None, judge=None)",
+    "BradleyTerry.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
+    "BradleyTerry.fit_pairs_path": "(self, X, pairs, alphas, *, tie=None, weight=None, side=None, judge=None)",
+    "BradleyTerry.compare": "(self, X_a, X_b)",
+    "BradleyTerry.covariance": "(self, X)",
     "TransductiveRankRLS": "(alpha=1.0, anchor=1.0, *, cv=None, kernel='linear', gamma=None, degree=3, coef0=1.0, "
     "kernel_params=None, query_weight='pairs', basis=None, random_state=None)",
     "TransductiveRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
@@ -232,13 +242,28 @@ def test_queries_and_weights_are_passed_by_name():
 
 def test_weights_in_the_place_of_queries_are_refused():
     X, y, weight = [[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0], [1.0, 2.0, 3.0]
-    for kind in (kernelrank.RLS, kernelrank.RLSCV, kernelrank.RLSClassifier, kernelrank.RankRLS, kernelrank.RankSVM):
+    for kind in (
+        kernelrank.RLS,
+        kernelrank.RLSCV,
+        kernelrank.RLSClassifier,
+        kernelrank.RankRLS,
+        kernelrank.RankSVM,
+        kernelrank.BradleyTerry,
+    ):
         with pytest.raises(TypeError, match="positional arguments"):
             kind().fit(X, y, weight)
 
 
 @pytest.mark.parametrize(
-    "kind", [kernelrank.RLS, kernelrank.RLSClassifier, kernelrank.RankRLS, kernelrank.RankSVM, kernelrank.QueryKFold]
+    "kind",
+    [
+        kernelrank.RLS,
+        kernelrank.RLSClassifier,
+        kernelrank.RankRLS,
+        kernelrank.RankSVM,
+        kernelrank.BradleyTerry,
+        kernelrank.QueryKFold,
+    ],
 )
 def test_public_methods_explain_themselves(kind):
     for name, method in vars(kind).items():

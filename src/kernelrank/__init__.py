@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernelrank.estimators import (
         RLS,
         AllPathsVectorizer,
+        BradleyTerry,
         CoRankRLS,
         NystromMap,
         RankRLS,
@@ -44,6 +45,7 @@ __all__ = [
     "RLS",
     "RLSCV",
     "AllPathsVectorizer",
+    "BradleyTerry",
     "CoRankRLS",
     "CoRankRLSCV",
     "KroneckerRLS",
@@ -86,6 +88,7 @@ _HOMES = {
     "RLSClassifier": "estimators",
     "RLSClassifierCV": "model_selection.search",
     "AllPathsVectorizer": "estimators",
+    "BradleyTerry": "estimators",
     "CoRankRLS": "estimators",
     "CoRankRLSCV": "model_selection.search",
     "KroneckerRLS": "dyads",

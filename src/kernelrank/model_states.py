@@ -162,6 +162,18 @@ LEARNER = FittedState(
     ),
 )
 
+VOTES = LEARNER.with_optional(
+    gap_=Number(finite=False),
+    objective_=Number(),
+    tie_log_=Number(finite=False),
+    side_bias_=Number(),
+    fitted_to_scores_=Flag(),
+    judges_=Array(("judges",), of="labels"),
+    judge_effects_=Array(("judges",)),
+    precision_factor_=Array(("precisions", "precisions")),
+    precision_items_=Array(("precisions",), of="indices", below="support"),
+)
+
 VIEWS = FittedState(
     needed={
         **NAMES,
@@ -199,6 +211,7 @@ PATHS = FittedState(
 
 STATES: dict[str, FittedState] = {
     "AllPathsVectorizer": PATHS,
+    "BradleyTerry": VOTES,
     "CoRankRLS": VIEWS,
     "CoRankRLSCV": VIEWS.with_optional(alpha_=Number(), nu_=Number(), **SEARCH),
     "NystromMap": FittedState(

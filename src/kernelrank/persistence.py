@@ -33,6 +33,7 @@ __all__ = ["load", "register", "save"]
 
 REGISTRY: dict[str, str] = {
     "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
+    "BradleyTerry": "kernelrank.estimators:BradleyTerry",
     "CoRankRLS": "kernelrank.estimators:CoRankRLS",
     "CoRankRLSCV": "kernelrank.model_selection.search:CoRankRLSCV",
     "NystromMap": "kernelrank.estimators:NystromMap",

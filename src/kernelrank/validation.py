@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
@@ -14,7 +15,16 @@ from sklearn.utils.validation import check_array, validate_data
 from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes, is_sparse
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["check_items", "check_pair_values", "check_pairs", "check_scores", "check_weight", "require_scores"]
+__all__ = [
+    "check_items",
+    "check_pair_values",
+    "check_pairs",
+    "check_scores",
+    "check_sides",
+    "check_ties",
+    "check_weight",
+    "require_scores",
+]
 
 COLUMN_BYTES = 24
 """How much memory a learner needs for a column without values, at the least: a weight, a gradient, an index."""
@@ -183,13 +193,45 @@ def check_pair_values(values: object, n_pairs: int, *, name: str) -> Float | Non
     """Return magnitudes or weights of pairs as a float64 vector of numbers that are at least zero, or None."""
     if values is None:
         return None
-    numbers: Float = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name, ensure_min_samples=0)
-    if numbers.shape != (n_pairs,):
-        raise InvalidInputError(f"{name} has shape {numbers.shape}, but there are {n_pairs} pairs")
+    numbers = _pair_numbers(values, n_pairs, name)
     if np.any(numbers < 0):
         row = int(np.argmax(numbers < 0))
         raise InvalidInputError(
             f"{name} of pair {row} is {numbers[row]:g}, but must be at least zero"
             + (": turn the pair around instead" if name == "magnitude" else "")
         )
+    return numbers
+
+
+def check_ties(tie: object, n_pairs: int) -> NDArray[np.bool_] | None:
+    """Return which pairs are ties as a vector of bool, or None; zeros and ones are taken too."""
+    if tie is None:
+        return None
+    values = _pair_numbers(tie, n_pairs, "tie")
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(f"tie of pair {row} is {values[row]:g}: expected True or False")
+    return np.equal(values, 1.0)
+
+
+def check_sides(side: object, n_pairs: int) -> Index | None:
+    """Return on which side the preferred item of each pair stood as a vector of 1, -1 and 0, or None."""
+    if side is None:
+        return None
+    values = _pair_numbers(side, n_pairs, "side")
+    wrong = ~np.isin(values, (-1.0, 0.0, 1.0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"side of pair {row} is {values[row]:g}: expected 1 (the item of column 0 stood on the first side), -1 "
+            "(that of column 1 did) or 0 (unknown)"
+        )
+    return values.astype(np.int64)
+
+
+def _pair_numbers(values: object, n_pairs: int, name: str) -> Float:
+    numbers: Float = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name, ensure_min_samples=0)
+    if numbers.shape != (n_pairs,):
+        raise InvalidInputError(f"{name} has shape {numbers.shape}, but there are {n_pairs} pairs")
     return numbers

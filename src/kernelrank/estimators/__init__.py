@@ -1,6 +1,7 @@
 """The learners with scikit-learn's interface: thin classes over comparisons, features and solvers."""
 
 from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
+from kernelrank.estimators.bradley_terry import BradleyTerry
 from kernelrank.estimators.co_rank_rls import CoRankRLS
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
@@ -13,6 +14,7 @@ from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
 __all__ = [
     "RLS",
     "AllPathsVectorizer",
+    "BradleyTerry",
     "CoRankRLS",
     "NystromMap",
     "RLSClassifier",

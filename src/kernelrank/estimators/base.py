@@ -24,7 +24,15 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.file_items import is_path, mapped, predict_file
 from kernelrank.estimators.fit_progress import CallbackSupportMixin, FitProgress
 from kernelrank.estimators.number_range import check_finite, check_range
-from kernelrank.features import ExplicitFeatures, Features, FullKernel, ReducedSet, choose_basis, kernel_scores
+from kernelrank.features import (
+    ColumnFeatures,
+    ExplicitFeatures,
+    Features,
+    FullKernel,
+    ReducedSet,
+    choose_basis,
+    kernel_scores,
+)
 from kernelrank.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,
@@ -199,6 +207,16 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         if self.basis is not None:
             return ReducedSet(kernel, X, self._draw_basis(X.shape[0]))
         return ExplicitFeatures(X) if kernel.linear else FullKernel(kernel, X)
+
+    def _column_features(self, X: Matrix) -> ColumnFeatures:
+        """Turn the items into columns; a kernel without a basis has all items for one. Columns are kept."""
+        kernel = self._kernel()
+        if self.basis is not None or kernel.linear:
+            features = KernelLearner._features(self, X)
+        else:
+            features = ReducedSet(kernel, X, np.arange(X.shape[0]))
+        assert features.columns is not None
+        return features.columns.kept()
 
     def _draw_basis(self, n_items: int) -> Index:
         """Return the numbers of the basis items: as many as asked for, drawn, or those given."""

@@ -22,7 +22,7 @@ else:
             """No callbacks before scikit-learn 1.9."""
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress"]
+__all__ = ["CallbackSupportMixin", "FitProgress", "GapProgress"]
 
 
 class FitProgress:
@@ -62,3 +62,20 @@ class FitProgress:
         """Close the task of the fit."""
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+
+class GapProgress(FitProgress):
+    """Progress that leaves the current gap on the estimator, where callbacks find it."""
+
+    @property
+    def step(self) -> Step | None:
+        """What a solver calls after each iteration; None if nobody listens."""
+        tell = super().step
+        if tell is None:
+            return None
+
+        def step(number: int, gap: float) -> bool:
+            self.estimator.gap_ = gap
+            return tell(number, gap)
+
+        return step

@@ -16,12 +16,11 @@ from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.ranker import Ranker
-from kernelrank.features import Features, ReducedSet
+from kernelrank.features import Features
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers import Bundle, CertifiedSolution, Newton, Solution, Solver
-from kernelrank.solvers.base import Step
 from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["RankSVM"]
@@ -175,14 +174,8 @@ class RankSVM(Ranker):
         return Bundle(self.tol, self.max_iter)
 
     def _features(self, X: Matrix) -> Features:
-        """Turn the items into columns; a kernel without a basis has all items for one. Columns are kept."""
-        kernel = self._kernel()
-        if self.basis is not None or kernel.linear:
-            features = super()._features(X)
-        else:
-            features = ReducedSet(kernel, X, np.arange(X.shape[0]))
-        assert features.columns is not None
-        return features.columns.kept()
+        """Turn the items into columns."""
+        return self._column_features(X)
 
     def _keep(
         self,
@@ -231,7 +224,7 @@ class RankSVM(Ranker):
         """
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
-        return self._fit(X, graphs, _GapProgress(self, X, y), one_output=one_output)
+        return self._fit(X, graphs, GapProgress(self, X, y), one_output=one_output)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -268,7 +261,7 @@ class RankSVM(Ranker):
         graph = compare_pairs(
             X.shape[0], pairs, magnitude=None, weight=check_pair_values(weight, len(pairs), name="weight")
         )
-        return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], _GapProgress(self, X), one_output=True)
+        return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], GapProgress(self, X), one_output=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
@@ -290,20 +283,3 @@ class RankSVM(Ranker):
         X = learner._check_items(X, reset=True)
         graphs, one_output = learner._compare(X, y, qid, sample_weight)
         return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
-
-
-class _GapProgress(FitProgress):
-    """Progress that leaves the current gap on the estimator, where callbacks find it."""
-
-    @property
-    def step(self) -> Step | None:
-        """What a solver calls after each iteration; None if nobody listens."""
-        tell = super().step
-        if tell is None:
-            return None
-
-        def step(number: int, gap: float) -> bool:
-            self.estimator.gap_ = gap
-            return tell(number, gap)
-
-        return step

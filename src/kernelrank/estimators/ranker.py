@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ScoredQueries, compare_scores
-from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
+from kernelrank.comparisons.costs import Cost, OutputGraph
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
@@ -29,7 +29,7 @@ class Ranker(RegressorMixin, KernelLearner):
     __metadata_request__score: ClassVar = {"qid": True}
 
     cost: Cost = "magnitude"
-    ties: Ties = "include"
+    ties: Any = "include"  # what a tie is differs between learners
     query_weight: QueryWeight
 
     def _compare(

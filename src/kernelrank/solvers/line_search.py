@@ -6,19 +6,32 @@ No products with the features are needed: ``f(t) = p + t Φd``, and each slope c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses import LossPoint, PairLoss
 
-__all__ = ["Line", "search"]
+__all__ = ["ConvexLine", "Line", "search"]
+
+Point = TypeVar("Point")
 
 ENOUGH = 0.3
 """A slope that has fallen to this share of the first one ends the search."""
 
 MOST = 20
 """The largest number of slopes."""
+
+
+class ConvexLine(Protocol[Point]):
+    """A convex objective along a direction, of which t is how far."""
+
+    def at(self, t: float) -> Point:
+        """Evaluate what the slope needs."""
+
+    def slope(self, t: float, point: Point) -> float:
+        """Return the slope of the objective at t."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +65,14 @@ class Line:
         return norm + float(point.gradient @ self.d_scores)
 
 
-def search(line: Line, first: LossPoint, t: float, enough: float = ENOUGH) -> tuple[float, LossPoint]:
+def search(line: ConvexLine[Point], first: Point, t: float, enough: float = ENOUGH) -> tuple[float, Point]:
     """Find where the slope is nearly zero.
 
     Parameters
     ----------
-    line : Line
-    first : LossPoint
-        The loss at t = 0.
+    line : ConvexLine
+    first : object
+        What `at` returns for t = 0.
     t : float
         Where to look first.
     enough : float
@@ -67,7 +80,7 @@ def search(line: Line, first: LossPoint, t: float, enough: float = ENOUGH) -> tu
 
     Returns
     -------
-    (t, LossPoint)
+    (t, object)
         Zero and the first point if the direction does not lead down.
     """
     low, high = 0.0, np.inf

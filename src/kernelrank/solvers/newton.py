@@ -18,7 +18,6 @@ by a relative error of about ``√(r / s)``, so that such a step leaves about ``
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -33,6 +32,7 @@ from kernelrank.solvers.bundle import BundlePath
 from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove
 from kernelrank.solvers.line_search import Line, search
 from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, warn_of_gap
+from kernelrank.solvers.truncated_system import solve_roughly
 
 __all__ = ["Newton"]
 
@@ -273,32 +273,4 @@ class _Path:
             return features.transpose_multiply(curvature(v_scores)) + 2.0 * self.alpha * v, v_scores
 
         precondition = self.problem.preconditioner(self.point.trace, self.alpha)
-        return _conjugate_gradient(hessian, -gradient, precondition, np.zeros_like(self.scores), forcing)
-
-
-def _conjugate_gradient(
-    hessian: Callable[[Float], tuple[Float, Float]],
-    b: Float,
-    precondition: Callable[[Float], Float],
-    x_scores: Float,
-    forcing: float,
-) -> tuple[Float, Float]:
-    """Solve ``H d = b`` roughly from zero; also return Φ d, which each product has found on its way."""
-    x = np.zeros_like(b)
-    r, z = b, precondition(b)
-    p, size = z, float(b @ z)
-    first = size
-    for _ in range(INNER):
-        product, p_scores = hessian(p)
-        curvature = float(p @ product)
-        if not curvature > 0:
-            break
-        length = size / curvature
-        x, x_scores = x + length * p, x_scores + length * p_scores
-        r = r - length * product
-        z = precondition(r)
-        previous, size = size, float(r @ z)
-        if size <= forcing**2 * first:
-            break
-        p = z + (size / previous) * p
-    return x, x_scores
+        return solve_roughly(hessian, -gradient, precondition, np.zeros_like(self.scores), forcing, INNER)

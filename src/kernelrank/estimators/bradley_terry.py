@@ -1,0 +1,506 @@
+"""Bradley-Terry: learn from votes, with the probability that one item is preferred to another."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons.costs import Cost
+from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.score_pairs import list_score_pairs
+from kernelrank.comparisons.votes import Votes
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.fit_progress import FitProgress, GapProgress
+from kernelrank.estimators.number_range import check_range
+from kernelrank.estimators.ranker import Ranker
+from kernelrank.estimators.score_posterior import ScorePosterior
+from kernelrank.features import Features, ReducedSet
+from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.losses.vote_likelihood import outcome_probabilities
+from kernelrank.queries import Queries
+from kernelrank.solvers.vote_newton import LinearSystem, VoteNewton, VoteSolution
+from kernelrank.solvers.vote_problem import JudgeEffect, Unknowns, VoteProblem
+from kernelrank.validation import (
+    check_pair_values,
+    check_pairs,
+    check_scores,
+    check_sides,
+    check_ties,
+    check_weight,
+)
+
+__all__ = ["BradleyTerry"]
+
+
+def _fitted_to_votes(model: BradleyTerry) -> bool:
+    if getattr(model, "fitted_to_scores_", True):
+        raise AttributeError("predict_proba needs a BradleyTerry that was fitted to votes, by fit_pairs")
+    return True
+
+
+class BradleyTerry(Ranker, ScorePosterior):
+    """Bradley-Terry model of votes: logistic regression on the differences of two items.
+
+    The item h is preferred to j with probability ``1 / (1 + exp(-(f_h - f_j)))``. Minimises
+    ``Σ weight log(1 + exp(-(f_h - f_j))) + alpha ‖f‖²`` over all votes, to a gap that is proved. Without features, take
+    a sparse identity matrix for X: each item then has a score of its own, and nothing is ever made dense.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The weight of the norm beside the sum (not the mean) over votes. Without features it is a normal prior of the
+        scores with the variance ``1 / (2 alpha)``.
+    kernel : str, callable or kernel object, default="linear"
+        As in `RankRLS`.
+    gamma, degree, coef0, kernel_params
+        Options of the kernel, as in `RankRLS`.
+    ties : {"half", "davidson"}, default="half"
+        What a tie is: half a vote for each of the two items, or an outcome with a probability of its own, with win,
+        loss and tie in the proportions ``exp(d / 2)``, ``exp(-d / 2)`` and ``exp(θ)``, where d is the difference and
+        one θ is learnt for all pairs [Dav70]_.
+    side_bias : bool, default=False
+        Whether to learn by how much the first side (left, at home, read first) is preferred, in the unit of the scores.
+        It has a penalty of 0.005, a normal prior with a standard deviation of 10, whatever alpha is: wide enough to
+        change nothing, and enough for a finite value where all votes go to one side. θ has the same penalty.
+    judge_effect : {"side", "scale"}, optional
+        What differs between judges: their side bias, one for each judge beside the common one, or a positive scale
+        that multiplies the differences, which is small for a judge who votes almost at random. The logarithms of the
+        scales have a mean of zero, so that the scores keep their unit. With scales the problem is not convex: the
+        solution is a stationary point, and `gap_` holds for the scales as they are.
+    judge_alpha : float, default=0.5
+        The penalty of the squared side biases, or squared logarithms of scales, of the judges: a normal prior with
+        variance ``1 / (2 judge_alpha)``.
+    basis : int or list of int, optional
+        A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
+        kernels only. All items, unless given, which for a kernel that is not linear takes m² numbers.
+    solver : {"auto", "cholesky", "conjugate_gradient"}, default="auto"
+        How the system of a Newton step is solved. "auto" factorises up to 2,000 unknowns for sparse X and 10,000 for
+        dense ones or a basis, and iterates beyond.
+    tol : float, default=1e-8
+        The gap, as a share of the objective, that must be proved. One step more is taken after it, so that scores have
+        about as many digits as double precision gives. A fit that cannot prove the gap warns.
+    max_iter : int, default=100
+        The largest number of Newton steps.
+    random_state : int, RandomState or None, default=None
+        Draws the basis.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+        Weights of the features, for the linear kernel without a basis; without features, the scores of the items.
+    dual_coef_ : ndarray, shape (r,)
+        Coefficients of the basis items, for every other kernel.
+    X_fit_ : array or sparse matrix, shape (r, n_features), or None
+        The basis items; None for a precomputed kernel.
+    basis_ : ndarray of int, shape (r,)
+        Their numbers.
+    tie_log_ : float
+        θ, with ``ties="davidson"``; minus infinity if there was no tie, which makes ties impossible.
+    side_bias_ : float
+        The side bias; zero unless it was learnt.
+    judges_ : ndarray
+        The labels of the judges, if there are judge effects.
+    judge_effects_ : ndarray, shape (n_judges,)
+        The side bias of each judge beside `side_bias_`, or the scale of each.
+    gap_ : float
+        The objective J is above its minimum by ``gap_ J`` at most, rounding included.
+    objective_ : float
+        The objective at the solution, penalties included.
+    precision_factor_ : ndarray, shape (s, s)
+        What `covariance` needs: the triangular factor of the precision of the coefficients. Only where the system was
+        factorised.
+    precision_items_ : ndarray of int, shape (s,)
+        Which basis items the factor is for, for kernels that are not linear.
+    kernel_, gamma_, solver_, n_iter_, n_queries_, n_idle_queries_, n_features_in_, feature_names_in_
+        As in `RankRLS`.
+    n_pairs_ : int
+        The number of votes.
+    fitted_to_scores_ : bool
+        Whether the model was fitted by `fit`, and not by `fit_pairs`.
+
+    Notes
+    -----
+    Votes on the same pair are added up first, O(l) time. Then each of about 6 to 10 Newton steps costs O(k) for k
+    different pairs, and O(m r² + r³) for r columns or, iterating, O(nnz + k) for each of some dozens of products.
+    Memory O(l), and r² where the system is factorised: the model keeps that factor. Disconnected or separable votes
+    have finite scores, for alpha is positive: about ``log(1 / alpha)``, with a large variance in `covariance`.
+
+    References
+    ----------
+    .. [BT52] Bradley and Terry (1952). Rank analysis of incomplete block designs. Biometrika 39.
+    .. [Dav70] Davidson (1970). On extending the Bradley-Terry model to accommodate ties in paired comparison
+       experiments. Journal of the American Statistical Association 65.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from kernelrank import BradleyTerry
+    >>> items = sparse.eye_array(3, format="csr")
+    >>> model = BradleyTerry(alpha=1e-9).fit_pairs(items, [[0, 1], [0, 1], [1, 0], [1, 2], [2, 1], [2, 1]])
+    >>> model.predict(items).round(3)
+    array([ 0.231, -0.462,  0.231])
+    >>> model.predict_proba(items, [[0, 1]]).round(3)
+    array([[0.667, 0.333]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: kinds
+            for name, kinds in KernelLearner._parameter_constraints.items()
+            if name not in ("warm_start", "missing")
+        },
+        "ties": [StrOptions({"half", "davidson"})],
+        "side_bias": ["boolean"],
+        "judge_effect": [StrOptions({"side", "scale"}), None],
+        "judge_alpha": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"auto", "cholesky", "conjugate_gradient"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    cost: Cost = "unit"  # a vote knows which item is preferred, and not by how much
+    query_weight: QueryWeight = "pairs"
+    max_iter: int
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        kernel: KernelLike = "linear",
+        gamma: GammaLike = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        ties: Literal["half", "davidson"] = "half",
+        side_bias: bool = False,
+        judge_effect: JudgeEffect | None = None,
+        judge_alpha: float = 0.5,
+        basis: int | Sequence[int] | None = None,
+        solver: LinearSystem = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.ties: Literal["half", "davidson"] = ties
+        self.side_bias = side_bias
+        self.judge_effect: JudgeEffect | None = judge_effect
+        self.judge_alpha = judge_alpha
+        self.basis = basis
+        self.solver: LinearSystem = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that there is one output."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+    def _features(self, X: Matrix) -> Features:
+        """Turn the items into columns."""
+        return self._column_features(X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to scored items: every pair of a query with ``y_i > y_j`` is a vote for i.
+
+        This is the pairwise logistic loss of RankNet. The pairs are listed, at most 20 million of them; items with
+        equal scores are no pair. They are no independent votes: `covariance` and `compare` are then too sure.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        y : array-like, shape (m,)
+            Their scores.
+        qid : sequence, shape (m,), optional
+            The query of each item: any hashable labels in any order. One query unless given.
+        sample_weight : array-like, shape (m,), optional
+            Item weights; the pair (i, j) weighs ``w_i w_j``.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        O(Σ n_q²) time and memory for the pairs of queries with n_q items; then as `fit_pairs`.
+        """
+        X = self._check_items(X, reset=True)
+        votes, queries = self._score_votes(X, y, qid, sample_weight)
+        return self._fit_votes(X, votes, GapProgress(self, X, y), queries=queries)
+
+    def _score_votes(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[Votes, Queries]:
+        scores = check_scores(y, X.shape[0])
+        if scores.ndim == 2:
+            if scores.shape[1] != 1:
+                raise InvalidInputError(f"y has {scores.shape[1]} columns: BradleyTerry learns one column of scores")
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+                "(n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=4,
+            )
+            scores = scores[:, 0]
+        if self.side_bias or self.judge_effect is not None:
+            raise InvalidInputError("side_bias and judge_effect need votes with sides or judges: use fit_pairs")
+        queries = Queries.from_labels(qid, X.shape[0])
+        pairs, weight = list_score_pairs(scores, queries, check_weight(sample_weight, X.shape[0]))
+        return Votes.count(X.shape[0], pairs, weight=weight), queries
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit_pairs(
+        self, X: Any, pairs: Any, *, tie: Any = None, weight: Any = None, side: Any = None, judge: Any = None
+    ) -> Self:
+        """Fit to votes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items; ``scipy.sparse.eye_array(m, format="csr")`` for items without features.
+        pairs : array-like of int, shape (l, 2)
+            Row numbers of X: the item of column 0 is preferred to that of column 1. A pair may occur many times, and
+            in both directions.
+        tie : array-like of bool, shape (l,), optional
+            Which votes are ties, so that the order of their two items means nothing. None unless given.
+        weight : array-like, shape (l,), optional
+            How often each vote counts; once unless given.
+        side : array-like of int, shape (l,), optional
+            One where the item of column 0 stood on the first side (left, at home, read first), minus one where that of
+            column 1 did, zero where that is unknown. For `side_bias` and ``judge_effect="side"``, else ignored.
+        judge : sequence, shape (l,), optional
+            The judge of each vote: any hashable labels. For `judge_effect`, else ignored.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        NotConverged
+            If `max_iter` was reached, or rounding does not let the gap be proved; the message has the gap that is left.
+
+        Examples
+        --------
+        >>> from kernelrank import BradleyTerry
+        >>> model = BradleyTerry(0.1).fit_pairs([[0.0], [1.0], [2.0]], [[2, 0], [1, 0], [2, 1], [1, 2]])
+        >>> model.predict([[3.0], [4.0]]).round(2)
+        array([2.63, 3.51])
+        """
+        X = self._check_items(X, reset=True)
+        votes, judges = self._count_votes(X.shape[0], pairs, tie, weight, side, judge)
+        return self._fit_votes(X, votes, GapProgress(self, X), judges=judges)
+
+    def _count_votes(
+        self, n_items: int, pairs: Any, tie: Any, weight: Any, side: Any, judge: Any
+    ) -> tuple[Votes, Queries | None]:
+        """Check the votes and add them up; what no effect asks for is left out."""
+        pairs = check_pairs(pairs, n_items)
+        sided, judged = self.side_bias or self.judge_effect == "side", self.judge_effect is not None
+        for needed, given, name, why in (
+            (sided, side, "side", "side_bias=True" if self.side_bias else "judge_effect='side'"),
+            (judged, judge, "judge", f"judge_effect={self.judge_effect!r}"),
+        ):
+            if needed and given is None:
+                raise InvalidInputError(f"{why} needs `{name}`, one value for each vote: pass it to fit_pairs")
+        judges = Queries.from_labels(judge, len(pairs), name="judge") if judged else None
+        checked_side = check_sides(side, len(pairs))
+        votes = Votes.count(
+            n_items,
+            pairs,
+            tie=check_ties(tie, len(pairs)),
+            weight=check_pair_values(weight, len(pairs), name="weight"),
+            side=checked_side if sided else None,
+            judge=None if judges is None else judges.codes,
+            n_judges=0 if judges is None else len(judges),
+        )
+        return votes, judges
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+        """Fit to scored items for many alphas, each from the solution of the one before; go from large to small.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in `fit`.
+        alphas : array-like of float
+            The values of alpha.
+
+        Returns
+        -------
+        list of BradleyTerry
+            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+        """
+        learner: Self = clone(self)
+        X = learner._check_items(X, reset=True)
+        votes, queries = learner._score_votes(X, y, qid, sample_weight)
+        return learner._fit_votes_path(X, votes, check_alphas(alphas), queries=queries)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_pairs_path(
+        self,
+        X: Any,
+        pairs: Any,
+        alphas: Any,
+        *,
+        tie: Any = None,
+        weight: Any = None,
+        side: Any = None,
+        judge: Any = None,
+    ) -> list[Self]:
+        """Fit to votes for many alphas, each from the solution of the one before; go from large to small.
+
+        Parameters
+        ----------
+        X, pairs, tie, weight, side, judge
+            As in `fit_pairs`.
+        alphas : array-like of float
+            The values of alpha.
+
+        Returns
+        -------
+        list of BradleyTerry
+            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+        """
+        learner: Self = clone(self)
+        X = learner._check_items(X, reset=True)
+        votes, judges = learner._count_votes(X.shape[0], pairs, tie, weight, side, judge)
+        return learner._fit_votes_path(X, votes, check_alphas(alphas), judges=judges)
+
+    def _problem(self, X: Matrix, votes: Votes) -> VoteProblem:
+        features = self._features(X)
+        check_range(features, [votes.graph(votes.total)])
+        unknowns = Unknowns(
+            bool(self.side_bias),
+            self.judge_effect,
+            votes.n_judges,
+            self.ties == "davidson" and bool(np.any(votes.tied > 0)),
+        )
+        return VoteProblem(features, votes, unknowns, self.judge_alpha)
+
+    def _fit_votes(
+        self,
+        X: Matrix,
+        votes: Votes,
+        progress: FitProgress,
+        *,
+        judges: Queries | None = None,
+        queries: Queries | None = None,
+    ) -> Self:
+        problem = self._problem(X, votes)
+        newton = VoteNewton(self.solver, self.tol, self.max_iter)
+        solution = newton.solve(problem, self.alpha, step=progress.step)
+        progress.done()
+        return self._keep_votes(problem, solution, newton, judges, queries)
+
+    def _fit_votes_path(
+        self,
+        X: Matrix,
+        votes: Votes,
+        alphas: list[float],
+        *,
+        judges: Queries | None = None,
+        queries: Queries | None = None,
+    ) -> list[Self]:
+        problem = self._problem(X, votes)
+        newton = VoteNewton(self.solver, self.tol, self.max_iter)
+        path, start = [], None
+        for alpha in alphas:
+            solution = newton.solve(problem, alpha, start=start)
+            start = solution.unknowns[:, 0]
+            model = clone(self).set_params(alpha=alpha)
+            for name in ("n_features_in_", "feature_names_in_", "kernel_"):
+                if hasattr(self, name):
+                    setattr(model, name, getattr(self, name))
+            path.append(model._keep_votes(problem, solution, newton, judges, queries))
+        return path
+
+    def _keep_votes(
+        self,
+        problem: VoteProblem,
+        solution: VoteSolution,
+        newton: VoteNewton,
+        judges: Queries | None,
+        queries: Queries | None,
+    ) -> Self:
+        """Store what was fitted, and nothing of an earlier fit with other options."""
+        votes, unknowns, features = problem.votes, problem.unknowns, problem.features
+        for name in ("tie_log_", "judges_", "judge_effects_", "precision_factor_", "precision_items_"):
+            self.__dict__.pop(name, None)
+        solver = "cholesky" if newton.direct(problem) else "conjugate_gradient"
+        graphs = [(np.zeros(1, dtype=np.int64), votes.graph(votes.total))]
+        self._keep(features, graphs, [solution], solver, one_output=True)
+        self.n_pairs_ = votes.n_votes
+        self.fitted_to_scores_ = queries is not None
+        if queries is not None:
+            self.n_queries_ = len(queries)
+            compared = np.zeros(len(queries), dtype=bool)
+            compared[queries.codes[votes.head]] = True
+            self.n_idle_queries_ = int((~compared).sum())
+        self.objective_, self.gap_ = solution.objective, solution.gap
+        self.side_bias_ = float(solution.effects[0]) if unknowns.side_bias else 0.0
+        if self.ties == "davidson":
+            theta = unknowns.theta(solution.effects)
+            self.tie_log_ = -np.inf if theta is None else theta
+        if judges is not None:
+            self.judges_ = judges.labels
+            effects = solution.effects[unknowns.judges]
+            scaled = unknowns.judge_effect == "scale"
+            self.judge_effects_ = np.exp(unknowns.log_scale(solution.effects)) if scaled else effects.copy()
+        if solution.factor is not None:
+            self.precision_factor_ = solution.factor
+            if isinstance(features, ReducedSet):
+                self.precision_factor_ = np.triu(solution.factor @ features.map.U)
+                self.precision_items_ = features.map.taken
+        return self
+
+    @available_if(_fitted_to_votes)
+    def predict_proba(self, X: Any, pairs: Any, *, side: Any = None) -> Float:
+        """Return how probable the outcomes of votes are, at the fitted scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed
+            The items.
+        pairs : array-like of int, shape (l, 2)
+            Row numbers of X.
+        side : array-like of int, shape (l,), optional
+            One where the item of column 0 stands on the first side, minus one where that of column 1 does, zero where
+            that is unknown; zero unless given. It matters with a side bias only.
+
+        Returns
+        -------
+        ndarray, shape (l, 2) or, with ``ties="davidson"``, (l, 3)
+            That the item of column 0 wins, that of column 1, and a tie. A judge has the scale one, and no side bias of
+            his own.
+
+        Notes
+        -----
+        Only after `fit_pairs`: pairs of scored items are no independent votes, and have no such probabilities.
+        """
+        scores = self.predict(X)
+        pairs = check_pairs(pairs, len(scores))
+        d = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+        stood = check_sides(side, len(pairs))
+        if stood is not None:
+            d = d + self.side_bias_ * stood
+        return outcome_probabilities(d, getattr(self, "tie_log_", None))
