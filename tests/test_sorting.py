@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank import sorting
 from kernelrank.sorting import sort_queries
 
 RNG = np.random.default_rng(0)
@@ -25,7 +26,9 @@ RNG = np.random.default_rng(0)
         lambda m: np.arange(m, 0.0, -1.0),
     ],
 )
-def test_each_query_is_in_order(scores, size):
+@pytest.mark.parametrize("compiled_from", [0, sorting.COMPILED])
+def test_each_query_is_in_order(monkeypatch, scores, size, compiled_from):
+    monkeypatch.setattr(sorting, "COMPILED", compiled_from)
     f = np.concatenate([scores(size) for _ in range(3)])
     bounds = np.array([0, size, 2 * size, 3 * size])
     order = sort_queries(f, bounds)

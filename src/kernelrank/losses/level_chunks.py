@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
-from kernelrank.losses.sweeps import FEW_LEVELS, sums_above, sums_below
+from kernelrank.losses.sweeps import FEW_LEVELS, Complex, sums_above, sums_below
 
 __all__ = ["CHUNKED_BYTES", "LevelChunks"]
 
@@ -25,7 +25,7 @@ CHUNKED_BYTES = 2**21
 BITS = 15
 """A chunk has two to this power levels, so that its tree has half a mebibyte at most."""
 
-Sweep: TypeAlias = Callable[..., NDArray[Any]]
+Sweep: TypeAlias = Callable[..., Complex]
 """`sums_below` or `sums_above`."""
 
 
@@ -51,36 +51,40 @@ class LevelChunks:
     --------
     >>> f, levels = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 2], dtype=np.int32)
     >>> chunks = LevelChunks(f, levels, np.array([0, 3]), np.array([3]), bits=1)
-    >>> chunks.sums(np.ones(3), -np.inf, 4.0)
-    (array([0., 1., 2.]), array([2., 1., 0.]))
+    >>> [sums.real for sums in chunks.sums(np.ones(3), -np.inf, 4.0)]
+    [array([0., 1., 2.]), array([2., 1., 0.])]
     """
 
     def __init__(
         self, scores: Float, levels: NDArray[np.int32], bounds: Index, n_levels: Index, *, bits: int = BITS
     ) -> None:
         n_chunks = ((n_levels - 1) >> bits) + 1
-        self.order, chunks, inner, chunk_bounds = _partition(levels, bounds, n_chunks, bits)
+        m = len(levels)
+        self.order, (chunks, inner) = np.empty(m, dtype=np.int64), np.empty((2, m), dtype=np.int32)
+        chunk_bounds = np.full(n_chunks.sum() + 1, m)
+        place = np.empty(n_chunks.max(initial=0) + 1, dtype=np.int64)
+        _partition(levels, bounds, n_chunks, bits, place, self.order, chunks, inner, chunk_bounds)
         number = np.arange(len(chunk_bounds) - 1) - np.repeat(np.cumsum(n_chunks) - n_chunks, n_chunks)
         chunk_levels = np.minimum(np.repeat(n_levels, n_chunks) - (number << bits), 1 << bits)
         self._inside = (scores[self.order], inner), (chunk_bounds, chunk_levels)
         self._between = (scores, chunks), (bounds, n_chunks)
 
-    def sums(self, values: NDArray[Any], low: float, high: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    def sums(self, values: NDArray[Any], low: float, high: float) -> tuple[Complex, Complex]:
         """Return what `sums_below` and `sums_above` do, inside the chunks and over whole ones together."""
         together = values[self.order]
         below, above = (self._sum(sweep, values, together, low, high) for sweep in (sums_below, sums_above))
         return below, above
 
-    def _sum(self, sweep: Sweep, values: NDArray[Any], together: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    def _sum(self, sweep: Sweep, values: NDArray[Any], together: NDArray[Any], low: float, high: float) -> Complex:
         items, sizes = self._between
-        sums: NDArray[Any] = sweep(*items, values, *sizes, low, high, FEW_LEVELS)
+        sums = sweep(*items, values, *sizes, low, high, FEW_LEVELS)
         items, sizes = self._inside
         _add_at(sums, self.order, sweep(*items, together, *sizes, low, high, FEW_LEVELS))
         return sums
 
 
 @compiled
-def _add_at(sums: NDArray[Any], places: Index, values: NDArray[Any]) -> None:
+def _add_at(sums: Complex, places: Index, values: Complex) -> None:
     """Add values at places, in one pass."""
     for k in range(len(places)):
         sums[places[k]] += values[k]
@@ -88,27 +92,32 @@ def _add_at(sums: NDArray[Any], places: Index, values: NDArray[Any]) -> None:
 
 @compiled
 def _partition(
-    levels: NDArray[np.int32], bounds: Index, n_chunks: Index, bits: int
-) -> tuple[Index, NDArray[np.int32], NDArray[np.int32], Index]:
+    levels: NDArray[np.int32],
+    bounds: Index,
+    n_chunks: Index,
+    bits: int,
+    place: Index,
+    order: Index,
+    chunks: NDArray[np.int32],
+    inner: NDArray[np.int32],
+    chunk_bounds: Index,
+) -> None:
     """Bring the items of each chunk together, in their order.
 
-    Returns
-    -------
+    What is filled in
+    -----------------
     order : ndarray of int64, shape (m,)
     chunks : ndarray of int32, shape (m,)
         The chunk of each item, in the order of the items.
     inner : ndarray of int32, shape (m,)
         Its level in the chunk, in the new order.
     chunk_bounds : ndarray of int64, shape (total chunks + 1,)
+        Its last entry is m already.
     """
-    m, mask = len(levels), (1 << bits) - 1
-    order = np.empty(m, np.int64)
-    chunks, inner = np.empty(m, np.int32), np.empty(m, np.int32)
-    chunk_bounds = np.zeros(n_chunks.sum() + 1, np.int64)
-    place = np.empty(n_chunks.max() + 1, np.int64)
-    first = 0
+    mask, first = (1 << bits) - 1, 0
     for q in range(len(n_chunks)):
-        place[: n_chunks[q]] = 0
+        for c in range(n_chunks[q]):
+            place[c] = 0
         for i in range(bounds[q], bounds[q + 1]):
             chunks[i] = levels[i] >> bits
             place[chunks[i]] += 1
@@ -123,5 +132,3 @@ def _partition(
             inner[position] = levels[i] & mask
             place[chunks[i]] += 1
         first += n_chunks[q]
-    chunk_bounds[first] = m
-    return order, chunks, inner, chunk_bounds

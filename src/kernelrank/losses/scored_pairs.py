@@ -13,7 +13,7 @@ from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
 from kernelrank.losses.loss_rounding import sum_error
-from kernelrank.losses.sweeps import FEW_LEVELS, rounded_mass, sums_above, sums_below
+from kernelrank.losses.sweeps import FEW_LEVELS, Complex, rounded_mass, sums_above, sums_below
 from kernelrank.queries import Queries
 from kernelrank.sorting import sort_queries
 
@@ -77,7 +77,7 @@ class ScoredPairs(Pairs):
         self.total = float(c @ np.maximum(total**2 - tied, 0.0)) / 2.0
         # c_q w_i, which every sum of an item is multiplied by; one number where it is the same for all.
         self.outer: Float = c if uniform and len(c) == 1 else self._gather(c[queries.codes] * w)
-        # Whole numbers of 32 bits keep the tree of a large query in the cache.
+        # Whole numbers tell that sums of them are not rounded.
         self.inner: NDArray[np.int32] | Float = ones.astype(np.int32) if uniform else self._gather(w)
         whole = uniform and query_weight == "pairs"
         self.n_terms = (1 if whole else 3) * self.n_items + 32
@@ -145,9 +145,9 @@ class _PlacedScoredPairs(PlacedPairs):
     def _chunks(self) -> LevelChunks:
         return LevelChunks(self.sorted, self.levels, self.pairs.bounds, self.pairs.n_levels)
 
-    def _sweep(self, values: NDArray[Any], low: float, high: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _sweep(self, values: NDArray[Any], low: float, high: float) -> tuple[Complex, Complex]:
         """Sum values over the partners below and above each item, in sorted order."""
-        pairs = self.pairs
+        pairs, values = self.pairs, values.astype(np.complex128, copy=False)
         if values.itemsize * int(pairs.n_levels.max(initial=0)) > CHUNKED_BYTES:
             return self._chunks.sums(values, low, high)
         place = (self.sorted, self.levels, values, pairs.bounds, pairs.n_levels, low, high, FEW_LEVELS)
@@ -156,13 +156,12 @@ class _PlacedScoredPairs(PlacedPairs):
     def counts(self, threshold: float) -> tuple[Float, Float]:
         """Count by two sweeps, over whole numbers where the items have no weights."""
         below, above = self._sweep(self.inner, -np.inf, threshold)
-        return self._weigh(below), self._weigh(above)
+        return self._weigh(below.real), self._weigh(above.real)
 
     def sums(self, v: Float, low: float, high: float) -> Float:
         """Sum by two sweeps."""
         below, above = self._sweep(self.inner * v, low, high)
-        below += above
-        return self._weigh(below)
+        return self._weigh(below.real + above.real)
 
     def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
         """Count and sum by the same two sweeps: counts are the real parts, sums the imaginary ones."""
@@ -186,7 +185,7 @@ class _PlacedScoredPairs(PlacedPairs):
         unit = sum_error(2) * few * float(self.outer.max()) * len(self.sorted)
         mass = 2.0 * float(np.diff(pairs.bounds).max()) ** 2 * float(self.inner.max())
         if unit * mass * largest > enough:
-            mass = rounded_mass(self.sorted, self.inner, pairs.bounds, low, high)
+            mass = rounded_mass(self.sorted, self.inner.astype(np.float64, copy=False), pairs.bounds, low, high)
         return 0.0 if whole else unit * mass, unit * mass * largest
 
 
