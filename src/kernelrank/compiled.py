@@ -24,7 +24,8 @@ _seconds: defaultdict[str, float] = defaultdict(float)
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a loop at its first call, keep the machine code on disk, and release the GIL while it runs.
 
-    Only for what neither BLAS nor a sorted sweep of NumPy can do. A loop stands alone: it calls no other one.
+    Only for what neither BLAS nor a sorted sweep of NumPy can do. A loop stands alone: it calls no other one. Division
+    by zero gives infinity or NaN, as in NumPy: a check for it would keep the compiler from using vector instructions.
 
     Examples
     --------
@@ -43,7 +44,8 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
         import numba
 
         _measure_compilation()
-        return cast(Callable[P, R], numba.njit(cache=True, nogil=True)(function))
+        compile_loop = numba.njit(cache=True, nogil=True, error_model="numpy")
+        return cast(Callable[P, R], compile_loop(function))
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
