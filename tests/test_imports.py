@@ -18,6 +18,7 @@ FLOORS = [
     {"features", "losses"},
     {"solvers"},
     {"exact_cv"},
+    {"selection"},
     {"estimators"},
     {"dyads"},
     {"model_selection"},

@@ -19,6 +19,8 @@ NAMES = [
     "BradleyTerry",
     "CoRankRLS",
     "CoRankRLSCV",
+    "GreedyRLS",
+    "GreedyRankRLS",
     "KroneckerRLS",
     "KroneckerRankRLS",
     "NystromMap",

@@ -174,6 +174,26 @@ VOTES = LEARNER.with_optional(
     precision_items_=Array(("precisions",), of="indices", below="support"),
 )
 
+SELECTION = LEARNER.with_optional(
+    selected_=Array(("selected",), of="indices", below="features"),
+    path_=ListOf(
+        Record(
+            {
+                "feature": WholeNumber(),
+                "criterion": Number(),
+                "standard_error": Number(finite=False),
+                "alpha": Number(),
+                "columns": Array(("chosen*",), of="indices", below="features"),
+                "coefficients": Array(("chosen*",), ("chosen*", "outputs")),
+                "pair_accuracy": Number(finite=False),
+            }
+        ),
+        "steps",
+    ),
+    criterion_=Text(("leave_query_out", "leave_pair_out", "leave_one_out")),
+    alpha_=Number(),
+)
+
 VIEWS = FittedState(
     needed={
         **NAMES,
@@ -214,6 +234,8 @@ STATES: dict[str, FittedState] = {
     "BradleyTerry": VOTES,
     "CoRankRLS": VIEWS,
     "CoRankRLSCV": VIEWS.with_optional(alpha_=Number(), nu_=Number(), **SEARCH),
+    "GreedyRLS": SELECTION,
+    "GreedyRankRLS": SELECTION,
     "NystromMap": FittedState(
         needed={
             **NAMES,

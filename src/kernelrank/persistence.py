@@ -36,6 +36,8 @@ REGISTRY: dict[str, str] = {
     "BradleyTerry": "kernelrank.estimators:BradleyTerry",
     "CoRankRLS": "kernelrank.estimators:CoRankRLS",
     "CoRankRLSCV": "kernelrank.model_selection.search:CoRankRLSCV",
+    "GreedyRLS": "kernelrank.estimators:GreedyRLS",
+    "GreedyRankRLS": "kernelrank.estimators:GreedyRankRLS",
     "NystromMap": "kernelrank.estimators:NystromMap",
     "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
     "Pipeline": "sklearn.pipeline:Pipeline",

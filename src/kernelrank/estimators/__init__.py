@@ -3,6 +3,8 @@
 from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
 from kernelrank.estimators.bradley_terry import BradleyTerry
 from kernelrank.estimators.co_rank_rls import CoRankRLS
+from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
+from kernelrank.estimators.greedy_rls import GreedyRLS
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.rank_svm import RankSVM
@@ -16,6 +18,8 @@ __all__ = [
     "AllPathsVectorizer",
     "BradleyTerry",
     "CoRankRLS",
+    "GreedyRLS",
+    "GreedyRankRLS",
     "NystromMap",
     "RLSClassifier",
     "RankRLS",

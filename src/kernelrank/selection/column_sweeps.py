@@ -1,0 +1,229 @@
+"""One sweep over the columns: let the last feature enter or leave, and judge every column that may come next.
+
+Items are rows, so that the columns of a block stand side by side. Each column sees the same operations in the same
+order wherever it stands: duplicates have the same error to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float, Index
+from kernelrank.compiled import compiled
+
+__all__ = ["column_products", "sweep_items", "sweep_pairs", "sweep_queries"]
+
+WIDTH = 128
+"""How many columns are worked on at once, so that what belongs to them stays in the cache."""
+
+LANES = 16
+"""The same for pairs, for which more is kept of each column."""
+
+
+@compiled
+def column_products(U: NDArray[Any], z: Float, first: int, last: int, products: Float) -> None:
+    """Store ``Σ_i z_i U_ij`` for the columns j from `first` to `last`."""
+    for start in range(first, last, WIDTH):
+        size = min(WIDTH, last - start)
+        total = products[start : start + size]
+        total[:] = 0.0
+        for i in range(len(z)):
+            u, z_i = U[i, start : start + size], z[i]
+            for j in range(size):
+                total[j] += z_i * u[j]
+
+
+@compiled
+def sweep_queries(
+    U: NDArray[Any],
+    W: NDArray[Any],
+    bounds: Index,
+    first: int,
+    last: int,
+    tau: Float,
+    h: Float,
+    y: Float,
+    b: Float,
+    c: Float,
+    d: Float,
+    g: Float,
+    errors: Float,
+) -> None:
+    """Change U and W by the last feature, and store the error of each column over all queries held out.
+
+    Parameters
+    ----------
+    U, W : ndarray, shape (m, n)
+    bounds : ndarray of int64, shape (n_queries + 1,)
+        Where the items of each query begin.
+    first, last : int
+        The columns.
+    tau : ndarray, shape (n,)
+    h, y, b : ndarray, shape (m,)
+        The change: ``U -= h τᵀ``, and in each query ``W_q -= b_q (τ - y_qᵀ W_q)``.
+    c : ndarray, shape (outputs, m)
+        Held-out residuals of the features chosen so far.
+    d : ndarray, shape (n,)
+    g : ndarray, shape (outputs, n)
+        Of each column, after the change.
+    errors : ndarray, shape (n,)
+    """
+    outputs = len(c)
+    factor, overlap, weight = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH)
+    for start in range(first, last, WIDTH):
+        size = min(WIDTH, last - start)
+        stop = start + size
+        t, d_j, error = tau[start:stop], d[start:stop], errors[start:stop]
+        error[:] = 0.0
+        for q in range(len(bounds) - 1):
+            factor[:size] = t
+            for i in range(bounds[q], bounds[q + 1]):
+                w, y_i = W[i, start:stop], y[i]
+                for j in range(size):
+                    factor[j] -= y_i * w[j]
+            overlap[:size] = d_j
+            for i in range(bounds[q], bounds[q + 1]):
+                u, w, h_i, b_i = U[i, start:stop], W[i, start:stop], h[i], b[i]
+                for j in range(size):
+                    u[j] -= h_i * t[j]
+                for j in range(size):
+                    w[j] -= b_i * factor[j]
+                for j in range(size):
+                    overlap[j] -= u[j] * w[j]
+            for k in range(outputs):
+                weight[:size] = g[k, start:stop]
+                for i in range(bounds[q], bounds[q + 1]):
+                    u, c_i = U[i, start:stop], c[k, i]
+                    for j in range(size):
+                        weight[j] -= c_i * u[j]
+                for j in range(size):
+                    weight[j] /= overlap[j]
+                for i in range(bounds[q], bounds[q + 1]):
+                    w, c_i = W[i, start:stop], c[k, i]
+                    for j in range(size):
+                        residual = c_i - w[j] * weight[j]
+                        error[j] += residual * residual
+
+
+@compiled
+def sweep_items(
+    U: NDArray[Any],
+    first: int,
+    last: int,
+    tau: Float,
+    h: Float,
+    gamma: Float,
+    weight: Float,
+    e: Float,
+    d: Float,
+    g: Float,
+    errors: Float,
+) -> None:
+    """Change U by the last feature, and store the error of each column over all items held out one by one.
+
+    Parameters
+    ----------
+    U : ndarray, shape (m, n)
+    first, last : int
+        The columns.
+    tau : ndarray, shape (n,)
+    h : ndarray, shape (m,)
+        The change: ``U -= h τᵀ``.
+    gamma, weight : ndarray, shape (m,)
+        The diagonal of Γ, and what the squared error of each item weighs.
+    e : ndarray, shape (outputs, m)
+    d : ndarray, shape (n,)
+    g : ndarray, shape (outputs, n)
+        Of each column, after the change.
+    errors : ndarray, shape (n,)
+    """
+    inverse, ratio = np.empty(WIDTH), np.empty(WIDTH)
+    for start in range(first, last, WIDTH):
+        size = min(WIDTH, last - start)
+        stop = start + size
+        t, error = tau[start:stop], errors[start:stop]
+        error[:] = 0.0
+        inverse[:size] = 1.0 / d[start:stop]
+        for k in range(len(e)):
+            ratio[:size] = g[k, start:stop] / d[start:stop]
+            for i in range(len(h)):
+                u, h_i, gamma_i, e_i, weight_i = U[i, start:stop], h[i], gamma[i], e[k, i], weight[i]
+                if k == 0:
+                    for j in range(size):
+                        u[j] -= h_i * t[j]
+                for j in range(size):
+                    residual = (e_i - ratio[j] * u[j]) / (gamma_i - inverse[j] * u[j] * u[j])
+                    error[j] += weight_i * residual * residual
+
+
+@compiled
+def sweep_pairs(
+    U: NDArray[Any],
+    first: int,
+    last: int,
+    tau: Float,
+    h: Float,
+    Gamma: Float,
+    begin: Index,
+    weight: Float,
+    e: Float,
+    d: Float,
+    g: Float,
+    errors: Float,
+) -> None:
+    """Change U by the last feature, and store the error of each column over all pairs held out.
+
+    Parameters
+    ----------
+    U : ndarray, shape (m, n)
+    first, last : int
+        The columns.
+    tau : ndarray, shape (n,)
+    h : ndarray, shape (m,)
+        The change: ``U -= h τᵀ``.
+    Gamma : ndarray, shape (m, m)
+    begin : ndarray of int64, shape (m,)
+        The first item of each item's query: items are paired with those from there up to their own.
+    weight : ndarray, shape (m,)
+        The squared error of the pair (i, j) weighs ``weight_i weight_j``.
+    e : ndarray, shape (outputs, m)
+    d : ndarray, shape (n,)
+    g : ndarray, shape (outputs, n)
+        Of each column, after the change.
+    errors : ndarray, shape (n,)
+    """
+    m = len(h)
+    block = np.zeros((m, 4, LANES))  # of each item and column: u, u / d, Γ_ii and e, with the column
+    error, partial = np.empty(LANES), np.empty(LANES)
+    for start in range(first, last, LANES):
+        size = min(LANES, last - start)
+        for i in range(m):
+            for j in range(size):
+                U[i, start + j] -= h[i] * tau[start + j]
+                u = U[i, start + j]
+                block[i, 0, j], block[i, 1, j] = u, u / d[start + j]
+                block[i, 2, j] = Gamma[i, i] - u * u / d[start + j]
+            for j in range(size, LANES):
+                block[i, 2, j] = 2.0  # no column: nothing is divided by zero
+        error[:] = 0.0
+        for k in range(len(e)):
+            for i in range(m):
+                for j in range(size):
+                    block[i, 3, j] = e[k, i] - block[i, 1, j] * g[k, start + j]
+            for i in range(m):
+                at_i = block[i]
+                partial[:] = 0.0
+                for p in range(begin[i], i):
+                    at_p, gamma, w = block[p], Gamma[i, p], weight[p]
+                    for j in range(LANES):
+                        x = gamma - at_i[1, j] * at_p[0, j]
+                        missed = (at_p[2, j] + x) * at_i[3, j] - (x + at_i[2, j]) * at_p[3, j]
+                        difference = missed / (at_i[2, j] * at_p[2, j] - x * x)
+                        partial[j] += w * difference * difference
+                for j in range(LANES):
+                    error[j] += weight[i] * partial[j]
+        for j in range(size):
+            errors[start + j] = error[j]

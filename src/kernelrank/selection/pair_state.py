@@ -1,0 +1,146 @@
+"""Leave-pair-out: the error of every column when each pair of items of a query is held out in turn.
+
+Without a pair, RankRLS on one ranking is ridge regression with an intercept and ``λ' = λ / κ``, where κ depends on how
+many items are left. In the notation of `held_out_state.py` with λ' for λ and ``C = (I - ssᵀ/sᵀs) diag(s)``, s the roots
+of the item weights: ``Γ = Cᵀ λ'G C`` and ``e = Γ y``. The error of the held-out difference of items i and p is
+
+    ``[(Γ_pp + Γ_ip) e_i - (Γ_ip + Γ_ii) e_p] / (Γ_ii Γ_pp - Γ_ip²)``.
+
+If j enters, with ``ũ_j = Cᵀ u_j = s u_j`` (what the array U holds here), Γ loses ``ũ_j ũ_jᵀ / d_j`` and e loses
+``ũ_j g_j / d_j``: constant time for each pair and column. Plain RLS has ``C = diag(s)`` and ``λ' = λ``.
+
+A query of two items is held out whole, and Γ is singular there. Then only the difference of the two residuals counts,
+which does not change when a constant is added to that block of Γ, and the block is no longer singular.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelrank.arrays import Float, Index
+from kernelrank.comparisons import ScoredQueries
+from kernelrank.errors import InvalidInputError
+from kernelrank.item_sets import ItemSets
+from kernelrank.selection.column_sweeps import sweep_pairs
+from kernelrank.selection.held_out_state import HeldOutState
+from kernelrank.selection.selection_problem import SelectionProblem
+
+__all__ = ["PairState", "scale_without_pairs"]
+
+
+def scale_without_pairs(problem: SelectionProblem) -> float:
+    """Return κ: without any pair, the problem is that of `shortcut_graph` at ``λ / κ``.
+
+    Raises
+    ------
+    InvalidInputError
+        If κ differs between pairs, or there is none.
+    """
+    graph, sizes = problem.graph, problem.queries.sizes
+    if graph.queries is None:
+        return 1.0
+    if graph.query_weight == "items":
+        return 1.0
+    if len(sizes) > 1:
+        raise InvalidInputError(
+            f"Expected one query for leave_pair_out with query_weight={graph.query_weight!r}; got {len(sizes)} "
+            "queries. Use criterion='leave_query_out', or query_weight='items'."
+        )
+    if np.ptp(graph.weight) > 0:
+        raise InvalidInputError(
+            f"Expected equal item weights for leave_pair_out with query_weight={graph.query_weight!r}; got weights "
+            f"from {graph.weight.min():g} to {graph.weight.max():g}. Use query_weight='items', which takes any weights."
+        )
+    scale = float(graph.scale_without(ItemSets.of([np.array([0, 1])], problem.n_items))[0])
+    if not scale > 0:
+        raise InvalidInputError(
+            f"Expected at least 4 items to hold pairs out; got {problem.n_items}, so that nothing is left to compare."
+        )
+    return scale
+
+
+class PairState(HeldOutState):
+    """Hold each pair out; see `HeldOutState`."""
+
+    dependence = 2.0  # each pair belongs to two items
+
+    def __init__(self, problem: SelectionProblem, alpha: float, columns: Index, **options: Any) -> None:
+        graph = problem.graph
+        self._kappa = scale_without_pairs(problem)
+        if isinstance(graph, ScoredQueries):
+            problem = SelectionProblem(problem.X, graph.shortcut_graph(), problem.queries, problem.dtype)
+        self._root = np.sqrt(graph.weight)
+        super().__init__(problem, alpha, columns, **options)
+        self.Gamma = problem.graph.apply(np.eye(problem.n_items))
+        codes, sizes, bounds = problem.queries.codes, problem.queries.sizes, problem.queries.bounds
+        self.begin = bounds[:-1][codes]
+        if isinstance(graph, ScoredQueries):
+            for q in np.flatnonzero(sizes == 2):
+                self.Gamma[bounds[q] : bounds[q + 1], bounds[q] : bounds[q + 1]] += 1.0
+        self.e = self._root * self.target.T
+        self.magnitudes = problem.graph.magnitudes
+        c = graph.pair_weights[codes] if isinstance(graph, ScoredQueries) else np.ones(problem.n_items)
+        self.weight = graph.weight * np.sqrt(c)
+
+    @property
+    def ridge(self) -> float:
+        """λ'."""
+        return self.alpha / self._kappa
+
+    @property
+    def _scale(self) -> Float:
+        return self._root
+
+    def _sweep(self, first: int, last: int, errors: Float) -> None:
+        sweep_pairs(
+            self.U,
+            first,
+            last,
+            self.tau,
+            self.h,
+            self.Gamma,
+            self.begin,
+            self.weight,
+            self.e,
+            self.d,
+            self.g,
+            errors,
+        )
+
+    def _missed(self, i: int) -> Float:
+        """Return the errors of the differences of item i to those before it in its query, shape (outputs, partners)."""
+        others, diagonal = slice(self.begin[i], i), np.diagonal(self.Gamma)
+        x, own, other = self.Gamma[i, others], diagonal[i], diagonal[others]
+        missed = (other + x) * self.e[:, i : i + 1] - (x + own) * self.e[:, others]
+        return np.asarray(missed / (own * other - x * x))
+
+    def losses(self) -> Float:
+        """Return the loss of each item: half of that of each of its pairs."""
+        losses = np.zeros(self.problem.n_items)
+        for i in range(self.problem.n_items):
+            others = slice(self.begin[i], i)
+            half = 0.5 * self.weight[i] * self.weight[others] * (self._missed(i) ** 2).sum(axis=0)
+            losses[others] += half
+            losses[i] += half.sum()
+        return losses
+
+    def pair_accuracy(self) -> float:
+        """Return the share of held-out pairs with different scores in the right order: of two classes, the AUC."""
+        right, total = 0.0, 0.0
+        for i in range(self.problem.n_items):
+            others = slice(self.begin[i], i)
+            truth = (self.magnitudes[i] - self.magnitudes[others]).T
+            weight = self.weight[i] * self.weight[others] * (truth != 0)
+            right += float((weight * (np.sign(truth) * np.sign(truth - self._missed(i)) + 1.0) / 2.0).sum())
+            total += float(weight.sum())
+        return right / total if total > 0 else float("nan")
+
+    def _change_own(self, place: int) -> None:
+        u, d = self.U[:, place].astype(np.float64), self.d[place]
+        self.Gamma -= np.outer(u / d, u)
+        self.e -= np.outer(self.g[:, place] / d, u)
+
+    def _copy_own(self, places: Index) -> None:  # noqa: ARG002
+        self.Gamma, self.e = self.Gamma.copy(), self.e.copy()

@@ -1,0 +1,118 @@
+"""The data of a selection: items that take part, query by query, and their columns in root coordinates.
+
+With ``CᵀC = L`` the problem is ridge regression of ``ỹ = C y`` on the columns of ``Z = C X``. Columns are centred block
+by block, whether X is dense or sparse, and nothing else of X is ever made dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from kernelrank.arrays import Float, Index, Matrix, available_bytes, blocks, in_gigabytes, is_sparse
+from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.errors import InvalidInputError
+from kernelrank.queries import Queries
+
+__all__ = ["SelectionProblem"]
+
+BLOCK = 2**24
+"""The size of a block of columns that is centred at once."""
+
+
+@dataclass(frozen=True)
+class SelectionProblem:
+    """Items with positive weights, those of a query side by side.
+
+    Parameters
+    ----------
+    X : array or sparse matrix, shape (m, n)
+    graph : ScoredQueries or ItemScores
+        What is compared.
+    queries : Queries
+        Which items belong together; each item by itself where no item is held out with another one.
+    dtype : numpy dtype, default=float64
+        The precision of whatever has as many numbers as X.
+    """
+
+    X: Matrix
+    graph: ScoredQueries | ItemScores
+    queries: Queries
+    dtype: DTypeLike = np.float64
+
+    @classmethod
+    def of_scores(
+        cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, query_weight: QueryWeight, **options: Any
+    ) -> SelectionProblem:
+        """Compare all pairs of each query."""
+        X, scores, queries, weight = _ordered(X, scores, queries, weight)
+        graph = ScoredQueries(scores, queries, weight=weight, query_weight=query_weight)
+        return cls(X, graph, queries, **options)
+
+    @classmethod
+    def of_items(
+        cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, **options: Any
+    ) -> SelectionProblem:
+        """Compare each item with its own score."""
+        X, scores, queries, weight = _ordered(X, scores, queries, weight)
+        return cls(X, ItemScores(scores, weight=weight), queries, **options)
+
+    @property
+    def n_items(self) -> int:
+        """How many items take part."""
+        return self.graph.n_items
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns X has."""
+        return int(self.X.shape[1])
+
+    def centred(self, columns: Index | slice) -> Float:
+        """Return some columns of ``C X`` in double precision."""
+        part = self.X[:, columns]
+        return self.graph.centre(np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64))
+
+    def centred_blocks(self, columns: Index) -> list[tuple[slice, Index]]:
+        """Cut columns into blocks: the place of each, and its columns."""
+        return [(block, columns[block]) for block in blocks(len(columns), 8 * self.n_items, BLOCK)]
+
+    def empty(self, n_columns: int) -> NDArray[Any]:
+        """Return an m × n_columns array of this precision."""
+        return np.empty((self.n_items, n_columns), dtype=self.dtype)
+
+    def require_memory(self, n_arrays: int, extra: int = 0) -> None:
+        """Refuse a selection that needs more memory than there is.
+
+        Parameters
+        ----------
+        n_arrays : int
+            How many arrays of the shape of X are needed.
+        extra : int, default=0
+            How many bytes beside them.
+        """
+        needed = n_arrays * self.n_items * self.n_columns * np.dtype(self.dtype).itemsize + extra
+        available = available_bytes()
+        if available is not None and needed > available:
+            sparse = " A sparse X is made dense in the process." if is_sparse(self.X) else ""
+            raise InvalidInputError(
+                f"Expected a selection that fits into memory; {self.n_items:,} items with {self.n_columns:,} columns "
+                f"need {in_gigabytes(needed)}, and {in_gigabytes(available)} are there.{sparse} Select from fewer "
+                "columns or items, or halve the need with dtype='float32'."
+            )
+
+
+def _ordered(
+    X: Matrix, scores: Float, queries: Queries, weight: Float | None
+) -> tuple[Matrix, Float, Queries, Float | None]:
+    """Drop items of weight zero, and sort the others by query; X itself if there is nothing to do."""
+    order = queries.order
+    if weight is not None and np.any(weight == 0):
+        order = order[weight[order] > 0]
+    elif queries.contiguous:
+        return X, scores, queries, weight
+    rows = X.tocsr() if is_sparse(X) else X
+    return rows[order], scores[order], queries.subset(order), None if weight is None else weight[order]
