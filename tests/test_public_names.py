@@ -34,6 +34,7 @@ NAMES = [
     "compare_auc",
     "dask",
     "data",
+    "dyadic_holdout",
     "estimate_auc",
     "holdout",
     "leave_one_out",

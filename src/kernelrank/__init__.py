@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import dask, data, metrics, relations, report
     from kernelrank.data import make_preferences, make_ranking, read_pairs, read_ranking
-    from kernelrank.dyads import KroneckerRankRLS, KroneckerRLS, TwoStepRLS
+    from kernelrank.dyads import KroneckerRankRLS, KroneckerRLS, TwoStepRLS, dyadic_holdout
     from kernelrank.estimators import (
         RLS,
         AllPathsVectorizer,
@@ -67,6 +67,7 @@ __all__ = [
     "compare_auc",
     "dask",
     "data",
+    "dyadic_holdout",
     "estimate_auc",
     "holdout",
     "leave_one_out",
@@ -108,6 +109,7 @@ _HOMES = {
     "View": "features",
     "QueryKFold": "model_selection",
     "compare_auc": "model_selection",
+    "dyadic_holdout": "dyads",
     "estimate_auc": "model_selection",
     "permutation_test": "model_selection",
     "tournament_roc": "model_selection",

@@ -65,6 +65,6 @@ def two_step_scores(
         H = np.kron(H1, H2)
         known_part = H[np.ix_(unknown, ~unknown)] @ filled[~unknown]
         filled[unknown] = np.linalg.solve(np.eye(unknown.sum()) - H[np.ix_(unknown, unknown)], known_part)
-    A = np.linalg.solve(K1 + alpha1 * np.eye(len(K1)), filled.reshape(Y.shape))
-    A = np.linalg.solve(K2 + alpha2 * np.eye(len(K2)), A.T).T
-    return (K1 if new1 is None else new1) @ A @ (K2 if new2 is None else new2).T
+    left = np.linalg.solve(K1 + alpha1 * np.eye(len(K1)), (K1 if new1 is None else new1).T).T
+    right = np.linalg.solve(K2 + alpha2 * np.eye(len(K2)), (K2 if new2 is None else new2).T).T
+    return left @ filled.reshape(Y.shape) @ right.T

@@ -1,5 +1,6 @@
 """Two sets of objects: a score belongs to a dyad, a pair of a row object and a column object, each with its kernel."""
 
+from kernelrank.dyads.dyadic_holdout import dyadic_holdout
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 from kernelrank.dyads.kronecker_rank_rls import KroneckerRankRLS
@@ -14,4 +15,5 @@ __all__ = [
     "Regularisation",
     "SideSpectrum",
     "TwoStepRLS",
+    "dyadic_holdout",
 ]

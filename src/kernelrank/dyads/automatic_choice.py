@@ -6,13 +6,14 @@ from kernelrank.dyads.complete import CompletePrimal, Spectral
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_solution import PreparedSolver
 from kernelrank.dyads.eigenbasis import Eigenbasis
+from kernelrank.dyads.few_cells import FewCells
 from kernelrank.dyads.vec_trick import VecTrick
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient
 
 __all__ = ["DYADIC_SOLVERS", "prepare"]
 
-DYADIC_SOLVERS = ("auto", "spectral", "primal", "eigenbasis", "vec_trick")
+DYADIC_SOLVERS = ("auto", "spectral", "primal", "direct", "eigenbasis", "vec_trick")
 
 DENSE_ENOUGH = 0.1
 """From this share of known cells on, the complete problem is a good preconditioner."""
@@ -28,6 +29,7 @@ def prepare(
     ============================================= ============== ======================================================
     linear, no more features than objects, both   ``primal``     complete: O(m₁m₂d); else O(l d) an iteration
     complete Y                                    ``spectral``   O(m₁³ + m₂³), and 4 products
+    unknown cells, at most 600 known              ``direct``     O(l³), by the kernel of all known dyads
     unknown cells, a tenth known or more          ``eigenbasis`` O(m₁³ + m₂³), and 4 products an iteration
     unknown cells, fewer                          ``vec_trick``  O(l (m₁ + m₂)) an iteration
     two-step learning with unknown cells          ``eigenbasis`` as above, whatever is known
@@ -62,12 +64,14 @@ def prepare(
             "solver='spectral' needs complete Y, and for a ranking a relation that is neither symmetric nor "
             "reciprocal: use solver='auto'"
         )
-    if chosen == "vec_trick" and two_step:
-        raise InvalidInputError("solver='vec_trick' does not apply to two-step learning: use solver='auto'")
+    if chosen in ("vec_trick", "direct") and two_step:
+        raise InvalidInputError(f"solver={chosen!r} does not apply to two-step learning: use solver='auto'")
     if chosen == "spectral":
         return Spectral.prepare(problem)
     if chosen == "primal" and closed:
         return CompletePrimal.prepare(problem)
+    if chosen == "direct":
+        return FewCells.prepare(problem)
     iteration = ConjugateGradient(tol, max_iter)
     if chosen == "vec_trick":
         return VecTrick.prepare(problem, iteration)
@@ -79,5 +83,7 @@ def _automatic(problem: DyadicProblem, two_step: bool) -> str:
         return "primal"
     if problem.complete and problem.is_product:
         return "spectral"
+    if not two_step and FewCells.fits(problem):
+        return "direct"
     density = min(cells.density for _, cells in problem.output_cells())
     return "eigenbasis" if two_step or density >= DENSE_ENOUGH else "vec_trick"

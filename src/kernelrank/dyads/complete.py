@@ -22,7 +22,7 @@ from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.estimators.number_range import check_finite, overflow_is_checked
 
-__all__ = ["CompletePrimal", "Spectral"]
+__all__ = ["CompletePrimal", "Spectral", "above_rounding"]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Spectral:
         with overflow_is_checked():
             S = self.problem.shrinkage(regularisation)
             # What no object has a kernel with reaches no prediction, but would cost digits: up to Y / alpha in A.
-            S[~_above_rounding(self.problem.row_spectrum.eigenvalues)] = 0.0
-            S[:, ~_above_rounding(self.problem.column_spectrum.eigenvalues)] = 0.0
+            S[~above_rounding(self.problem.row_spectrum.eigenvalues)] = 0.0
+            S[:, ~above_rounding(self.problem.column_spectrum.eigenvalues)] = 0.0
             A = _each_output(lambda rotated: U1 @ (rotated * S) @ U2.T, self.rotated)
         check_finite(A)
         return DyadicSolution(dual=A)
@@ -106,7 +106,7 @@ class CompletePrimal:
         return DyadicSolution(weights=W)
 
 
-def _above_rounding(values: Float) -> NDArray[np.bool_]:
+def above_rounding(values: Float) -> NDArray[np.bool_]:
     """Tell which eigenvalues are more than the rounding of zero."""
     return np.asarray(values > len(values) * float(np.finfo(np.float64).eps) * values.max(initial=0.0))
 

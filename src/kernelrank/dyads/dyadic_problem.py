@@ -15,15 +15,17 @@ has ``L = ω(m₂) C``, so that K₂ becomes CK₂C, Y becomes YC and ``E = alph
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 from kernelrank.dyads.known_cells import KnownCells, OutputCells
+from kernelrank.errors import NothingToCompareError
 
 __all__ = ["DyadicProblem", "Ranked", "Regularisation", "Relation"]
 
@@ -154,6 +156,8 @@ class DyadicProblem:
     def complete_regularisation(self, regularisation: Regularisation) -> Regularisation:
         """Return E beside errors that all count once: divided by ω of the ranked side."""
         n = self.shape[0] if self.ranked == "rows" else self.shape[1]
+        if self.ranked is not None and n < 2:
+            raise NothingToCompareError(f"the {self.ranked} are ranked, and there is one of them: nothing to compare")
         return regularisation.divided(float(self.omega(n)))
 
     def centred(self, Y: Float) -> Float:
@@ -161,6 +165,35 @@ class DyadicProblem:
         if self.ranked is None:
             return Y
         return np.asarray(Y - Y.mean(axis=0 if self.ranked == "rows" else 1, keepdims=True))
+
+    def known(self) -> NDArray[np.bool_]:
+        """Return whether a cell has a score in any output, (m₁, m₂)."""
+        assert self.Y is not None
+        return np.asarray(~np.isnan(self.Y).all(axis=2))
+
+    def only(self, rows: Index, columns: Index) -> DyadicProblem:
+        """Return the problem of some objects; with one set of objects, rows and columns are the same ones."""
+        assert self.Y is not None
+        Y = self.Y[np.ix_(rows, columns)]
+        sides = (self.rows.only(rows),) * 2
+        if self.columns is not self.rows:
+            sides = sides[0], self.columns.only(columns)
+        cells = tuple(KnownCells.by_output(Y)) if np.isnan(Y).any() else ()
+        return replace(self, rows=sides[0], columns=sides[1], Y=Y, cells=cells)
+
+    def without_cells(self, leaving: NDArray[np.bool_]) -> DyadicProblem:
+        """Return the problem of the same objects without some known cells, (m₁, m₂)."""
+        cells = tuple((outputs, known.without(leaving)) for outputs, known in self.output_cells())
+        return replace(self, Y=None, cells=cells)
+
+    def turned(self) -> DyadicProblem:
+        """Return the problem with rows for columns and columns for rows."""
+        assert self.Y is not None
+        other: dict[str, Ranked] = {"rows": "columns", "columns": "rows"}
+        ranked = None if self.ranked is None else other[self.ranked]
+        Y = self.Y.swapaxes(0, 1)
+        cells = tuple(KnownCells.by_output(Y)) if self.cells else ()
+        return replace(self, rows=self.columns, columns=self.rows, Y=Y, cells=cells, ranked=ranked)
 
     def output_cells(self) -> tuple[OutputCells, ...]:
         """Return the known cells, those of complete Y included."""

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 
-from kernelrank.arrays import Float, Matrix, available_bytes, in_gigabytes, is_sparse
+from kernelrank.arrays import Float, Index, Matrix, available_bytes, in_gigabytes, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.semidefinite import ADVICE, COMPUTED_DIGITS
@@ -92,6 +92,10 @@ class DyadicSide:
         values, vectors = self.decomposed(self.K - mean - (mean - mean.mean())[:, None])
         vectors -= vectors.mean(axis=0)
         return SideSpectrum(values, vectors)
+
+    def only(self, kept: Index) -> DyadicSide:
+        """Return some of the objects, by their kernel."""
+        return DyadicSide(self.K[np.ix_(kept, kept)], Kernel("precomputed"), self.name)
 
     def decomposed(self, A: Float) -> tuple[Float, Float]:
         """Return eigenvalues and eigenvectors of a kernel of this side, overwritten; refuse it if it is indefinite."""

@@ -14,9 +14,10 @@ With one set of objects and f(a, b) = ±f(b, a), B is (skew-)symmetric: gradient
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
 from kernelrank.dyads.cell_laplacian import CellLaplacian
@@ -70,6 +71,15 @@ class Eigenbasis:
             CellSystem.of_cells(problem, cells, primal=primal, two_step=two_step) for _, cells in problem.output_cells()
         )
         return cls(problem, systems, iteration, primal)
+
+    def without(self, leaving: NDArray[np.bool_]) -> Eigenbasis:
+        """Return the problem without some cells, in the same features: nothing is decomposed again."""
+        problem = self.problem.without_cells(leaving)
+        systems = tuple(
+            replace(system, products=CellProducts(cells), laplacian=CellLaplacian.of_cells(problem, cells))
+            for system, (_, cells) in zip(self.systems, problem.cells, strict=True)
+        )
+        return replace(self, problem=problem, systems=systems)
 
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:
         """Iterate until the residual is small; each step costs four products with the features."""

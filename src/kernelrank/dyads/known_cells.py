@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
+from kernelrank.errors import InvalidInputError
 
 __all__ = ["KnownCells", "OutputCells"]
 
@@ -54,6 +56,13 @@ class KnownCells:
     def complete(self) -> bool:
         """Whether every cell is known, each as often as any other: once."""
         return len(self.rows) == self.shape[0] * self.shape[1] and bool(np.all(self.count == 1.0))
+
+    def without(self, leaving: NDArray[np.bool_]) -> KnownCells:
+        """Return the cells that do not leave, by a mask (m₁, m₂)."""
+        kept = ~leaving[self.rows, self.columns]
+        if not kept.any():
+            raise InvalidInputError("what is held out leaves no known score to train on: use more folds")
+        return KnownCells(self.shape, self.rows[kept], self.columns[kept], self.y[kept], self.count[kept])
 
     @classmethod
     def of_list(cls, shape: tuple[int, int], rows: Index, columns: Index, y: Float) -> KnownCells:

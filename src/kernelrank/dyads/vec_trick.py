@@ -8,9 +8,10 @@ for l cells by two products with a sparse pattern, and the kernel of all pairs o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
 from kernelrank.dyads.cell_laplacian import CellLaplacian
@@ -23,7 +24,16 @@ from kernelrank.kernels import check_precomputed, refuse_indefinite
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.conjugate_gradient import Operator
 
-__all__ = ["VecTrick"]
+__all__ = ["VecTrick", "refuse_indefinite_sides"]
+
+
+def refuse_indefinite_sides(problem: DyadicProblem) -> None:
+    """Refuse a kernel that is not positive semidefinite, without decomposing it."""
+    for side in {id(side): side for side in (problem.rows, problem.columns)}.values():
+        if side.kernel.precomputed:
+            check_precomputed(side.items)
+        else:
+            refuse_indefinite(side.kernel, side.K)
 
 
 @dataclass(frozen=True)
@@ -43,12 +53,12 @@ class VecTrick:
     @classmethod
     def prepare(cls, problem: DyadicProblem, iteration: ConjugateGradient) -> VecTrick:
         """Check that both kernels are positive semidefinite: nothing is decomposed."""
-        for side in {id(side): side for side in (problem.rows, problem.columns)}.values():
-            if side.kernel.precomputed:
-                check_precomputed(side.items)
-            else:
-                refuse_indefinite(side.kernel, side.K)
+        refuse_indefinite_sides(problem)
         return cls(problem, iteration)
+
+    def without(self, leaving: NDArray[np.bool_]) -> VecTrick:
+        """Return the problem without some cells."""
+        return replace(self, problem=self.problem.without_cells(leaving))
 
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:
         """Iterate until the residual is small; each step costs one product with each kernel."""

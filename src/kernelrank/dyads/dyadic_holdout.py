@@ -1,0 +1,180 @@
+"""Hold-outs of dyads: every cell as if it, its row, its column, or both were new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from sklearn.base import clone
+
+from kernelrank.arrays import Float
+from kernelrank.dyads.complete_holdout import CompleteHoldout
+from kernelrank.dyads.dyadic_folds import DyadicFolds, Setting
+from kernelrank.dyads.dyadic_learner import DyadicLearner
+from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
+from kernelrank.dyads.dyadic_refit import masked_scores, reduced_scores
+from kernelrank.dyads.one_set_holdout import OneSetHoldout
+from kernelrank.dyads.two_step_holdout import TwoStepHoldout
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.number_range import overflow_is_checked
+from kernelrank.solvers import ConjugateGradient
+
+__all__ = ["DyadicHoldout", "dyadic_holdout"]
+
+Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
+
+
+def dyadic_holdout(
+    estimator: Any,
+    X_rows: Any,
+    X_columns: Any,
+    Y: Any,
+    *,
+    setting: Any = "cell",
+    cv: Any = None,
+    alphas: Any = None,
+) -> Any:
+    """Predict every dyad as if its score, its row, its column, or both were new.
+
+    How well a model predicts depends very much on what is new: a missing score of a known drug and a known target, a
+    new drug, a new target, or a new drug with a new target. All four are exact: as if the model had been trained again
+    without what is held out.
+
+    Parameters
+    ----------
+    estimator : KroneckerRLS, KroneckerRankRLS or TwoStepRLS
+        Its parameters are used; it need not be fitted, and stays as it is.
+    X_rows, X_columns, Y
+        As in `KroneckerRLS.fit`.
+    setting : {"cell", "row", "column", "both"} or a list of these, default="cell"
+        What is new: the score, the object of the row, that of the column, or both objects. With one set of objects
+        (`relation`) a cell leaves together with its mirror and an object with its row and its column: "row" predicts
+        f(a, b) without a, "column" without b, "both" without a and b.
+    cv : int, splitter or iterable of splits, optional
+        What leaves together: folds of cells (the known ones, row by row), of rows or of columns; of one cell or object
+        each by default. For "both", folds of the rows and of the columns; a tuple of two gives them one by one. With
+        one set of objects, cells are pairs of objects. A number of folds is shuffled by `random_state` of the
+        estimator.
+    alphas : array-like of float, optional
+        Hold out for each of these; for `TwoStepRLS` also pairs (alpha_rows, alpha_columns).
+
+    Returns
+    -------
+    ndarray, shape (m1, m2) or (m1, m2, n_outputs), and one more axis for alphas if they are given
+        Held-out scores; NaN for dyads in no fold. In the setting "cell", dyads without a known score have the
+        prediction of the model trained on all. A dict of arrays by setting if a list of settings is given.
+
+    See Also
+    --------
+    kernelrank.KroneckerRLSCV : Choose alpha by one of the settings.
+    kernelrank.leave_query_out : The same for items of one kind.
+
+    Notes
+    -----
+    Complete Y, after the two eigendecompositions of the fit, for each alpha, output and setting: "cell", "row" and
+    "column" a few matrix products, O(m₁²m₂ + m₁m₂²), for folds of u objects O(u) times as much, or one decomposition a
+    fold where that is less. "both" decomposes the smaller side without each of its folds: O(m₂³ + m₁²m₂ + m₁m₂²) a
+    fold; `TwoStepRLS` takes a few products there too. With one set of objects O(m⁴), or a decomposition for each fold
+    and, for "both", for each pair of folds. Memory O(m₁² + m₂² + m₁m₂) and the result.
+
+    Incomplete Y, rankings of one set of objects that are symmetric or reciprocal, and folds of very many cells train
+    again for each fold, by conjugate gradients that start at the solution of all scores: use folds there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import KroneckerRLS, dyadic_holdout
+    >>> drugs, targets = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [-1.0], [2.0]])
+    >>> Y = drugs @ targets.T
+    >>> dyadic_holdout(KroneckerRLS(alpha=0.01), drugs, targets, Y, setting="row").round(1)
+    array([[ 1., -1.,  2.],
+           [ 2., -2.,  4.],
+           [ 3., -3.,  6.]])
+    """
+    if not isinstance(estimator, DyadicLearner):
+        raise InvalidInputError(
+            f"Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS; got {type(estimator).__name__}"
+        )
+    learner = clone(estimator)
+    learner._validate_params()
+    models = [learner] if alphas is None else [learner._with_alpha(alpha) for alpha in learner._check_path(alphas)]
+    regularisations = [model._regularisation() for model in models]
+    problem = learner._problem(X_rows, X_columns, Y)
+    holdout = DyadicHoldout.of(learner, problem)
+
+    def scores(name: Setting) -> Float:
+        found = holdout.scores(holdout.folds(name, cv), regularisations)
+        found = found[:, :, 0] if problem.one_output else found
+        return found if alphas is not None else found[..., 0]
+
+    if isinstance(setting, str):
+        return scores(cast(Setting, setting))
+    return {name: scores(name) for name in setting}
+
+
+@dataclass
+class DyadicHoldout:
+    """A problem to hold out from, in any setting, for any alpha: what is decomposed once serves all of them.
+
+    Parameters
+    ----------
+    problem : DyadicProblem
+    solver : str
+        One of `DYADIC_SOLVERS`, for trainings again.
+    iteration : ConjugateGradient
+    random_state : int or RandomState
+        Shuffles into a number of folds.
+    """
+
+    problem: DyadicProblem
+    solver: str
+    iteration: ConjugateGradient
+    random_state: Any = 0
+    _shortcuts: dict[str, Shortcut] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, learner: DyadicLearner, problem: DyadicProblem) -> DyadicHoldout:
+        """Hold out from a problem with the parameters of a learner."""
+        seed = 0 if learner.random_state is None else learner.random_state
+        return cls(problem, learner.solver, ConjugateGradient(learner.tol, learner.max_iter), seed)
+
+    @property
+    def one_set(self) -> bool:
+        """Whether rows and columns are the same objects."""
+        return self.problem.relation is not None
+
+    def folds(self, setting: Setting, cv: Any) -> DyadicFolds:
+        """Read `setting` and `cv`."""
+        return DyadicFolds.of(setting, cv, self.problem.known(), one_set=self.one_set, random_state=self.random_state)
+
+    def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
+        """Return held-out scores, (m₁, m₂, outputs, regularisations)."""
+        two_step = not regularisations[0].constant
+        closed = self.problem.complete and self.problem.is_product
+        with overflow_is_checked():
+            if closed:
+                turned = self.problem.ranked == "rows" and not self.one_set
+                asked = folds.turned() if turned else folds
+                shortcut = self._shortcut(asked, two_step, turned)
+                if shortcut is not None and shortcut.handles(asked):
+                    found = shortcut.scores(asked, regularisations)
+                    return found.swapaxes(0, 1) if turned else found
+            if folds.setting != "cell" and (two_step or closed):
+                return reduced_scores(self.problem, folds, regularisations, iteration=self.iteration)
+            return masked_scores(self.problem, folds, regularisations, solver=self.solver, iteration=self.iteration)
+
+    def _shortcut(self, folds: DyadicFolds, two_step: bool, turned: bool) -> Shortcut | None:
+        """Return what holds out without training again, if there is something."""
+        kind: type[Shortcut]
+        if two_step:
+            kind = TwoStepHoldout
+        elif self.one_set and self.problem.ranked is not None:
+            return None
+        elif self.one_set and folds.cells is None:
+            kind = OneSetHoldout
+        else:  # folds of cells, with their mirrors, are the same in the plain problem
+            kind = CompleteHoldout
+        if kind.__name__ not in self._shortcuts:
+            self._shortcuts[kind.__name__] = kind.prepare(self.problem.turned() if turned else self.problem)
+        return self._shortcuts[kind.__name__]

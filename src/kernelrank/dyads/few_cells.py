@@ -1,0 +1,76 @@
+"""Few known cells: the kernel of all pairs of them is built, and one dense system is solved.
+
+The dual problem ``(C K Cᵀ + alpha I) u = C y`` of `vec_trick.py`, with the kernel K of the l known dyads, symmetrised
+or made skew-symmetric if the relation is, by Cholesky's factorisation: O(l³), exact to rounding at any alpha.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve
+
+from kernelrank.arrays import Float
+from kernelrank.dyads.cell_laplacian import CellLaplacian
+from kernelrank.dyads.cell_products import CellProducts
+from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
+from kernelrank.dyads.dyadic_solution import DyadicSolution
+from kernelrank.dyads.known_cells import KnownCells
+from kernelrank.dyads.vec_trick import refuse_indefinite_sides
+from kernelrank.estimators.number_range import check_finite
+
+__all__ = ["FEW_CELLS", "FewCells"]
+
+FEW_CELLS = 600
+"""Up to so many known cells a dense system costs less than iterations."""
+
+
+@dataclass(frozen=True)
+class FewCells:
+    """Problems with few known cells.
+
+    Parameters
+    ----------
+    problem : DyadicProblem
+    """
+
+    problem: DyadicProblem
+    name: str = "direct"
+
+    @classmethod
+    def prepare(cls, problem: DyadicProblem) -> FewCells:
+        """Check that both kernels are positive semidefinite: nothing is decomposed."""
+        refuse_indefinite_sides(problem)
+        return cls(problem)
+
+    @staticmethod
+    def fits(problem: DyadicProblem) -> bool:
+        """Tell whether so few cells are known."""
+        return max(len(cells.rows) for _, cells in problem.output_cells()) <= FEW_CELLS
+
+    def without(self, leaving: NDArray[np.bool_]) -> FewCells:
+        """Return the problem without some cells."""
+        return replace(self, problem=self.problem.without_cells(leaving))
+
+    def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:  # noqa: ARG002
+        """Return the dual coefficients; there is no use for a start."""
+        assert regularisation.constant
+        A = np.empty((*self.problem.shape, self.problem.n_outputs))
+        for outputs, cells in self.problem.output_cells():
+            A[:, :, outputs] = self._solve_cells(cells, regularisation.both)
+        check_finite(A)
+        return DyadicSolution(dual=A)
+
+    def _solve_cells(self, cells: KnownCells, alpha: float) -> Float:
+        laplacian, products, sign = CellLaplacian.of_cells(self.problem, cells), CellProducts(cells), self.problem.sign
+        K1, K2, rows, columns = self.problem.rows.K, self.problem.columns.K, cells.rows, cells.columns
+        K = K1[np.ix_(rows, rows)] * K2[np.ix_(columns, columns)]
+        if sign:
+            K = 0.5 * (K + sign * K1[np.ix_(rows, columns)] * K2[np.ix_(columns, rows)])
+        system = laplacian.centre(laplacian.centre(K).T)
+        system[np.diag_indices_from(system)] += alpha
+        u = solve(system, laplacian.centre(cells.y), assume_a="pos", overwrite_a=True, check_finite=False)
+        a = laplacian.centre_transpose(u)
+        return np.stack([products.scatter(a[:, k], sign) for k in range(a.shape[1])], axis=2)

@@ -1,0 +1,194 @@
+"""Every held-out dyad of every setting equals training again without what is new."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold
+
+import kernelrank as kr
+from kernelrank.dyads import complete_holdout, few_cells, two_step_holdout
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, two_step_without
+
+SETTINGS = ["cell", "row", "column", "both"]
+ALPHAS = [2.0**-15, 1.0, 2.0**15]
+GIVEN = {"kernel_rows": "precomputed", "kernel_columns": "precomputed"}
+RANKINGS = [
+    {"rank": "columns", "query_weight": "pairs"},
+    {"rank": "columns", "query_weight": "queries"},
+    {"rank": "rows", "query_weight": "items"},
+]
+MODELS = ["regression", "two steps", *RANKINGS]
+
+
+def kernels(shape, *, singular, seed=0):
+    rng = np.random.default_rng(seed)
+    sides = rng.standard_normal((shape[0], 2)), rng.standard_normal((shape[1], 3))
+    return [X @ X.T if singular else rbf_kernel(X, gamma=0.4) for X in sides]
+
+
+def assert_close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def model_and_oracle(model, K1, K2, Y, alpha, setting, options, sign=0):
+    if model == "regression":
+        return kr.KroneckerRLS(alpha, **options), kronecker_without(K1, K2, Y, alpha, sign=sign)
+    if model == "two steps":
+        other = alpha if sign else 0.3
+        return kr.TwoStepRLS(alpha, other, **options), two_step_without(K1, K2, Y, alpha, other, setting)
+    oracle = kronecker_without(K1, K2, Y, alpha, sign=sign, ranked=model["rank"], query_weight=model["query_weight"])
+    return kr.KroneckerRankRLS(alpha, **model, **options), oracle
+
+
+def thirds(size):
+    """Three folds as `cv` takes them, and as lists."""
+    folds = [np.arange(size)[k::3] for k in range(3)]
+    return [(np.setdiff1d(np.arange(size), fold), fold) for fold in folds], [fold.tolist() for fold in folds]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("shape", [(6, 4), (3, 7)])
+def test_single_ones_of_two_sets(setting, model, shape):
+    rng = np.random.default_rng(1)
+    for singular in (False, True):
+        K1, K2 = kernels(shape, singular=singular)
+        Y = rng.standard_normal(shape)
+        for alpha in ALPHAS:
+            estimator, oracle = model_and_oracle(model, K1, K2, Y, alpha, setting, GIVEN)
+            found = kr.dyadic_holdout(estimator, K1, K2, Y, setting=setting)
+            assert_close(found, held_out_scores(Y, setting, oracle))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("shortcut", [True, False])
+def test_folds_of_two_sets(setting, model, shortcut, monkeypatch):
+    if not shortcut:
+        monkeypatch.setattr(complete_holdout, "by_shortcut", lambda *sizes: False)
+        monkeypatch.setattr(complete_holdout, "ITERATIONS", 0.0)
+        monkeypatch.setattr(two_step_holdout, "MOST_CELLS", 0)
+        monkeypatch.setattr(few_cells, "FEW_CELLS", 0)
+    shape = 6, 5
+    K1, K2 = kernels(shape, singular=True)
+    Y = np.random.default_rng(2).standard_normal(shape)
+    (row_cv, row_folds), (column_cv, column_folds), (cell_cv, cell_folds) = (thirds(size) for size in (6, 5, 30))
+    cv = {"cell": cell_cv, "row": row_cv, "column": column_cv, "both": (row_cv, column_cv)}[setting]
+    options = {
+        "row_folds": row_folds if setting in ("row", "both") else None,
+        "column_folds": column_folds if setting in ("column", "both") else None,
+        "cells": [[tuple(divmod(cell, 5)) for cell in fold] for fold in cell_folds] if setting == "cell" else None,
+    }
+    for alpha in ALPHAS if shortcut else (2.0**-5, 2.0**5):
+        estimator, oracle = model_and_oracle(model, K1, K2, Y, alpha, setting, GIVEN)
+        found = kr.dyadic_holdout(estimator, K1, K2, Y, setting=setting, cv=cv)
+        assert_close(found, held_out_scores(Y, setting, oracle, **options))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("relation", ["symmetric", "reciprocal", "any"])
+@pytest.mark.parametrize("model", ["regression", "two steps", RANKINGS[0]], ids=str)
+@pytest.mark.parametrize("folds", [False, True])
+def test_one_set_of_objects(setting, relation, model, folds):
+    sign, size = {"symmetric": 1, "reciprocal": -1, "any": 0}[relation], 6
+    rng = np.random.default_rng(3)
+    Y = rng.standard_normal((size, size))
+    Y = Y + sign * Y.T
+    object_cv, object_folds = thirds(size)
+    pairs = np.argwhere(np.triu(np.ones((size, size))))
+    pair_cv, pair_folds = thirds(len(pairs))
+    options, cv = {"one_set": True}, None
+    if folds and setting == "cell":
+        cv = pair_cv
+        options["cells"] = [[(*pairs[p],) for p in fold] + [(*pairs[p][::-1],) for p in fold] for fold in pair_folds]
+    elif folds:
+        cv = object_cv
+        options |= {"row_folds": object_folds, "column_folds": object_folds}
+    for singular in (False, True):
+        K, _ = kernels((size, size), singular=singular)
+        for alpha in ALPHAS:
+            given = {"kernel_rows": "precomputed", "relation": relation}
+            estimator, oracle = model_and_oracle(model, K, K, Y, alpha, setting, given, sign)
+            found = kr.dyadic_holdout(estimator, K, None, Y, setting=setting, cv=cv)
+            assert_close(found, held_out_scores(Y, setting, oracle, **options))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("model", ["regression", "two steps", RANKINGS[0]], ids=str)
+@pytest.mark.parametrize("solver", ["auto", "eigenbasis", "vec_trick"])
+def test_unknown_cells(setting, model, solver):
+    if model == "two steps" and solver == "vec_trick":
+        pytest.skip("two-step learning has no such solver")
+    rng = np.random.default_rng(4)
+    K1, K2 = kernels((5, 4), singular=False)
+    Y = rng.standard_normal((5, 4))
+    Y[[0, 1, 2, 4, 4], [1, 3, 0, 2, 1]] = np.nan
+    for alpha in (2.0**-6, 2.0**6):
+        estimator, oracle = model_and_oracle(model, K1, K2, Y, alpha, setting, {**GIVEN, "solver": solver})
+        found = kr.dyadic_holdout(estimator, K1, K2, Y, setting=setting)
+        assert_close(found, held_out_scores(Y, setting, oracle))
+
+
+def test_few_linear_features_with_unknown_cells():
+    rng = np.random.default_rng(5)
+    X1, X2 = rng.standard_normal((7, 2)), rng.standard_normal((6, 2))
+    Y = rng.standard_normal((7, 6))
+    Y[0, 1] = Y[3, 3] = np.nan
+    oracle = kronecker_without(X1 @ X1.T, X2 @ X2.T, Y, 0.5)
+    for setting in SETTINGS:
+        found = kr.dyadic_holdout(kr.KroneckerRLS(0.5, solver="primal"), X1, X2, Y, setting=setting)
+        assert_close(found, held_out_scores(Y, setting, oracle))
+
+
+@pytest.mark.parametrize("model", ["regression", "two steps", RANKINGS[0]], ids=str)
+def test_outputs_alphas_and_settings_are_those_of_one_at_a_time(model):
+    K1, K2 = kernels((6, 5), singular=True)
+    Y = np.random.default_rng(6).standard_normal((6, 5, 3))
+    estimator, _ = model_and_oracle(model, K1, K2, Y, 1.0, "cell", GIVEN)
+    alphas = [(0.1, 2.0), (3.0, 0.5)] if model == "two steps" else [0.1, 3.0]
+    found = kr.dyadic_holdout(estimator, K1, K2, Y, setting=SETTINGS, alphas=alphas)
+    for setting in SETTINGS:
+        assert found[setting].shape == (6, 5, 3, 2)
+        for number, alpha in enumerate(alphas):
+            one = estimator._with_alpha(alpha)
+            expected = kr.dyadic_holdout(one, K1, K2, Y[:, :, 1], setting=setting)
+            assert_close(found[setting][:, :, 1, number], expected)
+
+
+def test_folds_by_number_by_splitter_and_with_gaps():
+    K1, K2 = kernels((6, 4), singular=False)
+    Y = np.random.default_rng(7).standard_normal((6, 4))
+    model = kr.KroneckerRLS(0.3, random_state=5, **GIVEN)
+    by_number = kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=3)
+    splitter = KFold(3, shuffle=True, random_state=5)
+    assert_close(by_number, kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=splitter))
+    one_fold = [([0, 1, 2, 3], [4, 5])]
+    part = kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=one_fold)
+    assert np.isnan(part[:4]).all()
+    whole = [*one_fold, ([4, 5, 2, 3], [0, 1]), ([0, 1, 4, 5], [2, 3])]
+    assert_close(part[4:], kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=whole)[4:])
+
+
+def test_bad_input_is_named():
+    K1, K2 = kernels((4, 3), singular=False)
+    Y = np.random.default_rng(8).standard_normal((4, 3))
+    model = kr.KroneckerRLS(**GIVEN)
+    with pytest.raises(InvalidInputError, match=r"setting must be one of 'cell', 'row', 'column', 'both', got 'rows'"):
+        kr.dyadic_holdout(model, K1, K2, Y, setting="rows")
+    with pytest.raises(InvalidInputError, match=r"cv=5 folds need at least two and at most as many as rows \(4\)"):
+        kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=5)
+    with pytest.raises(InvalidInputError, match="each of the 4 rows either into its training part or into its test"):
+        kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=[([0], [1])])
+    with pytest.raises(InvalidInputError, match="cv tests row 3 more than once"):
+        kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=[([0, 1, 2], [3])] * 2)
+    with pytest.raises(InvalidInputError, match="Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS; got RankRLS"):
+        kr.dyadic_holdout(kr.RankRLS(), K1, K2, Y)
+    with pytest.raises(NothingToCompareError, match="of the side that is ranked, one object is left: use more folds"):
+        kr.dyadic_holdout(kr.KroneckerRankRLS(**GIVEN), K1, K2, Y, setting="column", cv=2)
+    Y[:, 1:] = np.nan
+    Y[0] = 1.0
+    with pytest.raises(InvalidInputError, match="leaves no known score to train on: use more folds"):
+        kr.dyadic_holdout(model, K1, K2, Y, setting="both")
