@@ -55,6 +55,8 @@ MODELS = {
     "svm": lambda: (kr.RankSVM().fit(X, Y, qid=QID), X),
     "votes": lambda: (kr.BradleyTerry().fit(X, Y, qid=QID), X),
     "votes with judges": lambda: (kr.BradleyTerry(kernel="rbf", **EFFECTS).fit_pairs(X, PAIRS, **OF_PAIRS), X),
+    "few features": lambda: (kr.GreedyRankRLS(2).fit(X, Y, qid=QID), X),
+    "few features of two outputs": lambda: (kr.GreedyRLS(2, floating=True).fit(X, TWO), X),
     "rls": lambda: (kr.RLS().fit(X, Y), X),
     "two classes": lambda: (kr.RLSClassifier().fit(X, QID % 2), X),
     "three classes": lambda: (kr.RLSClassifier(kernel="rbf").fit(X, np.array(["a", "b", "c"])[QID % 3]), X),

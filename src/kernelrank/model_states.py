@@ -180,6 +180,7 @@ SELECTION = LEARNER.with_optional(
         Record(
             {
                 "feature": WholeNumber(),
+                "added": Flag(),
                 "criterion": Number(),
                 "standard_error": Number(finite=False),
                 "alpha": Number(),

@@ -68,3 +68,39 @@ def select(error, X, n_features):
         selected.append(candidates[best])
         errors.append(values[best])
     return selected, errors
+
+
+def select_units(error, X, n_units, *, units=None, required=(), alphas=(1.0,), floating=False):
+    """The same with groups of columns, columns that must be in, several alphas, and units that may leave again.
+
+    `error` takes columns and an alpha. Returns the steps: units chosen, alpha, error.
+    """
+    units = [[j] for j in range(X.shape[1])] if units is None else units
+    alphas = sorted(alphas, reverse=True)
+    steps, chosen, best, alpha = [], [], {}, alphas[0]
+
+    def value(numbers, alpha):
+        return error(X[:, [column for number in numbers for column in units[number]]], alpha)
+
+    def note():
+        alpha = alphas[lowest([value(chosen, a) for a in alphas])]
+        steps.append((tuple(chosen), alpha, value(chosen, alpha)))
+        best[len(chosen)] = min(best.get(len(chosen), np.inf), steps[-1][2])
+        return alpha
+
+    while len(chosen) < n_units:
+        free = [number for number in range(len(units)) if number not in chosen]
+        free = [required[len(chosen)]] if len(chosen) < len(required) else free
+        if not chosen:  # the first alpha is chosen with the first unit
+            alpha = alphas[lowest([min(value([number], a) for number in free) for a in alphas])]
+        newest = free[lowest([value([*chosen, number], alpha) for number in free])]
+        chosen.append(newest)
+        alpha = note()
+        while floating and len(chosen) - 1 in best:
+            leaving = [number for number in sorted(chosen) if number not in required and number != newest]
+            values = [value([number for number in chosen if number != other], alpha) for other in leaving]
+            if not leaving or not min(values) < best[len(chosen) - 1] * (1 - SAME):
+                break
+            chosen.remove(leaving[lowest(values)])
+            alpha = note()
+    return steps

@@ -109,3 +109,90 @@ def test_several_outputs_share_their_features(criterion):
     agrees(model, oracle.select(lambda Z: sum(error(Z, s, 1.0, **options) for s in Y.T), X, 3))
     assert model.coef_.shape == (2, 5)
     np.testing.assert_array_equal(np.flatnonzero(model.coef_.any(axis=0)), np.sort(model.selected_))
+
+
+def follows(model, expected, units):
+    """The path has the same steps as the oracle's."""
+    assert len(model.path_) == len(expected)
+    for step, (chosen, alpha, error) in zip(model.path_, expected, strict=True):
+        assert step["columns"].tolist() == [column for number in chosen for column in units[number]]
+        assert step["alpha"] == alpha
+        np.testing.assert_allclose(step["criterion"], error, rtol=1e-8)
+
+
+def collinear(seed, m, n_features):
+    """Columns that belong together, so that one chosen early is useless later."""
+    rng = np.random.default_rng(seed)
+    parts = rng.normal(size=(m, n_features - 1))
+    X = np.column_stack([parts.sum(axis=1) + 0.3 * rng.normal(size=m), parts])
+    return X, np.round(2 * (parts[:, 0] + parts[:, 1] + parts[:, 2])), rng.integers(1, 4, size=m).astype(float)
+
+
+ERRORS = {
+    "leave_query_out": (
+        kr.GreedyRankRLS(criterion="leave_query_out", query_weight="items"),
+        lambda Z, y, a, qid, w: oracle.leave_query_out(Z, y, a, qid=qid, weight=w, query_weight="items"),
+    ),
+    "leave_pair_out": (
+        kr.GreedyRankRLS(criterion="leave_pair_out", query_weight="items"),
+        lambda Z, y, a, qid, w: oracle.leave_pair_out(Z, y, a, qid=qid, weight=w, query_weight="items"),
+    ),
+    "leave_one_out": (
+        kr.GreedyRLS(criterion="leave_one_out"),
+        lambda Z, y, a, qid, w: oracle.leave_items_out(Z, y, a, qid=np.arange(len(y)), weight=w),
+    ),
+}
+
+
+@pytest.mark.parametrize("criterion", ERRORS)
+@pytest.mark.parametrize("alpha", [2.0**-10, 0.1])
+def test_floating_search(criterion, alpha):
+    model, error = ERRORS[criterion]
+    left = 0
+    for seed in range(3):
+        X, y, weight = collinear(seed, 14, 6)
+        qid = np.arange(14) // 4
+        model.set_params(n_features_to_select=4, alpha=alpha, floating=True).fit(X, y, qid=qid, sample_weight=weight)
+        expected = oracle.select_units(
+            lambda Z, a, y=y, w=weight, qid=qid: error(Z, y, a, qid, w), X, 4, alphas=[alpha], floating=True
+        )
+        follows(model, expected, [[j] for j in range(6)])
+        left += sum(not step["added"] for step in model.path_)
+        best = min(step["criterion"] for step in model.path_ if len(step["columns"]) == 4)
+        assert next(s for s in model.path_ if s["criterion"] == best)["columns"].tolist() == model.selected_.tolist()
+    assert left > 0, "no feature has left: the test shows nothing"
+
+
+@pytest.mark.parametrize("criterion", ERRORS)
+def test_groups_alphas_and_required_features(criterion):
+    model, error = ERRORS[criterion]
+    X, y, weight = collinear(3, 12, 7)
+    qid, units, alphas = np.arange(12) // 4, [[0], [1, 4, 6], [2], [3, 5]], [0.01, 1.0, 30.0]
+    model.set_params(
+        n_features_to_select=3,
+        alpha=alphas,
+        feature_groups=["a", "b", "c", "d", "b", "d", "b"],
+        required_features=[5],
+        floating=True,
+    )
+    model.fit(X, y, qid=qid, sample_weight=weight)
+    expected = oracle.select_units(
+        lambda Z, a: error(Z, y, a, qid, weight), X, 3, units=units, required=[3], alphas=alphas, floating=True
+    )
+    follows(model, expected, units)
+    assert model.selected_[:2].tolist() == [3, 5]
+    model.set_params(required_features=None, floating=False).fit(X, y, qid=qid, sample_weight=weight)
+    follows(
+        model, oracle.select_units(lambda Z, a: error(Z, y, a, qid, weight), X, 3, units=units, alphas=alphas), units
+    )
+
+
+@pytest.mark.parametrize("query_weight", ["pairs", "items", "queries"])
+def test_coefficients_are_those_of_rank_rls(query_weight):
+    X, y, qid, _ = problem(1, [7, 6])
+    for labels in (None, qid):
+        model = kr.GreedyRankRLS(3, alpha=0.2, query_weight=query_weight).fit(X, y, qid=labels)
+        for step in model.path_:
+            final = kr.RankRLS(0.2, query_weight=query_weight).fit(X[:, step["columns"]], y, qid=labels)
+            np.testing.assert_allclose(step["coefficients"], final.coef_, rtol=1e-9)
+        np.testing.assert_allclose(model.predict(X), X[:, model.selected_] @ final.coef_, rtol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
@@ -31,15 +32,25 @@ class GreedyRankRLS(GreedySelector, Ranker):
     Parameters
     ----------
     n_features_to_select : int or "auto", default="auto"
-        How many features to select. "auto" stops where the held-out error stops falling: five further features do not
-        lower it by more than the standard error of the difference.
-    alpha : float, default=1.0
-        The regularisation strength, as in `RankRLS`.
+        How many features to select; how many groups, if there are `feature_groups`. "auto" stops where the held-out
+        error stops falling: five further features do not lower it by more than the standard error of the difference.
+    alpha : float, sequence of float or "auto", default=1.0
+        The regularisation strength, as in `RankRLS`. Of several values, each step takes the one with which the held-out
+        error of the features selected so far is lowest, and the next feature is selected with it; the first feature is
+        selected together with its alpha. "auto" is nine powers of four times the mean squared length of the centred
+        columns.
     criterion : {"auto", "leave_query_out", "leave_pair_out"}, default="auto"
         What is held out: each query, or each pair of items of one query. "auto" holds out queries if there are several,
         else pairs. The criterion is the sum of the squared errors of the held-out differences, weighted as in training.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
         What counts the same, as in `RankRLS`.
+    floating : bool, default=False
+        Whether features may leave again: after each step, while the error without one of them is lower than that of the
+        best set of this size so far [PNK94]_.
+    feature_groups : sequence, shape (n_features,), optional
+        Labels of the features. Those with the same label, such as the dummies of a category, enter together.
+    required_features : sequence of int or str, optional
+        Numbers or names of features that enter first, in this order, and never leave.
     dtype : {"float64", "float32"}, default="float64"
         The precision of the arrays that are as large as X.
     n_jobs : int, optional
@@ -50,9 +61,9 @@ class GreedyRankRLS(GreedySelector, Ranker):
     selected_ : ndarray of int64, shape (k,)
         The selected columns, in the order in which they entered.
     path_ : list of dict
-        One entry for each step: the "feature" that entered, the "criterion" and its "standard_error", "alpha", the
-        selected "columns" and their "coefficients". If pairs were held out, also "pair_accuracy", the share of held-out
-        pairs in the right order; for two classes that is the AUC.
+        One entry for each step: the "feature" (of a group, the first) and whether it was "added", the "criterion" and
+        its "standard_error", "alpha", the selected "columns" and their "coefficients". If pairs were held out, also
+        "pair_accuracy", the share of held-out pairs in the right order; for two classes that is the AUC.
     coef_ : ndarray, shape (n_features,) or (n_outputs, n_features)
         Weights of all features: zero for those that were not selected.
     criterion_ : str
@@ -66,6 +77,18 @@ class GreedyRankRLS(GreedySelector, Ranker):
     -----
     Time O(k m n) for k of n features with queries held out, whatever their sizes; memory two arrays of the size of X.
     With pairs held out, time O(k n) times the number of pairs, and m² numbers beside one array of the size of X.
+    A floating search keeps one array more. Each alpha that is tried costs O(m k²) a step, and a change of alpha
+    O(k m n). A group of b columns costs O(m b²) a step. A sparse X is made dense block by block, and needs the same
+    arrays.
+
+    Columns are compared as they are: scale them, for a large column needs a small coefficient. Errors that agree to ten
+    digits are equal, and the lowest column is taken. The criterion is the lowest of many, so it is optimistic: judge
+    the selection on other data.
+
+    References
+    ----------
+    .. [PNK94] Pudil, Novovičová and Kittler (1994). Floating search methods in feature selection. Pattern Recognition
+       Letters 15(11).
 
     Examples
     --------
@@ -90,9 +113,12 @@ class GreedyRankRLS(GreedySelector, Ranker):
         self,
         n_features_to_select: int | str = "auto",
         *,
-        alpha: float = 1.0,
+        alpha: float | str | Sequence[float] = 1.0,
         criterion: CriterionName = "auto",
         query_weight: QueryWeight = "pairs",
+        floating: bool = False,
+        feature_groups: Any = None,
+        required_features: Any = None,
         dtype: str = "float64",
         n_jobs: int | None = None,
     ) -> None:
@@ -100,6 +126,9 @@ class GreedyRankRLS(GreedySelector, Ranker):
         self.alpha = alpha
         self.criterion: CriterionName = criterion
         self.query_weight: QueryWeight = query_weight
+        self.floating = floating
+        self.feature_groups = feature_groups
+        self.required_features = required_features
         self.dtype = dtype
         self.n_jobs = n_jobs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -29,14 +30,14 @@ class GreedyRLS(GreedySelector, Regressor):
     Parameters
     ----------
     n_features_to_select : int or "auto", default="auto"
-        How many features to select. "auto" stops where the held-out error stops falling: five further features do not
-        lower it by more than the standard error of the difference.
-    alpha : float, default=1.0
-        The regularisation strength, as in `RLS`.
+        How many features to select; how many groups, if there are `feature_groups`. "auto" stops where the held-out
+        error stops falling: five further features do not lower it by more than the standard error of the difference.
+    alpha : float, sequence of float or "auto", default=1.0
+        The regularisation strength, as in `RLS`, or several to choose from, as in `GreedyRankRLS`.
     criterion : {"auto", "leave_one_out", "leave_query_out", "leave_pair_out"}, default="auto"
         What is held out: each item, each query, or each pair of items. "auto" holds out queries if qid is given, else
         items. The criterion is the weighted sum of the squared held-out errors, for pairs those of differences.
-    dtype, n_jobs
+    floating, feature_groups, required_features, dtype, n_jobs
         As in `GreedyRankRLS`.
 
     Attributes
@@ -64,14 +65,20 @@ class GreedyRLS(GreedySelector, Regressor):
         self,
         n_features_to_select: int | str = "auto",
         *,
-        alpha: float = 1.0,
+        alpha: float | str | Sequence[float] = 1.0,
         criterion: CriterionName = "auto",
+        floating: bool = False,
+        feature_groups: Any = None,
+        required_features: Any = None,
         dtype: str = "float64",
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
         self.criterion: CriterionName = criterion
+        self.floating = floating
+        self.feature_groups = feature_groups
+        self.required_features = required_features
         self.dtype = dtype
         self.n_jobs = n_jobs
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
-from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -16,19 +15,29 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Matrix
+from kernelrank.arrays import Index, Matrix
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner
+from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.features import ExplicitFeatures
 from kernelrank.progress import track
 from kernelrank.queries import Queries
-from kernelrank.selection import GreedySearch, SelectionProblem, SelectionStep
-from kernelrank.selection.greedy_search import CRITERIA, Criterion, FallingError
+from kernelrank.selection import (
+    FallingError,
+    GreedySearch,
+    SelectionProblem,
+    SelectionStep,
+    column_units,
+    required_units,
+)
+from kernelrank.selection.greedy_search import CRITERIA, Criterion
 
 __all__ = ["CriterionName", "GreedySelector"]
+
+AUTOMATIC_EXPONENTS = range(-12, 5, 2)
+"""Beside the mean squared length of the columns, the powers of two that alpha="auto" chooses from."""
 
 CriterionName: TypeAlias = Criterion | Literal["auto"]
 
@@ -38,14 +47,21 @@ class GreedySelector(SelectorMixin, KernelLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), "array-like"],
         "criterion": [StrOptions({"auto", *CRITERIA})],
+        "floating": ["boolean"],
+        "feature_groups": ["array-like", None],
+        "required_features": ["array-like", None],
         "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
     }
 
+    alpha: Any
     n_features_to_select: int | str
     criterion: CriterionName
+    floating: bool
+    feature_groups: Any
+    required_features: Any
     dtype: str
     n_jobs: int | None
 
@@ -75,45 +91,66 @@ class GreedySelector(SelectorMixin, KernelLearner):
         criterion = self._criterion(queries)
         problem = self._problem(X, graphs[0][1], queries, criterion)
         progress = FitProgress(self, X, y)
-        search = GreedySearch(problem, criterion, float(self.alpha), n_threads=effective_n_jobs(self.n_jobs))
-        steps = self._search(search, progress)
+        units = column_units(self.feature_groups, X.shape[1])
+        search = GreedySearch(
+            problem,
+            criterion,
+            self._alphas(problem),
+            units=units,
+            floating=self.floating,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+        names = getattr(self, "feature_names_in_", None)
+        steps = self._search(search, required_units(self.required_features, units, names), progress)
         progress.done()
-        return self._keep_steps(steps, criterion, graphs, one_output=one_output)
+        self.path_ = [_as_dict(step, units, one_output=one_output) for step in steps]
+        return self._keep_last(steps, criterion, graphs, one_output=one_output)
 
-    def _search(self, search: GreedySearch, progress: FitProgress) -> Sequence[SelectionStep]:
+    def _alphas(self, problem: SelectionProblem) -> list[float]:
+        """Return the alphas that are chosen from at each step; one if it is given."""
+        if isinstance(self.alpha, str):
+            scale = problem.mean_square() or 1.0
+            return [scale * 2.0**exponent for exponent in AUTOMATIC_EXPONENTS]
+        return check_alphas(self.alpha)
+
+    def _search(self, search: GreedySearch, required: Sequence[int], progress: FitProgress) -> Sequence[SelectionStep]:
         """Run the search as far as it is asked for, and tell how far it is."""
-        n_features, tell = self._n_features(search.problem.n_columns), progress.step
+        n_units, tell = self._n_units(len(search.units), len(required)), progress.step
         found: list[SelectionStep] = []
-        falling = FallingError() if self.n_features_to_select == "auto" else None
-        with closing(track(islice(search.steps(), n_features), n_features, "selecting", noun="features")) as steps:
+        free = max(0, len(required) - 1)  # the step from which on the search may stop
+        falling = FallingError(search.kind) if self.n_features_to_select == "auto" else None
+        with closing(track(search.steps(n_units, required), None, "selecting", noun="steps")) as steps:
             for number, step in enumerate(steps):
                 found.append(step)
                 stopped = tell is not None and tell(number, step.criterion)
-                if stopped or (falling is not None and falling.has_stopped(step, search.kind)):
+                if falling is not None and number >= free:
+                    stopped = falling.has_stopped(step) or stopped
+                if stopped:
                     break
-        return found if falling is None else found[: falling.n_steps]
+        return found if falling is None else found[: free + falling.n_steps]
 
-    def _n_features(self, n_columns: int) -> int:
+    def _n_units(self, available: int, n_required: int) -> int:
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
-            return n_columns
-        if wanted > n_columns:
+            return available
+        if not max(1, n_required) <= wanted <= available:
+            noun = "features of X" if self.feature_groups is None else "groups of features"
             raise InvalidInputError(
-                f"Expected n_features_to_select of at most {n_columns}, the number of features of X; got {wanted}. "
-                "Choose fewer, or 'auto'."
+                f"Expected n_features_to_select from {max(1, n_required)}, the number of required features, to "
+                f"{available}, the number of {noun}; got {wanted}. Choose another number, or 'auto'."
             )
         return int(wanted)
 
-    def _keep_steps(
+    def _keep_last(
         self, steps: Sequence[SelectionStep], criterion: Criterion, graphs: Sequence[OutputGraph], *, one_output: bool
     ) -> Self:
-        last = steps[-1]
+        size = len(steps[-1].units)
+        last = min((step for step in steps if len(step.units) == size), key=lambda step: step.criterion)
         coefficients = np.zeros((self.n_features_in_, last.coefficients.shape[1]))
         coefficients[last.columns] = last.coefficients
         check_finite(coefficients)
         self.coef_ = coefficients[:, 0] if one_output else np.ascontiguousarray(coefficients.T)
         self.selected_ = last.columns
-        self.path_ = [_as_dict(step, one_output=one_output) for step in steps]
         self.criterion_ = criterion
         self.alpha_ = last.alpha
         self.solver_ = "greedy"
@@ -129,10 +166,11 @@ class GreedySelector(SelectorMixin, KernelLearner):
         return mask
 
 
-def _as_dict(step: SelectionStep, *, one_output: bool) -> dict[str, Any]:
+def _as_dict(step: SelectionStep, units: Sequence[Index], *, one_output: bool) -> dict[str, Any]:
     """Return a step as users see it."""
     shown: dict[str, Any] = {
-        "feature": step.feature,
+        "feature": int(units[step.unit][0]),
+        "added": step.added,
         "criterion": step.criterion,
         "standard_error": step.standard_error,
         "alpha": step.alpha,

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from kernelrank.selection.column_units import column_units, required_units
+from kernelrank.selection.falling_error import FallingError
 from kernelrank.selection.greedy_search import GreedySearch, SelectionStep
 from kernelrank.selection.selection_problem import SelectionProblem
 
-__all__ = ["GreedySearch", "SelectionProblem", "SelectionStep"]
+__all__ = [
+    "FallingError",
+    "GreedySearch",
+    "SelectionProblem",
+    "SelectionStep",
+    "column_units",
+    "required_units",
+]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
 
-__all__ = ["column_products", "sweep_items", "sweep_pairs", "sweep_queries"]
+__all__ = ["LANES", "WIDTH", "column_products", "sweep_items", "sweep_pairs", "sweep_queries"]
 
 WIDTH = 128
 """How many columns are worked on at once, so that what belongs to them stays in the cache."""
@@ -29,7 +28,8 @@ def column_products(U: NDArray[Any], z: Float, first: int, last: int, products: 
     for start in range(first, last, WIDTH):
         size = min(WIDTH, last - start)
         total = products[start : start + size]
-        total[:] = 0.0
+        for j in range(size):
+            total[j] = 0.0
         for i in range(len(z)):
             u, z_i = U[i, start : start + size], z[i]
             for j in range(size):
@@ -51,6 +51,7 @@ def sweep_queries(
     d: Float,
     g: Float,
     errors: Float,
+    scratch: Float,
 ) -> None:
     """Change U and W by the last feature, and store the error of each column over all queries held out.
 
@@ -70,21 +71,24 @@ def sweep_queries(
     g : ndarray, shape (outputs, n)
         Of each column, after the change.
     errors : ndarray, shape (n,)
+    scratch : ndarray, shape (3, WIDTH)
     """
     outputs = len(c)
-    factor, overlap, weight = np.empty(WIDTH), np.empty(WIDTH), np.empty(WIDTH)
+    factor, overlap, weight = scratch[0], scratch[1], scratch[2]
     for start in range(first, last, WIDTH):
         size = min(WIDTH, last - start)
         stop = start + size
-        t, d_j, error = tau[start:stop], d[start:stop], errors[start:stop]
-        error[:] = 0.0
+        t, error = tau[start:stop], errors[start:stop]
+        for j in range(size):
+            error[j] = 0.0
         for q in range(len(bounds) - 1):
-            factor[:size] = t
+            for j in range(size):
+                factor[j] = t[j]
+                overlap[j] = d[start + j]
             for i in range(bounds[q], bounds[q + 1]):
                 w, y_i = W[i, start:stop], y[i]
                 for j in range(size):
                     factor[j] -= y_i * w[j]
-            overlap[:size] = d_j
             for i in range(bounds[q], bounds[q + 1]):
                 u, w, h_i, b_i = U[i, start:stop], W[i, start:stop], h[i], b[i]
                 for j in range(size):
@@ -94,7 +98,8 @@ def sweep_queries(
                 for j in range(size):
                     overlap[j] -= u[j] * w[j]
             for k in range(outputs):
-                weight[:size] = g[k, start:stop]
+                for j in range(size):
+                    weight[j] = g[k, start + j]
                 for i in range(bounds[q], bounds[q + 1]):
                     u, c_i = U[i, start:stop], c[k, i]
                     for j in range(size):
@@ -121,6 +126,7 @@ def sweep_items(
     d: Float,
     g: Float,
     errors: Float,
+    scratch: Float,
 ) -> None:
     """Change U by the last feature, and store the error of each column over all items held out one by one.
 
@@ -139,16 +145,19 @@ def sweep_items(
     g : ndarray, shape (outputs, n)
         Of each column, after the change.
     errors : ndarray, shape (n,)
+    scratch : ndarray, shape (2, WIDTH)
     """
-    inverse, ratio = np.empty(WIDTH), np.empty(WIDTH)
+    inverse, ratio = scratch[0], scratch[1]
     for start in range(first, last, WIDTH):
         size = min(WIDTH, last - start)
         stop = start + size
         t, error = tau[start:stop], errors[start:stop]
-        error[:] = 0.0
-        inverse[:size] = 1.0 / d[start:stop]
+        for j in range(size):
+            error[j] = 0.0
+            inverse[j] = 1.0 / d[start + j]
         for k in range(len(e)):
-            ratio[:size] = g[k, start:stop] / d[start:stop]
+            for j in range(size):
+                ratio[j] = g[k, start + j] / d[start + j]
             for i in range(len(h)):
                 u, h_i, gamma_i, e_i, weight_i = U[i, start:stop], h[i], gamma[i], e[k, i], weight[i]
                 if k == 0:
@@ -173,6 +182,8 @@ def sweep_pairs(
     d: Float,
     g: Float,
     errors: Float,
+    block: Float,
+    scratch: Float,
 ) -> None:
     """Change U by the last feature, and store the error of each column over all pairs held out.
 
@@ -194,10 +205,11 @@ def sweep_pairs(
     g : ndarray, shape (outputs, n)
         Of each column, after the change.
     errors : ndarray, shape (n,)
+    block : ndarray, shape (m, 4, LANES)
+        Zeros; of each item and column it will hold u, u / d, and Γ_ii and e with the column.
+    scratch : ndarray, shape (2, LANES)
     """
-    m = len(h)
-    block = np.zeros((m, 4, LANES))  # of each item and column: u, u / d, Γ_ii and e, with the column
-    error, partial = np.empty(LANES), np.empty(LANES)
+    m, error, partial = len(h), scratch[0], scratch[1]
     for start in range(first, last, LANES):
         size = min(LANES, last - start)
         for i in range(m):
@@ -208,14 +220,16 @@ def sweep_pairs(
                 block[i, 2, j] = Gamma[i, i] - u * u / d[start + j]
             for j in range(size, LANES):
                 block[i, 2, j] = 2.0  # no column: nothing is divided by zero
-        error[:] = 0.0
+        for j in range(LANES):
+            error[j] = 0.0
         for k in range(len(e)):
             for i in range(m):
                 for j in range(size):
                     block[i, 3, j] = e[k, i] - block[i, 1, j] * g[k, start + j]
             for i in range(m):
                 at_i = block[i]
-                partial[:] = 0.0
+                for j in range(LANES):
+                    partial[j] = 0.0
                 for p in range(begin[i], i):
                     at_p, gamma, w = block[p], Gamma[i, p], weight[p]
                     for j in range(LANES):

@@ -1,4 +1,12 @@
-"""Greedy search: add, step by step, the feature with which the held-out error is lowest."""
+"""Greedy search: add, step by step, the feature with which the held-out error is lowest.
+
+A unit is what enters at once: a column, or a group of columns. With several alphas, the first unit is chosen together
+with its alpha. Later ones are chosen with the alpha of the step before, and then the alpha with the lowest error of all
+features chosen so far is taken.
+
+A floating search looks back after each step: while the set without one of its units is better than the best set of that
+size so far, the unit leaves [PNK94]_. Every size gets better each time, so the search ends.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +23,7 @@ from kernelrank.selection.pair_state import PairState
 from kernelrank.selection.query_state import QueryState
 from kernelrank.selection.selection_problem import SelectionProblem
 
-__all__ = ["CRITERIA", "Criterion", "FallingError", "GreedySearch", "SelectionStep", "lowest"]
+__all__ = ["CRITERIA", "Criterion", "GreedySearch", "SelectionStep", "lowest"]
 
 Criterion: TypeAlias = Literal["leave_query_out", "leave_pair_out", "leave_one_out"]
 
@@ -41,20 +49,20 @@ def lowest(errors: Float) -> int:
     return int(np.argmax(errors <= least + SAME * abs(least)))
 
 
-PATIENCE = 5
-"""How many steps a search looks ahead for an error that is lower."""
-
-
 @dataclass(frozen=True)
 class SelectionStep:
     """One step of a selection.
 
     Parameters
     ----------
-    feature : int
-        The column that entered.
+    unit : int
+        The unit that entered or left.
+    added : bool
+        Whether it entered.
+    units : tuple of int
+        All units chosen after this step, in the order in which they entered.
     columns : ndarray of int64, shape (k,)
-        All columns chosen after this step, in the order in which they entered.
+        Their columns.
     coefficients : ndarray, shape (k, outputs)
     alpha : float
     losses : ndarray
@@ -65,7 +73,9 @@ class SelectionStep:
         The share of held-out pairs in the right order, if pairs are held out.
     """
 
-    feature: int
+    unit: int
+    added: bool
+    units: tuple[int, ...]
     columns: Index
     coefficients: Float
     alpha: float
@@ -79,37 +89,6 @@ class SelectionStep:
         return float(self.losses.sum())
 
 
-class FallingError:
-    """Says when the held-out error has stopped falling.
-
-    It has when `PATIENCE` further steps did not lower it by more than the standard error of the difference.
-    """
-
-    def __init__(self) -> None:
-        self.n_steps = 0
-        self._best: SelectionStep | None = None
-        self._seen = 0
-
-    def has_stopped(self, step: SelectionStep, state: type[HeldOutState]) -> bool:
-        """Look at the next step."""
-        self._seen += 1
-        if self._best is None:
-            fallen = True
-        else:
-            fall = self._best.losses - step.losses
-            fallen = float(fall.sum()) > standard_error(fall, state)
-        if fallen:
-            self._best, self.n_steps = step, self._seen
-        return self._seen - self.n_steps >= PATIENCE
-
-
-def standard_error(losses: Float, state: type[HeldOutState]) -> float:
-    """Return the standard error of the sum of losses; NaN for a single one."""
-    if len(losses) < 2:
-        return float("nan")
-    return state.dependence * float(losses.std(ddof=1)) * float(len(losses) ** 0.5)
-
-
 class GreedySearch:
     """Feature selection for one problem.
 
@@ -118,46 +97,162 @@ class GreedySearch:
     problem : SelectionProblem
     criterion : {"leave_query_out", "leave_pair_out", "leave_one_out"}
         What is held out.
-    alpha : float
+    alphas : sequence of float
+        One alpha, or those that are chosen from at each step.
+    units : sequence of ndarray of int64, optional
+        The columns of each unit; each column by itself unless given.
+    floating : bool, default=False
+        Whether units may leave again.
     n_threads : int, default=1
         How many threads share the columns.
     """
 
-    def __init__(self, problem: SelectionProblem, criterion: Criterion, alpha: float, *, n_threads: int = 1) -> None:
+    def __init__(
+        self,
+        problem: SelectionProblem,
+        criterion: Criterion,
+        alphas: Sequence[float],
+        *,
+        units: Sequence[Index] | None = None,
+        floating: bool = False,
+        n_threads: int = 1,
+    ) -> None:
         self.problem = problem
         self.kind = CRITERIA[criterion]
-        self.alpha = alpha
+        self.alphas = sorted(alphas, reverse=True)
+        self.units = [np.array([j]) for j in range(problem.n_columns)] if units is None else list(units)
+        self.floating = floating
         self.n_threads = n_threads
+        self._first = np.array([unit[0] for unit in self.units])
+        self._groups = [number for number, unit in enumerate(self.units) if len(unit) > 1]
+        self._chosen = ChosenColumns.none(problem)
+        self._entered: list[int] = []
 
-    def steps(self, forced: Sequence[int] = ()) -> Iterator[SelectionStep]:
-        """Yield step after step until all columns have entered; O(m n) time each.
+    def steps(self, n_units: int, required: Sequence[int] = ()) -> Iterator[SelectionStep]:
+        """Yield step after step until so many units have been chosen; O(m n) time each.
 
         Parameters
         ----------
-        forced : sequence of int, optional
-            Columns that enter first, in this order.
+        n_units : int
+        required : sequence of int, optional
+            Units that enter first, in this order, and never leave.
         """
-        self.problem.require_memory(self.kind.n_arrays)
-        state = self.kind(self.problem, self.alpha, np.arange(self.problem.n_columns), n_threads=self.n_threads)
-        chosen = ChosenColumns.none(self.problem)
-        for number in range(self.problem.n_columns):
-            if number < len(forced):
-                feature = forced[number]
-            else:
-                errors = state.errors().copy()
-                errors[chosen.columns] = np.inf
-                feature = lowest(errors)
-            chosen = chosen.with_column(feature, state.enter(feature), state.target)
-            yield self._step(feature, chosen, state)
+        self.problem.require_memory(self.kind.n_arrays + self.floating)
+        self._chosen, self._entered = ChosenColumns.none(self.problem), []
+        state, unit = self._begin(required)
+        best: dict[int, float] = {}
+        while len(self._entered) < n_units:
+            if self._entered:
+                unit = required[len(self._entered)] if len(self._entered) < len(required) else self._next(state)
+            self._enter(state, unit)
+            state = self._with_best_alpha(state)
+            yield self._step(state, unit, added=True)
+            if not self.floating:
+                continue
+            while True:
+                error, size = float(state.losses().sum()), len(self._entered)
+                best[size] = min(best.get(size, np.inf), error)
+                leaving = self._leaving(state, best.get(size - 1, -np.inf), len(required), unit)
+                if leaving is None:
+                    break
+                self._leave(state, leaving)
+                state = self._with_best_alpha(state)
+                yield self._step(state, leaving, added=False)
 
-    def _step(self, feature: int, chosen: ChosenColumns, state: HeldOutState) -> SelectionStep:
+    def _state(self, alpha: float, columns: Index) -> HeldOutState:
+        return self.kind(self.problem, alpha, columns, n_threads=self.n_threads, keep_columns=self.floating)
+
+    def _begin(self, required: Sequence[int]) -> tuple[HeldOutState, int]:
+        """Return the state before the first step, and the unit that enters; with several alphas, the best pair."""
+        columns, found = np.arange(self.problem.n_columns), []
+        for alpha in self.alphas:
+            state = self._state(alpha, columns)
+            if required and len(self.alphas) == 1:
+                return state, required[0]
+            errors = self._unit_errors(state)
+            unit = required[0] if required else lowest(errors)
+            if len(self.alphas) == 1:
+                return state, unit
+            found.append((float(errors[unit]), unit))
+        best = lowest(np.array([error for error, _ in found]))
+        return self._state(self.alphas[best], columns), found[best][1]
+
+    def _unit_errors(self, state: HeldOutState) -> Float:
+        """Return the error with each unit; infinity for those that have been chosen."""
+        errors: Float = state.errors()[self._first]
+        errors[self._entered] = np.inf
+        for number in self._groups:
+            if number in self._entered:
+                continue
+            part = state.taking(self.units[number])
+            for place in range(len(self.units[number]) - 1):
+                part.enter(place)
+            errors[number] = part.errors()[-1]
+        return errors
+
+    def _next(self, state: HeldOutState) -> int:
+        return lowest(self._unit_errors(state))
+
+    def _enter(self, state: HeldOutState, unit: int) -> None:
+        for column in self.units[unit].tolist():
+            self._chosen = self._chosen.with_column(column, state.enter(column), state.target)
+        self._entered.append(unit)
+
+    def _places(self, unit: int) -> list[int]:
+        """Return where the columns of a chosen unit stand among the chosen columns."""
+        return np.flatnonzero(np.isin(self._chosen.columns, self.units[unit])).tolist()
+
+    def _leave(self, state: HeldOutState, unit: int) -> None:
+        self._chosen = _without(state, self._chosen, self._places(unit))
+        self._entered.remove(unit)
+
+    def _leaving(self, state: HeldOutState, best: float, n_required: int, newest: int) -> int | None:
+        """Return the unit without which the error is lowest, if that is lower than the best of this size so far."""
+        candidates = sorted(unit for unit in self._entered[n_required:] if unit != newest)
+        if not candidates or best == -np.inf:
+            return None
+        errors = []
+        for unit in candidates:
+            part = state.taking(np.zeros(0, dtype=np.int64))
+            _without(part, self._chosen, self._places(unit))
+            errors.append(float(part.losses().sum()))
+        leaving = lowest(np.array(errors))
+        return candidates[leaving] if errors[leaving] < best * (1.0 - SAME) else None
+
+    def _with_best_alpha(self, state: HeldOutState) -> HeldOutState:
+        """Return the state at the alpha with the lowest error of the chosen features."""
+        if len(self.alphas) == 1:
+            return state
+        errors = [float(self._entering(alpha, self._chosen.columns).losses().sum()) for alpha in self.alphas]
+        alpha = self.alphas[lowest(np.array(errors))]
+        return state if alpha == state.alpha else self._entering(alpha, np.arange(self.problem.n_columns))
+
+    def _entering(self, alpha: float, columns: Index) -> HeldOutState:
+        """Return the state of some columns, with all chosen ones entered anew at an alpha."""
+        state = self._state(alpha, columns)
+        place = {column: number for number, column in enumerate(columns.tolist())}
+        for column in self._chosen.columns.tolist():
+            state.enter(place[column])
+        return state
+
+    def _step(self, state: HeldOutState, unit: int, *, added: bool) -> SelectionStep:
         losses = state.losses()
         return SelectionStep(
-            feature,
-            chosen.columns,
-            chosen.coefficients(state.ridge),
+            unit,
+            added,
+            tuple(self._entered),
+            self._chosen.columns,
+            self._chosen.coefficients(state.training_ridge),
             state.alpha,
             losses,
-            standard_error(losses, self.kind),
+            state.standard_error(losses),
             state.pair_accuracy(),
         )
+
+
+def _without(state: HeldOutState, chosen: ChosenColumns, places: list[int]) -> ChosenColumns:
+    """Let chosen columns leave a state, the last first; return the others."""
+    for place in sorted(places, reverse=True):
+        state.remove(chosen, place)
+        chosen = chosen.without(place)
+    return chosen

@@ -35,7 +35,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.selection.column_sweeps import column_products
 from kernelrank.selection.selection_problem import SelectionProblem
 
-__all__ = ["ChosenColumns", "HeldOutState"]
+__all__ = ["ChosenColumns", "HeldOutState", "RemovedColumn"]
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,13 @@ class ChosenColumns:
         right = np.vstack([self.right, z @ target])
         return type(self)(np.append(self.columns, column), np.column_stack([self.Z, z]), gram, right)
 
-    def without(self, places: Index) -> Self:
-        """Return the same without the features at some places."""
-        kept = np.setdiff1d(np.arange(len(self.columns)), places)
+    def without(self, place: int) -> Self:
+        """Return the same without the feature at a place."""
+        kept = np.delete(np.arange(len(self.columns)), place)
         return type(self)(self.columns[kept], self.Z[:, kept], self.gram[np.ix_(kept, kept)], self.right[kept])
 
     def coefficients(self, alpha: float) -> Float:
         """Return the coefficients for an alpha, shape (k, outputs)."""
-        if len(self.columns) == 0:
-            return self.right
         factor = cho_factor(self.gram + alpha * np.eye(len(self.gram)), lower=True)
         return np.asarray(cho_solve(factor, self.right))
 
@@ -88,6 +86,26 @@ class ChosenColumns:
         """Return ``(Z_Sᵀ Z_S + alpha I)⁻¹``."""
         factor = cho_factor(self.gram + alpha * np.eye(len(self.gram)), lower=True)
         return np.asarray(cho_solve(factor, np.eye(len(self.gram))))
+
+
+@dataclass(frozen=True)
+class RemovedColumn:
+    """What a chosen column was before it entered.
+
+    Parameters
+    ----------
+    x : ndarray, shape (m,)
+        ``Z_S A⁻¹ e_v``.
+    u : ndarray, shape (m,)
+        Its column of U.
+    d : float
+    g : ndarray, shape (outputs,)
+    """
+
+    x: Float
+    u: Float
+    d: float
+    g: Float
 
 
 class HeldOutState(ABC):
@@ -142,6 +160,11 @@ class HeldOutState(ABC):
         return self.alpha
 
     @property
+    def training_ridge(self) -> float:
+        """λ of the problem of all items, which coefficients come from."""
+        return self.alpha
+
+    @property
     def _scale(self) -> Float:
         """What the rows of Z are multiplied by to make those of U."""
         return np.ones(self.problem.n_items)
@@ -155,11 +178,20 @@ class HeldOutState(ABC):
         """Let a column enter what a subclass keeps beside U, d and g, which are still those before."""
 
     @abstractmethod
+    def _undo_own(self, chosen: ChosenColumns, place: int, removed: RemovedColumn) -> None:
+        """Let a chosen column leave what a subclass keeps beside U, d and g."""
+
+    @abstractmethod
     def losses(self) -> Float:
         """Return the held-out loss of each part that is held out, which sum to the error of the chosen features."""
 
     dependence = 1.0
     """The standard error of the sum of the losses is so many times that of independent ones."""
+
+    @classmethod
+    def standard_error(cls, losses: Float) -> float:
+        """Return the standard error of the sum of losses, or of differences of them; NaN for a single one."""
+        return cls.dependence * float(losses.std(ddof=1) * len(losses) ** 0.5) if len(losses) > 1 else float("nan")
 
     def pair_accuracy(self) -> float | None:
         """Return the share of held-out pairs in the right order, if pairs are held out."""
@@ -190,7 +222,7 @@ class HeldOutState(ABC):
             list(pool.map(work, bounds[:-1].tolist(), bounds[1:].tolist()))
 
     def _products(self, array: NDArray[Any], vector: Float) -> Float:
-        products = np.empty(array.shape[1])
+        products = np.zeros(array.shape[1])
         self._in_threads(lambda first, last: column_products(array, vector, first, last, products))
         return products
 
@@ -203,6 +235,17 @@ class HeldOutState(ABC):
         self._change_own(place)
         self._change(tau, u / d, 1.0 / d, g / d)
         return z
+
+    def remove(self, chosen: ChosenColumns, place: int) -> None:
+        """Let a chosen column leave; `place` counts among the chosen ones. O(m n) as `enter`."""
+        self.errors()
+        inverse = chosen.inverse(self.ridge)
+        x, d = chosen.Z @ inverse[:, place], 1.0 / float(inverse[place, place])
+        g = d * (inverse[place] @ chosen.right)
+        removed = RemovedColumn(x, x * d * self._scale, d, g)
+        tau = np.zeros(0) if self.Z is None else self._products(self.Z, x)
+        self._undo_own(chosen, place, removed)
+        self._change(tau, -removed.u, -d, -g)
 
     def _change(self, tau: Float, h: Float, square: float, ratio: Float) -> None:
         """Note ``U -= h τᵀ`` for the next sweep; change d and g."""

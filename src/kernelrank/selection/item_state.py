@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kernelrank.arrays import Float, Index
-from kernelrank.selection.column_sweeps import sweep_items
-from kernelrank.selection.held_out_state import HeldOutState
+from kernelrank.selection.column_sweeps import WIDTH, sweep_items
+from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState, RemovedColumn
 from kernelrank.selection.selection_problem import SelectionProblem
 
 __all__ = ["ItemState"]
@@ -34,11 +34,28 @@ class ItemState(HeldOutState):
 
     def _sweep(self, first: int, last: int, errors: Float) -> None:
         weight = self.problem.graph.weight
-        sweep_items(self.U, first, last, self.tau, self.h, self.gamma, weight, self.e, self.d, self.g, errors)
+        sweep_items(
+            self.U,
+            first,
+            last,
+            self.tau,
+            self.h,
+            self.gamma,
+            weight,
+            self.e,
+            self.d,
+            self.g,
+            errors,
+            np.empty((2, WIDTH)),
+        )
 
     def losses(self) -> Float:
         """Return the loss of each item."""
         return np.asarray(self.problem.graph.weight * ((self.e / self.gamma) ** 2).sum(axis=0))
+
+    def _undo_own(self, chosen: ChosenColumns, place: int, removed: RemovedColumn) -> None:  # noqa: ARG002
+        self.gamma += removed.u**2 / removed.d
+        self.e += np.outer(removed.g / removed.d, removed.u)
 
     def _change_own(self, place: int) -> None:
         u, d = self.U[:, place].astype(np.float64), self.d[place]

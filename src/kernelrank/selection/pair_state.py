@@ -15,6 +15,7 @@ which does not change when a constant is added to that block of Γ, and the bloc
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.item_sets import ItemSets
-from kernelrank.selection.column_sweeps import sweep_pairs
-from kernelrank.selection.held_out_state import HeldOutState
+from kernelrank.selection.column_sweeps import LANES, sweep_pairs
+from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState, RemovedColumn
 from kernelrank.selection.selection_problem import SelectionProblem
 
 __all__ = ["PairState", "scale_without_pairs"]
@@ -68,9 +69,10 @@ class PairState(HeldOutState):
 
     def __init__(self, problem: SelectionProblem, alpha: float, columns: Index, **options: Any) -> None:
         graph = problem.graph
-        self._kappa = scale_without_pairs(problem)
+        self._kappa, self._kappa_of_all = scale_without_pairs(problem), 1.0
         if isinstance(graph, ScoredQueries):
-            problem = SelectionProblem(problem.X, graph.shortcut_graph(), problem.queries, problem.dtype)
+            problem = replace(problem, graph=graph.shortcut_graph())
+            self._kappa_of_all = float(graph.pair_weights[0] * graph.weight[problem.queries.codes == 0].sum())
         self._root = np.sqrt(graph.weight)
         super().__init__(problem, alpha, columns, **options)
         self.Gamma = problem.graph.apply(np.eye(problem.n_items))
@@ -90,6 +92,11 @@ class PairState(HeldOutState):
         return self.alpha / self._kappa
 
     @property
+    def training_ridge(self) -> float:
+        """λ / κ with all items there."""
+        return self.alpha / self._kappa_of_all
+
+    @property
     def _scale(self) -> Float:
         return self._root
 
@@ -107,6 +114,8 @@ class PairState(HeldOutState):
             self.d,
             self.g,
             errors,
+            np.zeros((self.problem.n_items, 4, LANES)),
+            np.empty((2, LANES)),
         )
 
     def _missed(self, i: int) -> Float:
@@ -136,6 +145,10 @@ class PairState(HeldOutState):
             right += float((weight * (np.sign(truth) * np.sign(truth - self._missed(i)) + 1.0) / 2.0).sum())
             total += float(weight.sum())
         return right / total if total > 0 else float("nan")
+
+    def _undo_own(self, chosen: ChosenColumns, place: int, removed: RemovedColumn) -> None:  # noqa: ARG002
+        self.Gamma += np.outer(removed.u / removed.d, removed.u)
+        self.e += np.outer(removed.g / removed.d, removed.u)
 
     def _change_own(self, place: int) -> None:
         u, d = self.U[:, place].astype(np.float64), self.d[place]

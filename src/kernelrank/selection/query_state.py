@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from kernelrank.arrays import Float, Index
-from kernelrank.selection.column_sweeps import sweep_queries
-from kernelrank.selection.held_out_state import HeldOutState
+from kernelrank.selection.column_sweeps import WIDTH, sweep_queries
+from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState, RemovedColumn
 from kernelrank.selection.selection_problem import SelectionProblem
 
 __all__ = ["QueryState"]
@@ -46,10 +46,24 @@ class QueryState(HeldOutState):
         self.c = self.target.T.copy()
         self.bounds = problem.queries.bounds
         self.y, self.b = np.zeros(problem.n_items), np.zeros(problem.n_items)
+        self._known: tuple[ChosenColumns | None, Float] = (None, np.empty(0))
 
     def _sweep(self, first: int, last: int, errors: Float) -> None:
         sweep_queries(
-            self.U, self.W, self.bounds, first, last, self.tau, self.h, self.y, self.b, self.c, self.d, self.g, errors
+            self.U,
+            self.W,
+            self.bounds,
+            first,
+            last,
+            self.tau,
+            self.h,
+            self.y,
+            self.b,
+            self.c,
+            self.d,
+            self.g,
+            errors,
+            np.empty((3, WIDTH)),
         )
 
     def _settle(self) -> None:
@@ -70,6 +84,26 @@ class QueryState(HeldOutState):
         b = w / (self.d[place] - self._by_query(u * w))[codes]
         self.c -= b * (self.g[:, place][:, None] - self._by_query(u * self.c))[:, codes]
         self.y, self.b = u, b
+
+    def _undo_own(self, chosen: ChosenColumns, place: int, removed: RemovedColumn) -> None:
+        M, codes = self._inverses_without(chosen), self.problem.queries.codes
+        b = np.einsum("ij,ij->i", chosen.Z, M[codes, :, place]) / M[codes, place, place]
+        self.c += b * (removed.g[:, None] / removed.d - self._by_query(removed.x * self.c))[:, codes]
+        self.y, self.b = removed.x, -b
+
+    def _inverses_without(self, chosen: ChosenColumns) -> Float:
+        """Return ``M_q`` for each query, shape (n_queries, k, k): O(m k² + n_queries k³), once for the same set."""
+        known, inverses = self._known
+        if known is not chosen:
+            k = len(chosen.columns)
+            inverses = np.empty((len(self.bounds) - 1, k, k))
+            whole = chosen.gram + self.ridge * np.eye(k)
+            for q in range(len(inverses)):
+                Z = chosen.Z[self.bounds[q] : self.bounds[q + 1]]
+                inverses[q] = whole - Z.T @ Z
+            inverses = np.asarray(np.linalg.inv(inverses), dtype=np.float64)
+            self._known = (chosen, inverses)
+        return inverses
 
     def _copy_own(self, places: Index) -> None:
         self.W, self.c = self.W[:, places], self.c.copy()

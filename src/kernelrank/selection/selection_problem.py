@@ -30,7 +30,9 @@ class SelectionProblem:
 
     Parameters
     ----------
-    X : array or sparse matrix, shape (m, n)
+    X : array or CSC matrix, shape (items, n)
+    rows : ndarray of int64, shape (m,), or None
+        Which rows of X take part, in the order of the graph; None for all rows as they are.
     graph : ScoredQueries or ItemScores
         What is compared.
     queries : Queries
@@ -40,6 +42,7 @@ class SelectionProblem:
     """
 
     X: Matrix
+    rows: Index | None
     graph: ScoredQueries | ItemScores
     queries: Queries
     dtype: DTypeLike = np.float64
@@ -49,17 +52,18 @@ class SelectionProblem:
         cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, query_weight: QueryWeight, **options: Any
     ) -> SelectionProblem:
         """Compare all pairs of each query."""
-        X, scores, queries, weight = _ordered(X, scores, queries, weight)
+        rows, scores, queries, weight = _ordered(scores, queries, weight)
         graph = ScoredQueries(scores, queries, weight=weight, query_weight=query_weight)
-        return cls(X, graph, queries, **options)
+        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, **options)
 
     @classmethod
     def of_items(
         cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, **options: Any
     ) -> SelectionProblem:
         """Compare each item with its own score."""
-        X, scores, queries, weight = _ordered(X, scores, queries, weight)
-        return cls(X, ItemScores(scores, weight=weight), queries, **options)
+        rows, scores, queries, weight = _ordered(scores, queries, weight)
+        graph = ItemScores(scores, weight=weight)
+        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, **options)
 
     @property
     def n_items(self) -> int:
@@ -74,11 +78,19 @@ class SelectionProblem:
     def centred(self, columns: Index | slice) -> Float:
         """Return some columns of ``C X`` in double precision."""
         part = self.X[:, columns]
-        return self.graph.centre(np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64))
+        values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+        return self.graph.centre(values if self.rows is None else values[self.rows])
 
     def centred_blocks(self, columns: Index) -> list[tuple[slice, Index]]:
         """Cut columns into blocks: the place of each, and its columns."""
         return [(block, columns[block]) for block in blocks(len(columns), 8 * self.n_items, BLOCK)]
+
+    def mean_square(self) -> float:
+        """Return the mean over columns of their squared lengths in root coordinates: the scale of alpha. O(m n)."""
+        total = 0.0
+        for _, block in self.centred_blocks(np.arange(self.n_columns)):
+            total += float((self.centred(block) ** 2).sum())
+        return total / self.n_columns
 
     def empty(self, n_columns: int) -> NDArray[Any]:
         """Return an m × n_columns array of this precision."""
@@ -106,13 +118,12 @@ class SelectionProblem:
 
 
 def _ordered(
-    X: Matrix, scores: Float, queries: Queries, weight: Float | None
-) -> tuple[Matrix, Float, Queries, Float | None]:
-    """Drop items of weight zero, and sort the others by query; X itself if there is nothing to do."""
+    scores: Float, queries: Queries, weight: Float | None
+) -> tuple[Index | None, Float, Queries, Float | None]:
+    """Drop items of weight zero, and sort the others by query; None if all rows stay as they are."""
     order = queries.order
     if weight is not None and np.any(weight == 0):
         order = order[weight[order] > 0]
     elif queries.contiguous:
-        return X, scores, queries, weight
-    rows = X.tocsr() if is_sparse(X) else X
-    return rows[order], scores[order], queries.subset(order), None if weight is None else weight[order]
+        return None, scores, queries, weight
+    return order, scores[order], queries.subset(order), None if weight is None else weight[order]
