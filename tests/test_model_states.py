@@ -68,6 +68,7 @@ MODELS = {
     ),
     "views search": lambda: (kr.CoRankRLSCV(alphas=[1e-6, 1.0, 1e6], nus=[0.1, 1.0]).fit(X, PARTLY, qid=QID), X),
     "transductive": lambda: (kr.TransductiveRankRLS().fit(X, PARTLY, qid=QID), X),
+    "clusters": lambda: (kr.MaxMarginClustering(3, n_init=2, random_state=0).fit(X), X),
     "map": lambda: (kr.NystromMap(basis=6).fit(X), X),
     "scaler": lambda: (StandardScaler().fit(X), X),
     "pipeline": lambda: (pipeline(), X),

@@ -23,6 +23,7 @@ NAMES = [
     "GreedyRankRLS",
     "KroneckerRLS",
     "KroneckerRankRLS",
+    "MaxMarginClustering",
     "NystromMap",
     "QueryKFold",
     "RankRLS",

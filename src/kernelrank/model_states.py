@@ -237,6 +237,12 @@ STATES: dict[str, FittedState] = {
     "CoRankRLSCV": VIEWS.with_optional(alpha_=Number(), nu_=Number(), **SEARCH),
     "GreedyRLS": SELECTION,
     "GreedyRankRLS": SELECTION,
+    "MaxMarginClustering": LEARNER.with_optional(
+        labels_=Array(("items",), of="indices", below="clusters"),
+        objective_=Number(),
+        lower_bound_=Number(),
+        n_clusters_=WholeNumber(1, "clusters"),
+    ),
     "NystromMap": FittedState(
         needed={
             **NAMES,

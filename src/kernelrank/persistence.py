@@ -38,6 +38,7 @@ REGISTRY: dict[str, str] = {
     "CoRankRLSCV": "kernelrank.model_selection.search:CoRankRLSCV",
     "GreedyRLS": "kernelrank.estimators:GreedyRLS",
     "GreedyRankRLS": "kernelrank.estimators:GreedyRankRLS",
+    "MaxMarginClustering": "kernelrank.estimators:MaxMarginClustering",
     "NystromMap": "kernelrank.estimators:NystromMap",
     "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
     "Pipeline": "sklearn.pipeline:Pipeline",

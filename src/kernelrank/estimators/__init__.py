@@ -5,6 +5,7 @@ from kernelrank.estimators.bradley_terry import BradleyTerry
 from kernelrank.estimators.co_rank_rls import CoRankRLS
 from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
 from kernelrank.estimators.greedy_rls import GreedyRLS
+from kernelrank.estimators.max_margin_clustering import MaxMarginClustering
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.rank_svm import RankSVM
@@ -20,6 +21,7 @@ __all__ = [
     "CoRankRLS",
     "GreedyRLS",
     "GreedyRankRLS",
+    "MaxMarginClustering",
     "NystromMap",
     "RLSClassifier",
     "RankRLS",
