@@ -7,8 +7,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from kernelrank import RankRLS, RankSVM, leave_preferences_out
+from kernelrank import BradleyTerry, RankRLS, RankSVM, leave_preferences_out
 from kernelrank.errors import InvalidInputError
+from kernelrank.exact_cv import preference_items, preference_sets
 from kernelrank.metrics import preference_agreement
 
 ALPHAS = 2.0 ** np.array([-15, -4, 0, 4, 15])
@@ -30,19 +31,39 @@ def votes(seed, m=11, n_votes=34):
     return X, pairs, rng
 
 
-def refitted(learner, X, pairs, leaving, **values):
-    """Fit anew without what leaves with each preference, for every alpha."""
-    found = np.zeros((len(pairs), len(ALPHAS)))
+def refitted(learner, X, pairs, leaving, *, items=False, **values):
+    """Fit anew without what leaves with each preference, for every alpha; with `items` its items leave a basis too."""
+    found, models = np.zeros((len(pairs), len(ALPHAS))), {}
     for e, (pair, held) in enumerate(zip(pairs, leaving, strict=True)):
         kept = np.ones(len(pairs), dtype=bool)
         kept[held] = False
+        basis = np.setdiff1d(learner.basis, pair) if items and learner.basis is not None else learner.basis
         given = {name: value[kept] for name, value in values.items() if value is not None}
-        if not kept.any() or ("weight" in given and not np.any(given["weight"])):
+        nothing = not kept.any() or ("weight" in given and not np.any(given["weight"]))
+        if nothing or (basis is not None and len(basis) == 0):
             continue
-        for number, alpha in enumerate(ALPHAS):
-            scores = clone(learner).set_params(alpha=alpha).fit_pairs(X, pairs[kept], **given).predict(X)
-            found[e, number] = scores[pair[0]] - scores[pair[1]]
+        key = kept.tobytes() + (np.sort(pair).tobytes() if items else b"")
+        if key not in models:
+            changed = [clone(learner).set_params(alpha=alpha, basis=basis) for alpha in ALPHAS]
+            models[key] = np.transpose([one.fit_pairs(X, pairs[kept], **given).predict(X) for one in changed])
+        found[e] = models[key][pair[0]] - models[key][pair[1]]
     return found
+
+
+def what_leaves(mode, pairs, groups):
+    if mode == "single":
+        return [[e] for e in range(len(pairs))]
+    if mode == "groups":
+        return [np.flatnonzero(groups == group) for group in groups]
+    return [np.flatnonzero(np.isin(pairs, pair).any(axis=1)) for pair in pairs]
+
+
+def assert_as_refitted(learner, X, pairs, mode, groups=None, **values):
+    options = {"groups": groups if mode == "groups" else None, "items": mode == "items"}
+    found = leave_preferences_out(learner, X, pairs, alphas=ALPHAS, **options, **values).difference
+    expected = refitted(learner, X, pairs, what_leaves(mode, pairs, groups), items=mode == "items", **values)
+    scale = np.maximum(np.abs(expected).max(axis=0), 1e-300)
+    np.testing.assert_allclose(found / scale, expected / scale, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -51,26 +72,61 @@ def refitted(learner, X, pairs, leaving, **values):
 def test_held_out_preferences_equal_refitting(name, mode, weighted):
     X, pairs, rng = votes(len(name))
     values = {"magnitude": rng.uniform(0, 2, len(pairs)), "weight": rng.integers(3, size=len(pairs)).astype(float)}
-    values = values if weighted else {}
     judges = rng.integers(4, size=len(pairs))
-    leaving = {
-        "single": [[e] for e in range(len(pairs))],
-        "groups": [np.flatnonzero(judges == judge) for judge in judges],
-        "items": [np.flatnonzero(np.isin(pairs, pair).any(axis=1)) for pair in pairs],
-    }[mode]
-    options = {"groups": judges if mode == "groups" else None, "items": mode == "items"}
-    found = leave_preferences_out(LEARNERS[name], X, pairs, alphas=ALPHAS, **options, **values)
-    expected = refitted(LEARNERS[name], X, pairs, leaving, **values)
-    np.testing.assert_allclose(found.difference, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+    assert_as_refitted(LEARNERS[name], X, pairs, mode, judges, **(values if weighted else {}))
+
+
+@pytest.mark.parametrize("mode", ["single", "groups", "items"])
+def test_random_multigraphs(mode):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        m, columns = int(rng.integers(4, 14)), int(rng.integers(1, 5))
+        X = rng.integers(-2, 3, size=(m, columns)).astype(float)  # duplicate items too
+        first = rng.integers(m, size=int(rng.integers(3, 40)))
+        pairs = np.column_stack([first, (first + rng.integers(1, m, size=len(first))) % m])
+        groups = np.where(rng.random(len(pairs)) < 0.3, rng.integers(9, size=len(pairs)), 0)  # small ones, a large one
+        kernel = ["linear", "gaussian"][seed % 2]
+        assert_as_refitted(RankRLS(kernel=kernel), X, pairs, mode, groups)
+
+
+def test_the_sums_of_groups_need_not_all_be_kept(monkeypatch):
+    X, pairs, rng = votes(7, n_votes=60)
+    monkeypatch.setattr(preference_sets, "SUM_BYTES", 400)
+    assert_as_refitted(RankRLS(), X, pairs, "groups", rng.integers(6, size=60))
+
+
+@pytest.mark.parametrize("basis", [[0, 1, 2, 3, 4, 9], [0, 1], 5])
+def test_two_items_leave_the_basis(basis):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 2))
+    X[9] = X[1]  # the basis may have duplicates: one stands in for the other
+    first = rng.integers(12, size=40)
+    pairs = np.column_stack([first, (first + rng.integers(1, 12, size=40)) % 12])
+    learner = RankRLS(kernel="gaussian", basis=basis, random_state=0)
+    # A basis that is drawn is drawn once, for all models.
+    assert_as_refitted(learner._settled(X) if isinstance(basis, int) else learner, X, pairs, "items")
 
 
 def test_items_of_many_votes_go_by_sums():
     rng = np.random.default_rng(9)
     X = rng.standard_normal((8, 2))
-    pairs = np.array([pair for pair in rng.integers(8, size=(200, 2)) if pair[0] != pair[1]])
-    leaving = [np.flatnonzero(np.isin(pairs, pair).any(axis=1)) for pair in pairs]
-    found = leave_preferences_out(RankRLS(), X, pairs, items=True, alphas=ALPHAS)
-    np.testing.assert_allclose(found.difference, refitted(RankRLS(), X, pairs, leaving), rtol=0, atol=1e-8)
+    pairs = np.array([pair for pair in rng.integers(8, size=(70, 2)) if pair[0] != pair[1]])
+    assert_as_refitted(RankRLS(), X, pairs, "items")
+
+
+def test_many_items_converge_without_a_factorisation(monkeypatch):
+    monkeypatch.setattr(preference_items, "_factorise", lambda *_: np.full(3, np.inf))
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 3))
+    first = rng.integers(60, size=1_500)
+    pairs = np.column_stack([first, (first + rng.integers(1, 60, size=1_500)) % 60])
+    found = leave_preferences_out(RankRLS(), X, pairs, items=True, alphas=ALPHAS).difference[:5]
+    leaving = what_leaves("items", pairs, None)
+    for e in range(5):
+        kept = np.delete(pairs, leaving[e], axis=0)
+        scores = [RankRLS(alpha).fit_pairs(X, kept).predict(X) for alpha in ALPHAS]
+        expected = [score[pairs[e, 0]] - score[pairs[e, 1]] for score in scores]
+        np.testing.assert_allclose(found[e], expected, rtol=1e-10)
 
 
 def test_one_judge_leaves_nothing():
@@ -86,6 +142,24 @@ def test_other_estimators_are_refitted():
     for e, pair in enumerate(pairs):
         scores = RankSVM(2.0).fit_pairs(X, np.delete(pairs, e, axis=0)).predict(X)
         assert found.difference[e] == pytest.approx(scores[pair[0]] - scores[pair[1]], abs=1e-6)
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_bradley_terry_has_probabilities(ties):
+    X, pairs, rng = votes(6, n_votes=16)
+    tie, judges = rng.random(16) < 0.3, rng.integers(3, size=16)
+    model = BradleyTerry(ties=ties)
+    for groups in (None, judges):
+        found = leave_preferences_out(model, X, pairs, groups=groups, tie=tie, alphas=[0.1, 1.0])
+        for e, pair in enumerate(pairs):
+            kept = np.arange(16) != e if groups is None else groups != groups[e]
+            outcomes = clone(model).fit_pairs(X, pairs[kept], tie=tie[kept]).predict_proba(X, [pair])[0]
+            tied = np.sqrt(outcomes[0] * outcomes[1]) if ties == "half" else outcomes[2]
+            assert found.probability[e, 1] == pytest.approx(tied if tie[e] else outcomes[0], abs=1e-8)
+        assert found.log_loss[1] == pytest.approx(-np.log(found.probability[:, 1]).mean())
+        assert found.agreement[1].n_preferences == (~tie).sum()
+    assert "log-loss" in str(found)
+    assert "probability_1" in found.to_frame()
 
 
 def test_the_agreement_is_that_of_the_differences():
@@ -113,6 +187,7 @@ def test_the_agreement_is_that_of_the_differences():
         ({"groups": [0, 1], "pairs": [[0, 1], [1, 0]], "items": True}, "not both"),
         ({"estimator": LinearRegression()}, "no fit_pairs"),
         ({"groups": [1]}, "groups"),
+        ({"tie": [False] * 34}, "RankRLS.fit_pairs takes no tie"),
     ],
 )
 def test_what_cannot_be_held_out_is_refused(options, message):

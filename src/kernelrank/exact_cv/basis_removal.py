@@ -29,6 +29,7 @@ taken out of them, and the model goes astray just where it is tested.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.rounding import report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum
 
-__all__ = ["leave_basis_out"]
+__all__ = ["BasisPlaces", "leave_basis_out"]
 
 TRUSTED = 1e-4
 """A reciprocal condition number of a set's system that is always trusted. Below it, a set is trusted as long as ten
@@ -95,7 +96,7 @@ def leave_basis_out(
     right, values, vectors = found
     rotated, target = vectors.T @ right, graph.target()
     constraints = solve_triangular(features.map.U, vectors, check_finite=False)  # (r, r): rows of U⁻¹ V
-    column_of, left_of = _places(features, graph.n_items)
+    places = BasisPlaces.of(features, graph.n_items)
     scores = np.zeros((len(sets.items), target.shape[1], len(alphas)))
     untrusted = np.zeros(len(sets), dtype=bool)
     for alpha in alphas:
@@ -110,8 +111,8 @@ def leave_basis_out(
             place = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
             items = sets.items[place]
             Psi = rows[place.start - start : place.stop - start]
-            held = _present(column_of[items]) if not keep_basis else np.zeros(0, dtype=np.int64)
-            directions = features.map.lost_directions(held, _present(left_of[items]), constraints[held])
+            held = places.columns(items) if not keep_basis else np.zeros(0, dtype=np.int64)
+            directions = features.map.lost_directions(held, places.left(items), constraints[held])
             if directions is None:
                 untrusted[number] = True
                 continue
@@ -123,16 +124,36 @@ def leave_basis_out(
     return scores, untrusted
 
 
-def _places(features: ReducedSet, n_items: int) -> tuple[Index, Index]:
-    """Return for each item its column in the features, and its place among the basis items that have none; or -1."""
-    column_of, left_of = np.full((2, n_items), -1, dtype=np.int64)
-    column_of[features.basis[features.map.taken]] = np.arange(features.map.rank)
-    left_of[features.basis[features.map.left]] = np.arange(len(features.map.left))
-    return column_of, left_of
+@dataclass(frozen=True)
+class BasisPlaces:
+    """Where the items stand in a basis.
 
+    Parameters
+    ----------
+    column_of, left_of : ndarray of int64, shape (m,)
+        For each item its column in the features, and its place among the basis items that have none; or -1.
+    """
 
-def _present(places: Index) -> Index:
-    return places[places >= 0]
+    column_of: Index
+    left_of: Index
+
+    @classmethod
+    def of(cls, features: ReducedSet, n_items: int) -> BasisPlaces:
+        """Find the items of a basis."""
+        column_of, left_of = np.full((2, n_items), -1, dtype=np.int64)
+        column_of[features.basis[features.map.taken]] = np.arange(features.map.rank)
+        left_of[features.basis[features.map.left]] = np.arange(len(features.map.left))
+        return cls(column_of, left_of)
+
+    def columns(self, items: Index) -> Index:
+        """Return the columns of those of some items that have one."""
+        places = self.column_of[items]
+        return places[places >= 0]
+
+    def left(self, items: Index) -> Index:
+        """Return the places of those of some items that are in the basis without a column."""
+        places = self.left_of[items]
+        return places[places >= 0]
 
 
 def _batches(sets: ItemSets, size: int) -> list[tuple[int, int]]:

@@ -2,12 +2,13 @@ r"""Preferences held out: any set of them, from one decomposition for every alph
 
 RankRLS on preferences is ridge regression of the magnitudes z on the differences of the features of two items: row e of
 D is ``φ_h - φ_j``, and preference e has the weight ``w_e``. With ``A = DᵀWD + λI``, ``P = D A⁻¹ Dᵀ`` and the residuals
-``r = z - D A⁻¹ DᵀW z`` the model without a set E misses on it
+``r = z - D A⁻¹ DᵀW z`` the model without a set E misses on it by
 
-    ``q_E = (I - P_EE W_E)⁻¹ r_E``,   or   ``q_E = r_E + D_E (A - D_EᵀW_E D_E)⁻¹ D_EᵀW_E r_E``
+    ``q_E = (I - P_EE W_E)⁻¹ r_E``,
 
-where E is larger than the number of features. So the difference of the two items of preference e, by the model without
-E, is ``z_e - q_e``.
+so the difference of the two items of preference e, by the model without E, is ``z_e - q_e``. Where E is larger than the
+number of features, ``D_EᵀW_E D_E`` is added up for every such set instead, and the model without E solves the sum of
+all others: ``before + after``, which are running sums from both ends. Nothing is subtracted there.
 
 **Coordinates.** One decomposition gives features Ψ in which ``DᵀWD = diag(μ)``: ``Ψ = Φ B`` with
 ``ΦᵀLΦ = B diag(μ) Bᵀ`` in the primal, ``Ψ = K Cᵀ B diag(μ)^-½`` with ``C K Cᵀ = B diag(μ) Bᵀ`` and any root ``CᵀC = L``
@@ -15,23 +16,24 @@ in the dual, where directions with μ = 0 say nothing. So ``A = diag(μ + λ)`` 
 ``I - P W``: where E alone carries a direction of the features it has small pivots and loses digits, and such sets are
 left to the caller.
 
-**Both items new.** All preferences that touch one of the two items of a preference leave. With
-``S_i = Σ_{e touches i} w_e D_eᵀD_e`` and ``S_hj`` of those between the two, ``A - S_h - S_j + S_hj`` is solved, in
-batches.
+Preferences whose two items are both held out are in `preference_items`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import linalg
+from collections.abc import Iterator
 
-from kernelrank.arrays import Float, Index, blocks
+import numpy as np
+from scipy.linalg import lapack
+
+from kernelrank.arrays import Float, Index, block_rows, blocks
 from kernelrank.comparisons import Preferences
+from kernelrank.compiled import compiled
 from kernelrank.features import Features
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.spectrum import spectrum
 
-__all__ = ["PreferenceProblem"]
+__all__ = ["PIVOT", "PreferenceProblem", "SetRemoval"]
 
 PIVOT = 1e-6
 """The smallest pivot of ``I - P W`` that is trusted: what is lost beside it is the rest of double precision."""
@@ -39,8 +41,8 @@ PIVOT = 1e-6
 NULL = 1e-13
 """How small an eigenvalue counts as zero, beside the largest, in the dual form."""
 
-ITEM_BYTES = 2**29
-"""The size up to which the sums of all items are kept for held-out items."""
+SUM_BYTES = 2**28
+"""The size up to which the sums ``D_EᵀW_E D_E`` of all large sets are kept at once."""
 
 
 class PreferenceProblem:
@@ -51,10 +53,22 @@ class PreferenceProblem:
     features : Features
     graph : Preferences
 
+    Attributes
+    ----------
+    values : ndarray, shape (s,)
+        μ.
+    features : ndarray, shape (m, s)
+        Ψ.
+    target : ndarray, shape (s,)
+        ``DᵀW z``.
+    rotation : ndarray or None
+        B, in the primal.
+
     Notes
     -----
     One decomposition, O(n³) or O(m³) time. A single preference then takes O(s) time for each alpha, s being the number
-    of columns of the decomposition; a set of u preferences O(min(u, s)² (u + s)).
+    of columns of the decomposition. A set of u preferences takes O(u² s) for each alpha, or O(u s²) once and O(s³) for
+    each alpha if u > s.
 
     Examples
     --------
@@ -69,10 +83,11 @@ class PreferenceProblem:
     def __init__(self, features: Features, graph: Preferences) -> None:
         self.graph = graph
         columns = features.primal
+        self.rotation: Float | None = None
         if columns is not None:
             A, target = columns.normal_equations(graph)
             self.values, B = spectrum(A, np.inf)
-            self.features, self.target = columns.multiply(B), B.T @ target[:, 0]
+            self.features, self.target, self.rotation = columns.multiply(B), B.T @ target[:, 0], B
         else:
             A, target = features.centred_kernel(graph), graph.root_target()
             rounding = max(1e-9 * float(np.trace(A)), 100 * len(A) * float(np.finfo(np.float64).eps))
@@ -83,122 +98,147 @@ class PreferenceProblem:
             self.features = features.kernel_multiply(graph.centre_transpose(np.ascontiguousarray(B))) / root
             self.target = root * (B.T @ target[:, 0])
 
-    def _rows(self, preferences: slice | Index) -> Float:
+    def rows(self, preferences: slice | Index) -> Float:
         """Return the rows of D, shape (preferences, s)."""
         pairs = self.graph.pairs[preferences]
-        return np.asarray(self.features[pairs[:, 0]] - self.features[pairs[:, 1]])
+        difference = self.features[pairs[:, 0]]
+        difference -= self.features[pairs[:, 1]]
+        return np.asarray(difference)
 
     def singles(self, alphas: Float) -> Float:
         """Return the difference of each preference without it, shape (l, n); NaN where digits are lost."""
         graph, shrunk = self.graph, 1.0 / (self.values[:, None] + alphas)
         scores = self.features @ (shrunk * self.target[:, None])
         found = np.empty((graph.n_pairs, len(alphas)))
-        for part in blocks(graph.n_pairs, 16 * max(1, len(self.values))):
-            rows, (first, second) = self._rows(part), graph.pairs[part].T
-            z, w = graph.magnitude[part][:, None], graph.weight[part][:, None]
-            r = z - (scores[first] - scores[second])
-            pivot = 1.0 - w * (np.square(rows, out=rows) @ shrunk)
-            found[part] = np.where(pivot > PIVOT, z - r / np.where(pivot > PIVOT, pivot, 1.0), np.nan)
+        step = min(graph.n_pairs, block_rows(2 * len(self.values)))
+        first, second = np.empty((2, step, len(self.values)))
+        for start in range(0, graph.n_pairs, step):
+            part = slice(start, min(start + step, graph.n_pairs))
+            pairs, size = graph.pairs[part], part.stop - start
+            # Items were checked before; the mode "raise" would make a copy.
+            np.take(self.features, pairs[:, 0], axis=0, out=first[:size], mode="clip")
+            np.take(self.features, pairs[:, 1], axis=0, out=second[:size], mode="clip")
+            rows = np.subtract(first[:size], second[:size], out=first[:size])
+            np.dot(np.square(rows, out=rows), shrunk, out=found[part])
+            _leave_singles(pairs, graph.magnitude[part], graph.weight[part], scores, found[part])
         return found
 
     def sets(self, sets: ItemSets, alphas: Float) -> Float:
-        """Return the differences of the preferences of each set without all of it, shape (total, n)."""
-        shrunk = 1.0 / (self.values[:, None] + alphas)
+        """Return the differences of the preferences of each set without all of it, shape (total, n).
+
+        The sets have no preference in common, and every preference is in one of them.
+        """
         found = np.empty((len(sets.items), len(alphas)))
-        for start, stop in zip(sets.bounds[:-1], sets.bounds[1:], strict=True):
-            chosen = sets.items[start:stop]
-            rows = self._rows(chosen)
-            for number in range(len(alphas)):
-                found[start:stop, number] = self._without(chosen, rows, shrunk[:, number])
+        large = sets.sizes > len(self.values)
+        small, rest = np.flatnonzero(~large), np.zeros((len(self.values), len(self.values) + 1))
+        for number in small:
+            place = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
+            found[place] = self._small_set(sets.items[place], alphas)
+        if not large.any():
+            return found
+        if len(small):
+            rest = self.sum(sets.part(small)[1].items)
+        for one, others in self._others(sets, np.flatnonzero(large), rest):
+            place = slice(int(sets.bounds[one]), int(sets.bounds[one + 1]))
+            coefficients = np.stack([_solve(others, alpha) for alpha in alphas], axis=1)
+            found[place] = self.rows(sets.items[place]) @ coefficients
         return found
 
-    def _without(self, chosen: Index, rows: Float, shrunk: Float) -> Float:
-        """Return the differences of some preferences by the model without them; NaN where digits are lost."""
+    def _small_set(self, chosen: Index, alphas: Float) -> Float:
+        """Return the differences of a few preferences without them, shape (u, n); NaN where digits are lost."""
         z, w = self.graph.magnitude[chosen], self.graph.weight[chosen]
+        found = np.zeros((len(chosen), len(alphas)))
         if np.count_nonzero(w) == np.count_nonzero(self.graph.weight):
-            return np.zeros(len(chosen))  # nothing is left to train on
-        r, root = z - rows @ (shrunk * self.target), np.sqrt(w)
-        wide = rows * np.sqrt(shrunk)  # P = wide wideᵀ
-        weighted = root[:, None] * wide
-        if len(chosen) <= wide.shape[1]:
-            factor = _trusted_factor(np.eye(len(chosen)) - weighted @ weighted.T)
-            if factor is None:
-                return np.full(len(chosen), np.nan)
-            inner = linalg.cho_solve((factor, True), root * r)
-        else:
-            factor = _trusted_factor(np.eye(wide.shape[1]) - weighted.T @ weighted)
-            if factor is None:
-                return np.full(len(chosen), np.nan)
-            inner = root * r + weighted @ linalg.cho_solve((factor, True), weighted.T @ (root * r))
-        # Preferences of weight zero are predicted, and teach nothing.
-        return np.asarray(z - (r + wide @ (weighted.T @ inner)))
-
-    def items(self, alphas: Float) -> Float:
-        """Return the difference of each preference by the model that saw neither of its items, shape (l, n)."""
-        graph, size, m = self.graph, len(self.values), self.graph.n_items
-        low, high = graph.pairs.min(axis=1), graph.pairs.max(axis=1)
-        keys, which = np.unique(low * m + high, return_inverse=True)
-        touching = _touching(graph.pairs, m)
-        if 8 * m * size**2 <= ITEM_BYTES and size <= np.median(touching.sizes):
-            return self._items_by_sums(keys, which, touching, alphas)
-        ends = zip(touching.part(keys // m)[1], touching.part(keys % m)[1], strict=True)
-        members = [np.union1d(first, second) for first, second in ends]
-        bounds = np.concatenate([[0], np.cumsum([len(part) for part in members])]).astype(np.int64)
-        scores = self.sets(ItemSets(np.concatenate(members), bounds), alphas)
-        places = [int(bounds[one] + np.searchsorted(members[one], e)) for e, one in enumerate(which)]
-        return np.asarray(scores[places])
-
-    def _items_by_sums(self, keys: Index, which: Index, touching: ItemSets, alphas: Float) -> Float:
-        """Solve for the model without each two items, known by ``m low + high``; `which` is that of a preference."""
-        graph, m, size = self.graph, self.graph.n_items, len(self.values)
-        weight, weighted = graph.weight, graph.weight * graph.magnitude
-        sums, targets = np.empty((m, size, size)), np.empty((m, size))
-        for item, edges in enumerate(touching):
-            rows = self._rows(edges)
-            sums[item] = (weight[edges, None] * rows).T @ rows
-            targets[item] = weighted[edges] @ rows
-        order = np.argsort(which, kind="stable")
-        bounds = np.searchsorted(which[order], np.arange(len(keys) + 1))
-        found = np.empty((graph.n_pairs, len(alphas)))
-        for part in blocks(len(keys), 64 * size**2):
-            first, second = keys[part] // m, keys[part] % m
-            between = order[bounds[part.start] : bounds[part.start + len(first)]]
-            rows, place = self._rows(between), which[between] - part.start
-            gone, gone_target = -(sums[first] + sums[second]), targets[first] + targets[second]
-            np.add.at(gone, place, weight[between, None, None] * rows[:, :, None] * rows[:, None, :])
-            np.add.at(gone_target, place, -weighted[between, None] * rows)
-            for number, alpha in enumerate(alphas):
-                M = gone.copy()
-                M[:, np.arange(size), np.arange(size)] += self.values + alpha
-                found[between, number] = _differences(M, self.target - gone_target, rows, place, self.values + alpha)
+            return found  # nothing is left to train on
+        rows = self.rows(chosen)
+        for number, alpha in enumerate(alphas):
+            without = SetRemoval.of(rows, w, 1.0 / (self.values + alpha))
+            found[:, number] = np.nan if without is None else rows @ without.model(self.target, z)
         return found
 
+    def sum(self, chosen: Index) -> Float:
+        """Return ``[DᵀWD, DᵀWz]`` of some preferences, shape (s, s + 1)."""
+        total = np.zeros((len(self.values), len(self.values) + 1))
+        for part in blocks(len(chosen), 8 * len(self.values), 2**22):
+            preferences = chosen[part]
+            rows, w = self.rows(preferences), self.graph.weight[preferences]
+            weighted = w[:, None] * rows
+            total[:, :-1] += weighted.T @ rows
+            total[:, -1] += weighted.T @ self.graph.magnitude[preferences]
+        return total
 
-def _touching(pairs: Index, n_items: int) -> ItemSets:
-    """Return the preferences that touch each item."""
-    edges = np.tile(np.arange(len(pairs), dtype=np.int64), 2)
-    ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
-    order = np.argsort(ends, kind="stable")
-    return ItemSets(edges[order], np.searchsorted(ends[order], np.arange(n_items + 1)).astype(np.int64))
+    def _others(self, sets: ItemSets, numbers: Index, rest: Float) -> Iterator[tuple[int, Float]]:
+        """Yield for each of some sets the sums of all others of them and of the rest."""
+        if len(numbers) > 1 and 16 * len(numbers) * rest.size > SUM_BYTES:
+            halves = np.array_split(numbers, 2)
+            for half, other in (halves, halves[::-1]):
+                yield from self._others(sets, half, rest + self.sum(sets.part(other)[1].items))
+            return
+        sums = [self.sum(sets.items[sets.bounds[number] : sets.bounds[number + 1]]) for number in numbers]
+        after = [np.zeros_like(rest)]
+        for own in sums[:0:-1]:
+            after.append(after[-1] + own)
+        before = rest.copy()
+        for number, own in zip(numbers, sums, strict=True):
+            yield int(number), before + after.pop()
+            before += own
 
 
-def _trusted_factor(M: Float) -> Float | None:
-    """Return the Cholesky factor, or None where a pivot is too small to be trusted."""
-    try:
-        factor: Float = np.linalg.cholesky(M).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        return None
-    return factor if float(np.diagonal(factor).min(initial=1.0)) ** 2 > PIVOT else None
+class SetRemoval:
+    """A problem without a set E, ``M = A - D_EᵀW_E D_E``, for one alpha.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (u, s)
+        ``D_E``.
+    weight : ndarray, shape (u,)
+    shrunk : ndarray, shape (s,)
+        The diagonal of ``A⁻¹``.
+    factor : ndarray, shape (u, u)
+        The Cholesky factor of ``I - W^½ P_EE W^½``.
+    """
+
+    def __init__(self, rows: Float, weight: Float, shrunk: Float, factor: Float) -> None:
+        self.shrunk, self.factor = shrunk, factor
+        self.rows, self.root = rows, np.sqrt(weight)
+        self.weighted = self.root[:, None] * rows
+
+    @classmethod
+    def of(cls, rows: Float, weight: Float, shrunk: Float) -> SetRemoval | None:
+        """Factorise; None where digits are lost."""
+        scaled = rows * np.sqrt(weight)[:, None] * np.sqrt(shrunk)
+        factor, info = lapack.dpotrf(np.eye(len(rows)) - scaled @ scaled.T, lower=1, overwrite_a=1)
+        if info != 0 or float(np.diagonal(factor).min(initial=1.0)) ** 2 <= PIVOT:
+            return None
+        return cls(rows, weight, shrunk, factor)
+
+    def model(self, target: Float, magnitude: Float) -> Float:
+        """Return the coefficients of the model without E, ``A⁻¹(DᵀWz - D_EᵀW_E q_E)``."""
+        r = magnitude - self.rows @ (self.shrunk * target)
+        q, _ = lapack.dpotrs(self.factor, self.root * r, lower=1)
+        return np.asarray(self.shrunk * (target - self.weighted.T @ q.ravel()))
+
+    def solve(self, V: Float) -> Float:
+        """Return ``M⁻¹ V``, shape (s, k)."""
+        x = self.shrunk[:, None] * V
+        inner, _ = lapack.dpotrs(self.factor, self.weighted @ x, lower=1)
+        return np.asarray(x + self.shrunk[:, None] * (self.weighted.T @ inner))
 
 
-def _differences(M: Float, targets: Float, rows: Float, place: Index, diagonal: Float) -> Float:
-    """Solve each system and multiply with the rows that belong to it; NaN where a pivot is too small to be trusted."""
-    try:
-        factors = np.linalg.cholesky(M)
-    except np.linalg.LinAlgError:
-        return np.full(len(rows), np.nan)
-    pivots = np.diagonal(factors, axis1=1, axis2=2) ** 2 / diagonal
-    coefficients = np.linalg.solve(M, targets[..., None])[..., 0]
-    found: Float = np.asarray((rows * coefficients[place]).sum(axis=1))
-    found[pivots.min(axis=1, initial=1.0)[place] <= PIVOT] = np.nan
-    return found
+@compiled
+def _leave_singles(pairs: Index, magnitude: Float, weight: Float, scores: Float, found: Float) -> None:
+    """Turn the diagonal of P, for every alpha a column, into held-out differences, NaN where digits are lost."""
+    for e in range(len(pairs)):
+        h, j, z = pairs[e, 0], pairs[e, 1], magnitude[e]
+        for k in range(found.shape[1]):
+            pivot = 1.0 - weight[e] * found[e, k]
+            q = (z - (scores[h, k] - scores[j, k])) / pivot
+            found[e, k] = z - q if pivot > PIVOT else np.nan
+
+
+def _solve(sums: Float, alpha: float) -> Float:
+    """Solve ``(DᵀWD + λI) x = DᵀWz``."""
+    A = np.asfortranarray(sums[:, :-1])
+    A[np.arange(len(A)), np.arange(len(A))] += alpha
+    _, x, info = lapack.dposv(A, sums[:, -1:], lower=1, overwrite_a=1)
+    return np.asarray(x[:, 0]) if info == 0 else np.full(len(A), np.nan)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.costs import compare_pairs
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators import RankRLS
-from kernelrank.estimators.base import check_alphas
+from kernelrank.estimators import BradleyTerry, RankRLS
+from kernelrank.estimators.base import KernelLearner, check_alphas
+from kernelrank.exact_cv.preference_items import leave_items_out
 from kernelrank.exact_cv.preference_sets import PreferenceProblem
+from kernelrank.features import Features
 from kernelrank.item_sets import ItemSets
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
@@ -24,9 +27,9 @@ from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.validation import check_pair_values, check_pairs
+from kernelrank.validation import check_pair_values, check_pairs, check_ties
 
-__all__ = ["PreferenceHoldout", "leave_preferences_out"]
+__all__ = ["PreferenceHoldout", "exact_differences", "leave_preferences_out"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +47,11 @@ class PreferenceHoldout(Result):
         The alphas, if they were given.
     what : str
         What was held out together.
+    probability : ndarray, shape (l,) or (l, alphas), or None
+        How probable the model found what was observed, where it predicts probabilities. A tie that counts as half a
+        vote for each item has the geometric mean of the two probabilities.
+    tie : ndarray of bool, shape (l,), or None
+        Which votes are ties. The agreement leaves them out.
 
     Examples
     --------
@@ -57,6 +65,8 @@ class PreferenceHoldout(Result):
     weight: Float
     alphas: Float | None
     what: str
+    probability: Float | None = None
+    tie: NDArray[np.bool_] | None = None
 
     @property
     def agreement(self) -> Any:
@@ -69,31 +79,51 @@ class PreferenceHoldout(Result):
     def agreements(self, confidence: float = 0.95) -> PreferenceAgreement | list[PreferenceAgreement]:
         """Return the agreement, with an interval of this confidence."""
         check_confidence(confidence)
+        counts = self.weight if self.tie is None else np.where(self.tie, 0.0, self.weight)
         if self.alphas is None:
-            return agreement_of(self.pairs, self.difference, self.weight, confidence)
-        return [agreement_of(self.pairs, column, self.weight, confidence) for column in self.difference.T]
+            return agreement_of(self.pairs, self.difference, counts, confidence)
+        return [agreement_of(self.pairs, column, counts, confidence) for column in self.difference.T]
+
+    @property
+    def log_loss(self) -> Any:
+        """The mean of ``-log(probability)``, weighted: a list if alphas were given; None without probabilities."""
+        if self.probability is None:
+            return None
+        mean = -np.average(np.log(self.probability), axis=0, weights=self.weight)
+        return float(mean) if self.alphas is None else [float(value) for value in mean]
 
     def __str__(self) -> str:
-        found = self.agreements()
+        found, loss = self.agreements(), self.log_loss
         values = [one.value for one in (found if isinstance(found, list) else [found])]
-        shown = f"{values[0]:.4f}" if len(values) == 1 else f"{min(values):.4f} to {max(values):.4f}"
-        return f"{len(self.pairs):,} preferences held out ({self.what} at a time), agreement {shown}"
+        text = f"{len(self.pairs):,} preferences held out ({self.what} at a time), agreement {_span(values)}"
+        return text if loss is None else f"{text}, log-loss {_span(np.atleast_1d(loss).tolist())}"
 
     def _facts(self) -> list[tuple[str, str]]:
-        found = self.agreements()
+        found, loss = self.agreements(), self.log_loss
+        rows: list[tuple[str, str]] = [("held out at a time", self.what)]
         if isinstance(found, list):
             assert self.alphas is not None
-            named = zip(self.alphas, found, strict=True)
-            rows = [(f"agreement, alpha {alpha:.3g}", f"{one.value:.4f}") for alpha, one in named]
-        else:
-            rows = found._facts()
-        return [("held out at a time", self.what), *rows]
+            for number, (alpha, one) in enumerate(zip(self.alphas, found, strict=True)):
+                rows.append((f"agreement, alpha {alpha:.3g}", f"{one.value:.4f}"))
+                if loss is not None:
+                    rows.append((f"log-loss, alpha {alpha:.3g}", f"{loss[number]:.4f}"))
+            return rows
+        return [*rows, *found._facts(), *([] if loss is None else [("log-loss", f"{loss:.4f}")])]
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"preferred": self.pairs[:, 0], "other": self.pairs[:, 1], "weight": self.weight}
-        if self.alphas is None:
-            return {**columns, "difference": self.difference}
-        return {**columns, **{f"difference_{k}": column for k, column in enumerate(self.difference.T)}}
+        if self.tie is not None:
+            columns["tie"] = self.tie
+        for name, values in (("difference", self.difference), ("probability", self.probability)):
+            if values is not None and self.alphas is None:
+                columns[name] = values
+            elif values is not None:
+                columns.update({f"{name}_{k}": column for k, column in enumerate(values.T)})
+        return columns
+
+
+def _span(values: list[float]) -> str:
+    return f"{values[0]:.4f}" if len(values) == 1 else f"{min(values):.4f} to {max(values):.4f}"
 
 
 def leave_preferences_out(
@@ -106,6 +136,9 @@ def leave_preferences_out(
     alphas: Any = None,
     magnitude: Any = None,
     weight: Any = None,
+    tie: Any = None,
+    side: Any = None,
+    judge: Any = None,
     n_jobs: int | None = None,
 ) -> PreferenceHoldout:
     """Predict each preference by the model that was trained without it.
@@ -113,7 +146,7 @@ def leave_preferences_out(
     Parameters
     ----------
     estimator : estimator with `fit_pairs`
-        `RankRLS` takes the shortcut, whatever its kernel; a basis keeps its items. Others are refitted.
+        `RankRLS` takes the shortcut, whatever its kernel and basis. Others are refitted.
     X : array-like or sparse matrix, shape (m, n_features), or (m, m) for a precomputed kernel
         The items.
     pairs : array-like of int, shape (l, 2)
@@ -121,24 +154,31 @@ def leave_preferences_out(
     groups : sequence, shape (l,), optional
         One label for each preference, such as its judge, query or day: all of a group leave together.
     items : bool, default=False
-        Whether all preferences leave that touch one of the two items, so that both are new to the model.
+        Whether all preferences leave that touch one of the two items, so that both are new to the model. They leave its
+        basis too.
     alphas : array-like of float, optional
         Values of alpha, all from one decomposition; that of the estimator unless given.
     magnitude, weight : array-like, shape (l,), optional
         As in `RankRLS.fit_pairs`.
+    tie, side, judge : array-like, shape (l,), optional
+        As in `BradleyTerry.fit_pairs`, for estimators that take them. Effects of judges are trained, and not used to
+        predict.
     n_jobs : int, optional
         The number of processes where the estimator is refitted.
 
     Returns
     -------
     PreferenceHoldout
-        Differences are zero where nothing is left to train on.
+        Differences are zero where nothing is left to train on. `BradleyTerry` gives probabilities and a log-loss too.
 
     Notes
     -----
     One decomposition, O(m n² + n³) time for n features or O(m³) for a kernel of m items; then O(s) for each preference
-    and alpha, s being n or m, and O(min(u, s)² (u + s)) for a group of u preferences. With `items` O(s³) for every two
-    items that are compared. Where a set alone carries a direction of the features, it is refitted.
+    and alpha, s being n or m. A group of u preferences takes O(u² s) for each alpha, or, if u > s, O(u s²) once and
+    O(s³) for each alpha. With `items` it is O(s²) for every two items that are compared and each alpha, with some six
+    products each. Where a set alone carries a direction of the features, it is refitted. An estimator that is refitted
+    is trained once for each group, for each two items that are compared, or for each preference that is different from
+    all others.
 
     Examples
     --------
@@ -156,57 +196,51 @@ def leave_preferences_out(
     if groups is not None and items:
         raise InvalidInputError("give groups or items=True, not both")
     values = None if alphas is None else np.array(check_alphas(alphas))
-    checked = {
+    given = {
         "magnitude": check_pair_values(magnitude, len(listed), name="magnitude"),
         "weight": check_pair_values(weight, len(listed), name="weight"),
+        "tie": check_ties(tie, len(listed)),
+        "side": side,
+        "judge": judge,
     }
-    sets, what = _sets(listed, groups, items=items)
+    given = {name: value for name, value in given.items() if value is not None}
+    _check_fit_pairs(estimator, given)
+    settled = estimator._settled(X) if isinstance(estimator, KernelLearner) else estimator
+    refits = _Refits(settled, X, listed, given, groups, items, values)
     found = None
     if type(estimator) is RankRLS:
         tried = np.array([float(estimator.alpha)]) if values is None else values
-        found = _exactly(estimator, X, listed, checked, sets, tried, items=items)
-    refit = partial(_refitted, estimator, X, listed, checked, sets, values, n_jobs)
+        found = _exactly(settled, X, listed, given, groups, items, tried)
+    probability = None
     if found is None:
-        found = refit(np.arange(len(sets.scored)))
-    lost = np.isnan(found).any(axis=1)  # rounding took the digits of these
-    if lost.any():
-        found[lost] = refit(sets.owners(np.flatnonzero(lost)))[lost]
-    counts = np.ones(len(listed)) if checked["weight"] is None else checked["weight"]
-    return PreferenceHoldout(listed, found[:, 0] if values is None else found, counts, values, what)
+        found, probability = refits.run(n_jobs)
+    if np.isnan(found.min()):
+        lost = np.asarray(np.isnan(found).any(axis=1), dtype=np.bool_)  # rounding took the digits of these
+        found[lost] = refits.run(n_jobs, lost)[0][lost]
+    counts = given.get("weight", np.ones(len(listed)))
+    one = values is None
+    return PreferenceHoldout(
+        listed,
+        found[:, 0] if one else found,
+        counts,
+        values,
+        "one group" if groups is not None else ("all that touch two items" if items else "one preference"),
+        probability[:, 0] if one and probability is not None else probability,
+        given.get("tie"),
+    )
 
 
-@dataclass(frozen=True)
-class _Sets:
-    """Preferences that are scored by one model: they leave, and with `items` all that touch an item of theirs."""
-
-    pairs: Index
-    scored: ItemSets
-    items: bool
-
-    def leaving(self, number: int) -> Index:
-        """Return the preferences that leave when those of a set are scored."""
-        own = self.scored.items[self.scored.bounds[number] : self.scored.bounds[number + 1]]
-        return np.flatnonzero(np.isin(self.pairs, self.pairs[own[0]]).any(axis=1)) if self.items else own
-
-    def owners(self, preferences: Index) -> Index:
-        """Return the sets that score some preferences."""
-        number = np.repeat(np.arange(len(self.scored)), self.scored.sizes)
-        return np.unique(number[np.isin(self.scored.items, preferences)])
-
-
-def _sets(pairs: Index, groups: Any, *, items: bool) -> tuple[_Sets, str]:
-    if groups is not None:
-        queries = Queries.from_labels(groups, len(pairs), name="groups")
-        return _Sets(pairs, ItemSets.of_queries(queries), items=False), "one group"
-    if not items:
-        return _Sets(pairs, ItemSets.singles(len(pairs)), items=False), "one preference"
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    between = Queries.from_labels(low * (int(pairs.max()) + 1) + high, len(pairs))
-    return _Sets(pairs, ItemSets.of_queries(between), items=True), "all that touch two items"
+def _check_fit_pairs(estimator: Any, given: dict[str, Any]) -> None:
+    if not hasattr(estimator, "fit_pairs"):
+        raise InvalidInputError(f"{type(estimator).__name__} has no fit_pairs: it cannot learn from preferences")
+    taken = inspect.signature(estimator.fit_pairs).parameters
+    unknown = [name for name in given if name not in taken and not any(p.kind == p.VAR_KEYWORD for p in taken.values())]
+    if unknown:
+        raise InvalidInputError(f"{type(estimator).__name__}.fit_pairs takes no {', '.join(unknown)}: leave it out")
 
 
 def _exactly(
-    estimator: RankRLS, X: Any, pairs: Index, checked: dict[str, Any], sets: _Sets, alphas: Float, *, items: bool
+    estimator: RankRLS, X: Any, pairs: Index, given: dict[str, Any], groups: Any, items: bool, alphas: Float
 ) -> Float | None:
     """Return the differences (l, n) by the shortcut, NaN where a set is to be refitted; None where there is none."""
     learner: Any = clone(estimator)
@@ -215,53 +249,114 @@ def _exactly(
     features = learner._features(X)
     if features.size > DIRECT_LIMIT:
         return None
+    checked = {"magnitude": given.get("magnitude"), "weight": given.get("weight")}
     problem = PreferenceProblem(features, compare_pairs(X.shape[0], pairs, cost=learner.cost, **checked))
+    return exact_differences(problem, features, groups, alphas, items=items)
+
+
+def exact_differences(
+    problem: PreferenceProblem, features: Features, groups: Any, alphas: Float, *, items: bool = False
+) -> Float:
+    """Return the held-out differences of preferences, NaN where digits are lost.
+
+    Parameters
+    ----------
+    problem : PreferenceProblem
+    features : Features
+        Those that the problem was made of.
+    groups : sequence, shape (l,), or None
+        Labels of preferences that leave together; None for one at a time.
+    alphas : ndarray, shape (n,)
+    items : bool, default=False
+        Whether all preferences of both items leave.
+
+    Returns
+    -------
+    ndarray, shape (l, n)
+    """
     if items:
-        return problem.items(alphas)
-    if len(sets.scored) == len(pairs):
+        return leave_items_out(problem, features, alphas)
+    if groups is None:
         return problem.singles(alphas)
-    found = np.empty((len(pairs), len(alphas)))
-    found[sets.scored.items] = problem.sets(sets.scored, alphas)
+    n_pairs = problem.graph.n_pairs
+    sets = ItemSets.of_queries(Queries.from_labels(groups, n_pairs, name="groups"))
+    found = np.empty((n_pairs, len(alphas)))
+    found[sets.items] = problem.sets(sets, alphas)
     return found
 
 
-def _refitted(
-    estimator: Any,
-    X: Any,
-    pairs: Index,
-    checked: dict[str, Any],
-    sets: _Sets,
-    alphas: Float | None,
-    n_jobs: int | None,
-    numbers: Index,
-) -> Float:
-    """Return the differences (l, n) by refitting without each of some sets; NaN for the preferences of others."""
-    if not hasattr(estimator, "fit_pairs"):
-        raise InvalidInputError(f"{type(estimator).__name__} has no fit_pairs: it cannot learn from preferences")
-    tried: list[float | None] = [None] if alphas is None else [float(alpha) for alpha in alphas]
-    without = joblib.delayed(_scores_without)
-    jobs = (without(estimator, X, pairs, checked, sets.leaving(number), tried) for number in numbers)
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    found = np.full((len(pairs), len(tried)), np.nan)
-    for number, scores in zip(numbers, track(parallel(jobs), len(numbers), "refitting"), strict=True):
-        scored = sets.scored.items[sets.scored.bounds[number] : sets.scored.bounds[number + 1]]
-        found[scored] = scores[pairs[scored, 0]] - scores[pairs[scored, 1]]
-    return found
+class _Refits:
+    """What is trained anew where there is no shortcut: one model for all preferences that the same ones leave with."""
 
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        pairs: Index,
+        given: dict[str, Any],
+        groups: Any,
+        items: bool,
+        alphas: Float | None,
+    ) -> None:
+        self.estimator, self.X, self.pairs, self.given = estimator, X, pairs, given
+        self.groups, self.items = groups, items
+        self.tried: list[float | None] = [None] if alphas is None else [float(alpha) for alpha in alphas]
 
-def _scores_without(
-    estimator: Any, X: Any, pairs: Index, checked: dict[str, Any], held: Index, alphas: list[float | None]
-) -> Float:
-    """Train without some preferences and score all items, shape (m, n)."""
-    kept = np.ones(len(pairs), dtype=bool)
-    kept[held] = False
-    given = {name: value[kept] for name, value in checked.items() if value is not None}
-    scores = np.zeros((_num_samples(X), len(alphas)))
-    if not kept.any() or ("weight" in given and not np.any(given["weight"] > 0)):
-        return scores
-    for number, alpha in enumerate(alphas):
-        model = clone(estimator)
-        if alpha is not None:
-            model.set_params(alpha=alpha)
-        scores[:, number] = model.fit_pairs(X, pairs[kept], **given).predict(X)
-    return scores
+    def _alike(self) -> Queries:
+        """Return which preferences share a model."""
+        if self.groups is not None:
+            return Queries.from_labels(self.groups, len(self.pairs), name="groups")
+        columns = [np.sort(self.pairs, axis=1)] if self.items else [self.pairs]
+        for value in () if self.items else self.given.values():
+            codes = Queries.from_labels(np.asarray(value).tolist(), len(self.pairs), name="a value of the preferences")
+            columns.append(codes.codes[:, None])
+        _, alike = np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)
+        return Queries.from_labels(alike.ravel(), len(self.pairs))
+
+    def run(self, n_jobs: int | None, wanted: NDArray[np.bool_] | None = None) -> tuple[Float, Float | None]:
+        """Return the differences and probabilities, each (l, n), of wanted preferences and of those like them."""
+        sets = ItemSets.of_queries(self._alike())
+        scored = [own for own in sets if wanted is None or wanted[own].any()]
+        jobs = (joblib.delayed(self._without)(own) for own in scored)
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+        found = np.full((len(self.pairs), len(self.tried)), np.nan)
+        probability = np.full_like(found, np.nan) if isinstance(self.estimator, BradleyTerry) else None
+        for own, scores in zip(scored, track(parallel(jobs), len(scored), "refitting"), strict=True):
+            found[own] = scores[0]
+            if probability is not None:
+                probability[own] = scores[1]
+        return found, probability
+
+    def _without(self, own: Index) -> tuple[Float, Float]:
+        """Train without what leaves with some preferences; return their differences and probabilities, each (u, n)."""
+        pairs, kept = self.pairs, np.ones(len(self.pairs), dtype=bool)
+        if self.items:
+            kept[np.isin(pairs, pairs[own[0]]).any(axis=1)] = False
+        else:
+            kept[own if self.groups is not None else own[:1]] = False
+        given = {name: np.asarray(value)[kept] for name, value in self.given.items()}
+        found, probability = np.zeros((len(own), len(self.tried))), np.full((len(own), len(self.tried)), 0.5)
+        model = clone(self.estimator)
+        if self.items and getattr(model, "basis", None) is not None:
+            model.set_params(basis=np.setdiff1d(model.basis, pairs[own[0]]))
+        nothing = not kept.any() or ("weight" in given and not np.any(given["weight"] > 0))
+        if nothing or (getattr(model, "basis", None) is not None and len(model.basis) == 0):
+            return found, probability
+        for number, alpha in enumerate(self.tried):
+            model = clone(model) if alpha is None else clone(model).set_params(alpha=alpha)
+            model.fit_pairs(self.X, pairs[kept], **given)
+            scores = model.predict(self.X)
+            found[:, number] = scores[pairs[own, 0]] - scores[pairs[own, 1]]
+            if isinstance(model, BradleyTerry):
+                probability[:, number] = self._observed(model, own)
+        return found, probability
+
+    def _observed(self, model: BradleyTerry, own: Index) -> Float:
+        """Return how probable a model finds what was observed."""
+        side = None if "side" not in self.given else np.asarray(self.given["side"])[own]
+        outcomes = model.predict_proba(self.X, self.pairs[own], side=side)
+        tied = self.given.get("tie")
+        if tied is None:
+            return np.asarray(outcomes[:, 0])
+        half = np.sqrt(outcomes[:, 0] * outcomes[:, 1]) if outcomes.shape[1] == 2 else outcomes[:, 2]
+        return np.asarray(np.where(tied[own], half, outcomes[:, 0]))
