@@ -142,7 +142,7 @@ SIGNATURES = {
     "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
     "confidence=0.95, interval='auto', n_jobs=None, random_state=None)",
     "leave_preferences_out": "(estimator, X, pairs, *, groups=None, items=False, alphas=None, magnitude=None, "
-    "weight=None, n_jobs=None)",
+    "weight=None, tie=None, side=None, judge=None, n_jobs=None)",
     "compare_auc": "(a, b, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', n_jobs=None)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None)",
