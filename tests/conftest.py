@@ -54,3 +54,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(FOLDER) and item.path.relative_to(FOLDER).as_posix().startswith(QUICK):
             item.add_marker(pytest.mark.quick)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which loops were compiled, and how long that took: nothing where all came from the cache."""
+    from kernelrank.compiled import compile_seconds
+
+    loops = compile_seconds()
+    if loops:
+        terminalreporter.section(f"compiled {len(loops)} loops in {sum(loops.values()):.1f} s")
+        for name, seconds in sorted(loops.items(), key=lambda loop: -loop[1]):
+            terminalreporter.write_line(f"{seconds:6.2f} s  {name}")

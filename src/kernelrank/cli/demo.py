@@ -37,6 +37,7 @@ def demo(
     exactly; the other 40 are the test.
     """
     from kernelrank.cli.model_file import command_line
+    from kernelrank.compiled import compile_seconds
     from kernelrank.data import write_ranking
     from kernelrank.model_selection.search import RankRLSCV
     from kernelrank.persistence import save
@@ -106,6 +107,9 @@ def demo(
             for facts in found
         ],
     )
+    if loops := compile_seconds():
+        answer.note(f"compiling {len(loops)} loops took {sum(loops.values()):.1f} s; later runs read them from disk")
+    answer.fact("compile_seconds", loops)
     _what_next(answer, folder)
     answer.show()
 

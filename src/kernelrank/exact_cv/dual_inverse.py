@@ -285,7 +285,10 @@ class SetSystems:
             first, second = np.tril_indices(self.items.shape[1])
             products = self.Q[:, first]
             products *= self.Q[:, second]
-            return _solve_packed(products @ d, self.base, self.sign, self.null, e)  # all λ in one product
+            worst = np.full((len(self.items), d.shape[2]), np.inf)
+            room = np.empty((self.items.shape[1] ** 2 + 2, d.shape[2]))
+            _solve_packed(products @ d, self.base, self.sign, self.null, e, worst, room)  # all λ in one product
+            return worst
         pivots = np.empty((len(self.items), d.shape[2]))
         for q, number in np.ndindex(pivots.shape):
             own = d[q if len(d) > 1 else 0, :, number]
@@ -332,7 +335,7 @@ def _complete(G: Float, root: Float, share: float) -> None:
 
 
 @compiled
-def _solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float) -> Float:
+def _solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float, worst: Float, room: Float) -> None:
     """Solve ``(base + sign M + t null) r = e`` for every set and λ by Cholesky factorisations; r overwrites e.
 
     The innermost loops run over λ, whose numbers stand side by side, so that all λ are factorised together.
@@ -346,20 +349,17 @@ def _solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float) -> 
     null : ndarray, shape (sets, u, u)
         Fills the directions where the matrix is known to be zero and e is too; t is the mean of the diagonal.
     e : ndarray, shape (sets, u, k, n)
-
-    Returns
-    -------
-    ndarray, shape (sets, n)
-        The smallest pivot beside the diagonal entry of `base`, or of the matrix where that is zero: what is tiny has
-        lost digits.
+    worst : ndarray, shape (sets, n)
+        Infinite; takes the smallest pivot beside the diagonal entry of `base`, or of the matrix where that is zero:
+        what is tiny has lost digits.
+    room : ndarray, shape (u u + 2, n)
+        For the factor R, with the reciprocals of its diagonal, and for t and one entry at all λ.
     """
     n_sets, u, k, n = e.shape
-    worst = np.full((n_sets, n), np.inf)
-    R = np.empty((u, u, n))  # the factor, with the reciprocals of its diagonal
-    t = np.empty(n)
-    value = np.empty(n)
+    R, t, value = room, room[u * u], room[u * u + 1]
     for q in range(n_sets):
-        t[:] = 0.0
+        for a in range(n):
+            t[a] = 0.0
         for i in range(u):
             for a in range(n):
                 t[a] += (base[q, i, i] + sign * M[q, i * (i + 3) // 2, a]) / u
@@ -373,28 +373,27 @@ def _solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float) -> 
                     value[a] = base[q, i, j] + sign * M[q, place, a] + t[a] * null[q, i, j]
                 if j == i:
                     for a in range(n):
-                        R[i, i, a] = value[a] if base[q, i, i] == 0.0 else base[q, i, i]
+                        R[i * u + i, a] = value[a] if base[q, i, i] == 0.0 else base[q, i, i]
                 for c in range(j):
                     for a in range(n):
-                        value[a] -= R[i, c, a] * R[j, c, a]
+                        value[a] -= R[i * u + c, a] * R[j * u + c, a]
                 if j < i:
                     for a in range(n):
-                        R[i, j, a] = value[a] * R[j, j, a]
+                        R[i * u + j, a] = value[a] * R[j * u + j, a]
                 else:
                     for a in range(n):
-                        worst[q, a] = min(worst[q, a], value[a] / R[i, i, a])
-                        R[i, i, a] = 1.0 / np.sqrt(max(value[a], 1e-300))
+                        worst[q, a] = min(worst[q, a], value[a] / R[i * u + i, a])
+                        R[i * u + i, a] = 1.0 / np.sqrt(max(value[a], 1e-300))
         for c in range(k):
             for i in range(u):
                 for j in range(i):
                     for a in range(n):
-                        e[q, i, c, a] -= R[i, j, a] * e[q, j, c, a]
+                        e[q, i, c, a] -= R[i * u + j, a] * e[q, j, c, a]
                 for a in range(n):
-                    e[q, i, c, a] *= R[i, i, a]
+                    e[q, i, c, a] *= R[i * u + i, a]
             for i in range(u - 1, -1, -1):
                 for j in range(i + 1, u):
                     for a in range(n):
-                        e[q, i, c, a] -= R[j, i, a] * e[q, j, c, a]
+                        e[q, i, c, a] -= R[j * u + i, a] * e[q, j, c, a]
                 for a in range(n):
-                    e[q, i, c, a] *= R[i, i, a]
-    return worst
+                    e[q, i, c, a] *= R[i * u + i, a]

@@ -109,27 +109,50 @@ def _nothing_left(outer: ItemSets, level_of: Index) -> Index:
     return np.flatnonzero((n_high - high <= 1) | (n_low - (outer.sizes - high) <= 1))
 
 
-@compiled
 def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Index, sets: Index, pivot: float) -> Float:
     """Return the agreement without each set, shape (sets,); the items stand in descending order of y."""
     m, u = len(e), sets.shape[1]
     found = np.empty(len(sets))
     # Two rows at least, so that the last two corrections are made within the loop over pairs.
-    W, t = np.zeros((max(u, 2), m)), np.empty(u)
-    gamma, rest = np.empty(m), np.empty(m)
+    W = np.zeros((max(u, 2), m))
     H = Gamma if u <= 2 else np.empty((m, m))
-    R = np.empty((u, u))
-    for number in range(len(sets)):
-        items = sets[number]
+    room = *np.empty((2, m)), H, np.empty((u + 1, u))
+    _count_agreements(Gamma, e, y, end, duplicate_of, sets, pivot, found, W, *room)
+    return found
+
+
+@compiled
+def _count_agreements(
+    Gamma: Float,
+    e: Float,
+    y: Float,
+    end: Index,
+    duplicate_of: Index,
+    sets: Index,
+    pivot: float,
+    found: Float,
+    W: Float,
+    gamma: Float,
+    rest: Float,
+    H: Float,
+    R: Float,
+) -> None:
+    """Fill in what `_agreements` returns.
+
+    Without a set S, ``Γ - WᵀW`` has the diagonal `gamma`, and ``e - Wᵀt`` is `rest`; H has all corrections of Γ but the
+    last two. The factor of ``Γ_SS`` is R, and t its last row.
+    """
+    m, u, n_corrections = len(e), sets.shape[1], W.shape[0]
+    for number in range(sets.shape[0]):
         trusted = True
         for i in range(u):
             for j in range(i + 1):
-                value = Gamma[items[i], items[j]]
+                value = Gamma[sets[number, i], sets[number, j]]
                 for c in range(j):
                     value -= R[i, c] * R[j, c]
                 if j < i:
                     R[i, j] = value / R[j, j]
-                elif value < pivot * Gamma[items[i], items[i]]:
+                elif value < pivot * Gamma[sets[number, i], sets[number, i]]:
                     trusted = False
                     R[i, i] = 1.0
                 else:
@@ -137,38 +160,41 @@ def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Inde
         if not trusted:
             found[number] = np.nan
             continue
-        gamma[:] = 0.0
-        rest[:] = e
         for b in range(m):
             gamma[b] = Gamma[b, b]
+            rest[b] = e[b]
         for i in range(u):
-            W[i] = Gamma[items[i]]
-            t[i] = e[items[i]]
+            R[u, i] = e[sets[number, i]]
             for c in range(i):
-                W[i] -= R[i, c] * W[c]
-                t[i] -= R[i, c] * t[c]
-            W[i] /= R[i, i]
-            t[i] /= R[i, i]
-            gamma -= W[i] * W[i]
-            rest -= t[i] * W[i]
+                R[u, i] -= R[i, c] * R[u, c]
+            R[u, i] /= R[i, i]
+            for b in range(m):
+                value = Gamma[sets[number, i], b]
+                for c in range(i):
+                    value -= R[i, c] * W[c, b]
+                W[i, b] = value / R[i, i]
+                gamma[b] -= W[i, b] * W[i, b]
+                rest[b] -= R[u, i] * W[i, b]
         for i in range(u):
-            gamma[items[i]] = 0.0
-            rest[items[i]] = 0.0
+            gamma[sets[number, i]] = 0.0
+            rest[sets[number, i]] = 0.0
         for a in range(m if u > 2 else 0):
-            H[a] = Gamma[a]
+            for b in range(m):
+                H[a, b] = Gamma[a, b]
             for c in range(u - 2):
-                H[a] -= W[c, a] * W[c]
+                for b in range(m):
+                    H[a, b] -= W[c, a] * W[c, b]
         total = 0
         for a in range(m):
             first = end[a]
             if first == m or gamma[a] == 0.0:
                 continue
-            n = m - first
+            # Views that begin at zero: an index that cannot be negative lets the loop take several pairs at a time.
             g, below, e_b, y_b = H[a, first:], gamma[first:], rest[first:], y[first:]
-            last, last_but_one = W[-1, first:], W[-2, first:]
-            gamma_a, e_a, y_a, w, v = gamma[a], rest[a], y[a], W[-1, a], W[-2, a]
+            last, last_but_one = W[n_corrections - 1, first:], W[n_corrections - 2, first:]
+            gamma_a, e_a, y_a, w, v = gamma[a], rest[a], y[a], W[n_corrections - 1, a], W[n_corrections - 2, a]
             right = 0
-            for b in range(n):
+            for b in range(m - first):
                 g_ab = g[b] - v * last_but_one[b] - w * last[b]
                 determinant = gamma_a * below[b] - g_ab * g_ab
                 missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
@@ -176,8 +202,8 @@ def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Inde
                 right += int(difference > 0.0) - int(difference < 0.0)
             total += right
             # Items of the set have left, and duplicates are tied by any model: their counts are taken back.
-            for i in range(u if duplicate_of[a] < 0 else n):
-                b = items[i] - first if duplicate_of[a] < 0 else i
+            for i in range(u if duplicate_of[a] < 0 else m - first):
+                b = sets[number, i] - first if duplicate_of[a] < 0 else i
                 if b < 0 or (below[b] > 0.0 and duplicate_of[first + b] != duplicate_of[a]):
                     continue
                 g_ab = g[b] - v * last_but_one[b] - w * last[b]
@@ -186,4 +212,3 @@ def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Inde
                 difference = (y_a - y_b[b]) * determinant - missed
                 total -= int(difference > 0.0) - int(difference < 0.0)
         found[number] = total
-    return found

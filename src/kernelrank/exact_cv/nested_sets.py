@@ -102,7 +102,6 @@ def _same_query(codes: Index) -> Float:
     return np.asarray(same / same.sum(axis=1, keepdims=True))
 
 
-@compiled
 def _residuals(Gamma: Float, e: Float, W: Float, items: Index, bounds: Index, whole: bool, pivot: float) -> Float:
     """Return r with ``(Γ - WᵀW)_VV r = e_V`` for each set V, shape (outputs, total); NaN where a pivot is too small.
 
@@ -110,15 +109,33 @@ def _residuals(Gamma: Float, e: Float, W: Float, items: Index, bounds: Index, wh
     rows, and r is zero there.
     """
     found = np.empty((len(e), len(items)))
-    most = 0
-    for number in range(len(bounds) - 1):
-        most = max(most, bounds[number + 1] - bounds[number])
-    R, columns, diagonal = np.empty((most, most)), np.empty((most, len(W))), np.empty(most)
+    most = int(np.diff(bounds).max(initial=0))
+    room = np.empty((most, most)), np.empty((most, len(W))), np.empty(most)
+    _solve_sets(Gamma, e, W, items, bounds, whole, pivot, found, *room)
+    return found
+
+
+@compiled
+def _solve_sets(
+    Gamma: Float,
+    e: Float,
+    W: Float,
+    items: Index,
+    bounds: Index,
+    whole: bool,
+    pivot: float,
+    found: Float,
+    R: Float,
+    columns: Float,
+    diagonal: Float,
+) -> None:
+    """Fill in what `_residuals` returns; R, `columns` and `diagonal` are room for the largest set."""
     for number in range(len(bounds) - 1):
         start, u = bounds[number], bounds[number + 1] - bounds[number]
         mean = 0.0
         for i in range(u):
-            columns[i] = W[:, items[start + i]]
+            for c in range(len(W)):
+                columns[i, c] = W[c, items[start + i]]
             diagonal[i] = Gamma[items[start + i], items[start + i]]
             for j in range(i + 1):
                 value = Gamma[items[start + i], items[start + j]]
@@ -141,14 +158,12 @@ def _residuals(Gamma: Float, e: Float, W: Float, items: Index, bounds: Index, wh
                 else:
                     R[i, i] = np.sqrt(value) if value > pivot * largest else np.nan
         for k in range(len(e)):
-            r = found[k, start : start + u]
             for i in range(u):
-                r[i] = e[k, items[start + i]]
+                found[k, start + i] = e[k, items[start + i]]
                 for c in range(i):
-                    r[i] -= R[i, c] * r[c]
-                r[i] /= R[i, i]
+                    found[k, start + i] -= R[i, c] * found[k, start + c]
+                found[k, start + i] /= R[i, i]
             for i in range(u - 1, -1, -1):
                 for c in range(i + 1, u):
-                    r[i] -= R[c, i] * r[c]
-                r[i] /= R[i, i]
-    return found
+                    found[k, start + i] -= R[c, i] * found[k, start + c]
+                found[k, start + i] /= R[i, i]

@@ -66,10 +66,11 @@ class ResidualPairs:
         """As in `PairForm`."""
         offset = pairs.offset
         known = self.diagonal, np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T), self.duplicate_of
+        found = np.empty(len(self.diagonal))
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
             part = self.inverse.rows(rows, slice(columns, None))
-            _pairs_by_residuals(part, rows.start, columns, pairs.end, offset, *known, agreement, difference)
+            _pairs_by_residuals(part, rows.start, columns, pairs.end, offset, *known, agreement, difference, found)
         return np.zeros(0, dtype=np.int64)
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
@@ -129,10 +130,13 @@ class SmootherPairs:
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
         known = self.eta, h, y, self.weight, self.share, self.duplicate_of, agreement, difference, self.threshold
         doubtful, n_doubtful = np.empty(ROOM, dtype=np.int64), 0
+        diagonal, room = self.weight * (1.0 - self.share * self.weight) - self.eta, np.empty((2, len(self.eta)))
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
             H = (self.first[rows] * self.d) @ self.second[columns:].T
-            n_doubtful = _pairs_by_smoother(H, rows.start, columns, pairs.end, offset, *known, doubtful, n_doubtful)
+            n_doubtful = _pairs_by_smoother(
+                H, rows.start, columns, pairs.end, offset, *known, doubtful, n_doubtful, diagonal, *room
+            )
         return doubtful[:n_doubtful] if n_doubtful <= ROOM else None
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
@@ -192,6 +196,7 @@ def _pairs_by_residuals(
     duplicate_of: Index,
     agreement: Float,
     difference: Float,
+    found: Float,
 ) -> None:
     """Hold out the pairs of a block of rows of Γ.
 
@@ -210,10 +215,11 @@ def _pairs_by_residuals(
         The same for items with the same row, whose difference is zero; -1 for those that are alone.
     agreement : ndarray, shape (k,)
     difference : ndarray, shape (k, pairs) or (k, 0)
+    found : ndarray, shape (m,)
+        Room for the differences of one item.
     """
     k, m = y.shape
     store = difference.shape[1] > 0
-    found = np.empty(m)
     for p in range(G.shape[0]):
         i = start + p
         first = end[i]
@@ -234,7 +240,8 @@ def _pairs_by_residuals(
                 right += int(sign > 0.0) - int(sign < 0.0)
             agreement[c] += right
             if store:
-                difference[c, offset[i] : offset[i] + m - first] = found[first:m]
+                for j in range(first, m):
+                    difference[c, offset[i] + j - first] = found[j]
 
 
 @compiled
@@ -255,6 +262,9 @@ def _pairs_by_smoother(
     threshold: float,
     doubtful: Index,
     n_doubtful: int,
+    diagonal: Float,
+    found: Float,
+    determinant: Float,
 ) -> int:
     """Hold out the pairs of a block of rows of the smoother ``H = L - λ Γ``; return the new number of doubtful ones.
 
@@ -282,11 +292,13 @@ def _pairs_by_smoother(
         The numbers of such pairs, as far as there is room.
     n_doubtful : int
         How many there are already.
+    diagonal : ndarray, shape (m,)
+        The diagonal of P.
+    found, determinant : ndarray, shape (m,)
+        Room for the differences of one item and for their determinants.
     """
     k, m = y.shape
     store = difference.shape[1] > 0
-    found, determinant = np.empty(m), np.empty(m)
-    diagonal = weight * (1.0 - share * weight) - eta
     for p in range(H.shape[0]):
         i = start + p
         first = end[i]
@@ -320,7 +332,8 @@ def _pairs_by_smoother(
                         right -= int(sign > 0.0) - int(sign < 0.0)
             agreement[c] += right
             if store:
-                difference[c, offset[i] : offset[i] + m - first] = found[first:m]
+                for j in range(first, m):
+                    difference[c, offset[i] + j - first] = found[j]
         if small > 0:
             for j in range(first, m):
                 if determinant[j] < threshold * weight[i] * weight[j]:

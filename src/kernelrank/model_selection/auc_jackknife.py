@@ -246,6 +246,8 @@ def _by_downdates(
         chosen = np.zeros((len(units), 0, 0), dtype=np.int16)  # the one candidate is chosen always
     elif alone:
         chosen = chosen[np.ix_(order, order, order)]
+    most = 2 * int(units.sizes.max())
+    R, items = np.empty((most + 1, most)), np.empty(most, dtype=np.int64)
     for number, (problem, alpha) in enumerate(candidates):
         for total in _totals(problem, units, classes):
             inverse = _dual_inverse(problem, alpha, total).reordered(order)
@@ -255,14 +257,17 @@ def _by_downdates(
             if alone:
                 e = np.ascontiguousarray(inverse.coefficients[:, 0])
                 data = inverse.rows(everyone), e, y, duplicate_of
-                wins[order] += _wins_without_each(*data, int(positive.sum()), sign, chosen, number)
+                without = np.empty(len(e))
+                _wins_without_each(*data, int(positive.sum()), sign, chosen, number, without)
+                wins[order] += without
                 continue
             for k in range(len(units)):
                 if chosen.shape[1] and not np.any(chosen[k] == number):
                     continue
                 rest = inverse.without(slice(int(units.bounds[k]), int(units.bounds[k + 1])))
                 data = rest.rows(everyone), np.ascontiguousarray(rest.coefficients[:, 0]), y, duplicate_of
-                wins[k] += _wins_without(*data, positive, units.bounds, k, total, sign, PIVOT[False], chosen[k], number)
+                which = k, total, sign, PIVOT[False], chosen[k], number
+                wins[k] += _wins_without(*data, positive, units.bounds, *which, R, items)
     positives = np.bincount(units.codes, weights=classes.positive, minlength=len(units))
     negatives = units.sizes - positives
     aucs: Float = wins / ((positives.sum() - positives) * (negatives.sum() - negatives))
@@ -279,14 +284,14 @@ def _wins_without_each(
     sign: float,
     chosen: NDArray[np.int16],
     number: int,
-) -> Float:
-    """Return how many pairs are in order without each item; the positive ones come first.
+    found: Float,
+) -> None:
+    """Fill in how many pairs are in order without each item; the positive ones come first.
 
     Items with the same row are tied. Counted are the pairs (i, j) for which candidate `number` is chosen without k, and
     all if `chosen` is empty.
     """
     m, choosing = len(e), chosen.shape[1] > 0
-    found = np.empty(m)
     for k in range(m):
         inverse = 1.0 / Gamma[k, k]
         wins = 0.0
@@ -309,7 +314,6 @@ def _wins_without_each(
                 elif difference > 0.0:
                     wins += 1.0
         found[k] = wins
-    return found
 
 
 @compiled
@@ -326,22 +330,23 @@ def _wins_without(
     pivot: float,
     chosen: NDArray[np.int16],
     number: int,
+    R: Float,
+    items: Index,
 ) -> float:
     """Return how many pairs are in order, each without its groups; items stand by group, and equal rows are tied.
 
     `total` chooses the sets by how many items leave with the group that is left out; 0 takes all. Counted are the pairs
     of groups for which candidate `number` is chosen, and all if `chosen` is empty. NaN where a pivot is smaller than
-    `pivot` beside its diagonal entry.
+    `pivot` beside its diagonal entry. `R` has room for the factor of a set and one row more, `items` for the set.
     """
-    sizes = bounds[1:] - bounds[:-1]
-    most = 2 * sizes.max()
-    R, r, items = np.empty((most, most)), np.empty(most), np.empty(most, dtype=np.int64)
+    n_groups, leaving = len(bounds) - 1, bounds[left_out + 1] - bounds[left_out]
+    r = R[len(items)]
     wins = 0.0
-    for a in range(len(sizes)):
-        for b in range(a, len(sizes)):
-            within = sizes[a]
-            u = within if a == b else within + sizes[b]
-            if a == left_out or b == left_out or (total > 0 and u + sizes[left_out] != total):
+    for a in range(n_groups):
+        for b in range(a, n_groups):
+            within = bounds[a + 1] - bounds[a]
+            u = within if a == b else within + bounds[b + 1] - bounds[b]
+            if a == left_out or b == left_out or (total > 0 and u + leaving != total):
                 continue
             if len(chosen) > 0 and chosen[a, b] != number:
                 continue

@@ -84,7 +84,7 @@ class HoldoutScoring:
         assert self.plan.sets is not None
         items = self.plan.sets.items
         if self._looks_at_pairs():
-            values = query_accuracies(self.truth[items, output], np.ascontiguousarray(scores), self.plan.sets.bounds)
+            values = query_accuracies(self.truth[items, output], scores, self.plan.sets.bounds)
             if np.isnan(values).all():
                 raise NothingToCompareError("no query has two items with different scores")
             return values
@@ -126,7 +126,6 @@ class HoldoutScoring:
         return values if self.plan.tests is None else np.array([values.mean() if len(values) else np.nan])
 
 
-@compiled
 def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
     """Return the share of the pairs of each query that each column of scores has in the right order.
 
@@ -147,11 +146,18 @@ def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
     -----
     O(n Σ q²) time for queries of q items.
     """
+    values = np.full((scores.shape[1], len(bounds) - 1), np.nan)
+    _count_pairs(truth, np.ascontiguousarray(scores), bounds, values, np.empty(scores.shape[1]))
+    return values
+
+
+@compiled
+def _count_pairs(truth: Float, scores: Float, bounds: Index, values: Float, right: Float) -> None:
+    """Fill in the values of `query_accuracies`; `right` is room for one count for each column of scores."""
     n = scores.shape[1]
-    values = np.full((n, len(bounds) - 1), np.nan)
-    right = np.empty(n)
     for query in range(len(bounds) - 1):
-        right[:] = 0.0
+        for c in range(n):
+            right[c] = 0.0
         count = 0
         for i in range(bounds[query], bounds[query + 1]):
             for j in range(bounds[query], i):
@@ -164,4 +170,3 @@ def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
         if count > 0:
             for c in range(n):
                 values[c, query] = right[c] / count
-    return values
