@@ -207,3 +207,54 @@ def test_a_model_without_any_basis_item_is_zero(model):
     pair = leave_pair_out(model, X, y, pairs=[[3, 5], [5, 3], [3, 4]], groups=np.arange(36))
     np.testing.assert_array_equal(pair.difference[:2], 0.0)
     assert pair.difference[2] != 0.0
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kind", ["drawn", "across", "plane", "near"])
+@pytest.mark.parametrize("learner", [RankRLS, RLS])
+def test_pairs_lose_their_basis_items(learner, kind, seed):
+    X, y, _, basis = draw(seed, 24) if kind in ("drawn", "near") else singular(kind, seed)
+    rng = np.random.default_rng(seed)
+    if kind == "near":  # two basis items that nearly say the same
+        X[basis[1]] = X[basis[0]] + 0.03
+    one = np.zeros(len(y), dtype=int)
+    Y = np.column_stack([y, X[:, 0]])
+    options = GAUSSIAN if kind == "drawn" or seed == 0 else {"kernel": "poly", "degree": 2, "gamma": 0.1}
+    every = np.array([(i, j) for i in range(len(y)) for j in range(i) if y[i] != y[j]])
+    inside = np.isin(every, basis)
+    chosen = np.concatenate([rng.permutation(every[inside.sum(axis=1) == n])[:5] for n in range(3)])
+    found = leave_pair_out(learner(basis=basis, **options), X, Y, pairs=chosen, alphas=ALPHAS)
+    for k, alpha in enumerate(ALPHAS):
+        for output in range(2):
+            expected = np.array(
+                [
+                    np.subtract(
+                        *literal(_without_queries(learner(alpha, **options)), X, Y[:, output], one, basis, pair)
+                    )
+                    for pair in chosen
+                ]
+            )
+            error = np.abs(found.difference[:, output, k] - expected).max()
+            assert error <= 1e-8 * max(np.abs(expected).max(), 1e-3 / alpha)
+    all_pairs = leave_pair_out(learner(basis=basis, **options), X, y, alphas=ALPHAS)
+    place = {pair: n for n, pair in enumerate(zip(all_pairs.first, all_pairs.second, strict=True))}
+    for (i, j), difference in zip(chosen, found.difference[:, 0], strict=True):
+        sign, key = (1.0, (i, j)) if y[i] > y[j] else (-1.0, (j, i))
+        np.testing.assert_allclose(sign * all_pairs.difference[place[key]], difference, rtol=1e-6, atol=1e-9)
+
+
+def _without_queries(model):
+    """Let a model that knows no queries be called as one that does."""
+    fit = model.fit
+    model.fit = lambda X, y, qid: fit(X, y)
+    return model
+
+
+def test_pairs_of_a_tiny_or_whole_basis():
+    X, y, _, _ = draw(0, 12)
+    for basis in ([3, 5], [3, 5, 7], range(12)):
+        pairs = np.array([[3, 5], [5, 0], [1, 2]])
+        found = leave_pair_out(RankRLS(basis=list(basis), **GAUSSIAN), X, y, pairs=pairs).difference
+        for pair, difference in zip(pairs, found, strict=True):
+            expected = literal(RankRLS(**GAUSSIAN), X, y, np.zeros(12, dtype=int), np.array(basis), pair)
+            np.testing.assert_allclose(difference, expected[0] - expected[1], rtol=1e-8, atol=1e-10)

@@ -23,6 +23,8 @@ it.
 none shares a Γ with another: each is a set of two, solved by itself (`_one_by_one`). So are ties left out, unit and
 relative cost, which have no shortcut: the levels of the other items change.
 
+A **reduced set** loses the basis items of each pair (`kernelrank.exact_cv.basis_pairs`), in constant time as well.
+
 Items without a score, or of weight zero, take no part: pairs are held out from the problem of the others. A pair with
 such an item is solved by itself, if its difference is asked for.
 """
@@ -32,13 +34,16 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.arrays import Float, Index
+from kernelrank.exact_cv.basis_pairs import BasisPairs, LostDirections
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
 from kernelrank.exact_cv.item_pairs import ItemPairs, PairForm
 from kernelrank.exact_cv.pair_loops import ResidualPairs, SmootherPairs
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
 from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.features import Features, ReducedSet
 from kernelrank.item_sets import ItemSets
+from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.rounding import report_error
 
 __all__ = ["leave_pair_out"]
@@ -82,11 +87,16 @@ def leave_pair_out(
 
 def _hold_out(problem: Problem, pairs: ItemPairs, alphas: Float, *, differences: bool) -> tuple[Float, Float, Float]:
     """Return differences (k, n, pairs), agreements (k, n), and how many pairs differ (k,)."""
-    kappa = problem.common_scale(2)
+    kappa = problem.common_scale(2, basis=_basis_may_leave(problem.features))
     if kappa is None or not problem.differences_survive(2):
         return _one_by_one(problem, np.stack(pairs.items(), axis=1), alphas)
     difference, agreement = _all_at_once(problem, pairs, alphas, kappa, differences=differences)
     return difference, agreement, pairs.n_differing(problem.truth)
+
+
+def _basis_may_leave(features: Features) -> bool:
+    """Whether there is a basis of which two items may leave, and which is small enough to be decomposed."""
+    return features.basis is not None and len(features.basis) > 2 and features.size <= DIRECT_LIMIT
 
 
 def _from_scored_items(
@@ -167,13 +177,19 @@ def _by_decomposition(
     agreement = np.zeros(difference.shape[:2])
     left: list[tuple[int, Index]] = []
     lams = alphas / kappa
+    features = problem.features
+    lost = None
+    if isinstance(features, ReducedSet):
+        lost = LostDirections(features, problem.graph.n_items, keep_basis=problem.keep_basis)
     for decomposition, numbers in problem.decompositions(lams, scores=False, dual=dual):
         in_order = decomposition.left[order]
         for number in numbers:
             lam = float(lams[number])
             report_error(float(alphas[number]), decomposition.relative_error(lam))
             form: PairForm
-            if decomposition.primal or lam > decomposition.trace:
+            if lost is not None:
+                form = BasisPairs(lost, decomposition, lam, threshold, *common)
+            elif decomposition.primal or lam > decomposition.trace:
                 form = SmootherPairs(decomposition, lam, threshold, *common)
             else:
                 form = ResidualPairs(decomposition.dual_inverse(lam).reordered(order, in_order), *common)

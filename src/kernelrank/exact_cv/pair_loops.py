@@ -32,7 +32,7 @@ from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs
 
-__all__ = ["ResidualPairs", "SmootherPairs"]
+__all__ = ["BLOCK_BYTES", "ResidualPairs", "SmootherPairs", "store_pairs"]
 
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
@@ -84,7 +84,7 @@ class ResidualPairs:
             missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
             found = self.y[i] - self.y[j] - missed
             found[_alike(self.duplicate_of, i, j)] = 0.0
-            _store(self.y[i] - self.y[j], found, rows, agreement, difference)
+            store_pairs(self.y[i] - self.y[j], found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
 
 
@@ -100,6 +100,9 @@ class SmootherPairs:
     order, truth, duplicate_of
         As in `ResidualPairs`.
     """
+
+    room: float = ROOM
+    """How many pairs may be left to the caller."""
 
     def __init__(
         self,
@@ -144,24 +147,34 @@ class SmootherPairs:
         doubtful = []
         for rows in blocks(len(pairs), 16 * self.first.shape[1], BLOCK_BYTES):
             i, j = pairs[rows, 0], pairs[rows, 1]
-            x = ((self.first[i] * self.second[j]) @ self.d)[:, None]
-            w_i, w_j = self.weight[i][:, None], self.weight[j][:, None]
-            eta_i, eta_j = self.eta[i][:, None], self.eta[j][:, None]
-            P_ii, P_jj = w_i * (1.0 - self.share * w_i) - eta_i, w_j * (1.0 - self.share * w_j) - eta_j
-            P_ij = -self.share * w_i * w_j - x
-            determinant = P_ii * P_jj - P_ij * P_ij
-            small = determinant < self.threshold * w_i * w_j
-            doubtful.append(np.flatnonzero(small[:, 0]) + rows.start)
-            determinant[small] = np.inf
-            y_i, y_j = self.y[i], self.y[j]
-            centre = -self.share / (1.0 - self.share * (w_i + w_j)) * (w_i * y_i + w_j * y_j)
-            z_i = self.h[i] - eta_i * (y_i - centre) - x * (y_j - centre)
-            z_j = self.h[j] - x * (y_i - centre) - eta_j * (y_j - centre)
-            found = ((P_jj + P_ij) * z_i - (P_ij + P_ii) * z_j) / determinant
-            found[_alike(self.duplicate_of, i, j)] = 0.0
-            _store(y_i - y_j, found, rows, agreement, difference)
+            found, small = self._differences(i, j, (self.first[i] * self.second[j]) @ self.d)
+            doubtful.append(np.flatnonzero(small) + rows.start)
+            store_pairs(self.y[i] - self.y[j], found, rows, agreement, difference)
         places = np.concatenate(doubtful)
-        return places if len(places) <= ROOM else None
+        return places if len(places) <= self.room else None
+
+    def _terms(self, i: Index, j: Index, x: Float) -> tuple[Float, Float, Float, Float, Float, NDArray[np.bool_]]:
+        """Return H_ij, H_ii, H_jj, h_i and h_j of some pairs with H_ij = x, and which of them are not known."""
+        return x, self.eta[i], self.eta[j], self.h[i], self.h[j], np.zeros(len(i), dtype=bool)
+
+    def _differences(self, i: Index, j: Index, x: Float) -> tuple[Float, NDArray[np.bool_]]:
+        """Return the differences of some pairs, shape (pairs, k), and which of them have lost digits."""
+        x, eta_i, eta_j, h_i, h_j, unknown = self._terms(i, j, x)
+        w_i, w_j = self.weight[i], self.weight[j]
+        P_ii, P_jj = w_i * (1.0 - self.share * w_i) - eta_i, w_j * (1.0 - self.share * w_j) - eta_j
+        P_ij = -self.share * w_i * w_j - x
+        determinant = P_ii * P_jj - P_ij * P_ij
+        small = (determinant < self.threshold * w_i * w_j) | unknown
+        determinant[small | (determinant == 0.0)] = np.inf
+        y_i, y_j = self.y[i], self.y[j]
+        x, eta_i, eta_j, w_i, w_j = (values[:, None] for values in (x, eta_i, eta_j, w_i, w_j))
+        centre = -self.share / (1.0 - self.share * (w_i + w_j)) * (w_i * y_i + w_j * y_j)
+        z_i = h_i - eta_i * (y_i - centre) - x * (y_j - centre)
+        z_j = h_j - x * (y_i - centre) - eta_j * (y_j - centre)
+        found = (P_jj + P_ij)[:, None] * z_i - (P_ij + P_ii)[:, None] * z_j
+        found /= determinant[:, None]
+        found[_alike(self.duplicate_of, i, j)] = 0.0
+        return found, small
 
 
 def _alike(duplicate_of: Index, i: Index, j: Index) -> NDArray[np.bool_]:
@@ -169,7 +182,8 @@ def _alike(duplicate_of: Index, i: Index, j: Index) -> NDArray[np.bool_]:
     return np.asarray((duplicate_of[i] >= 0) & (duplicate_of[i] == duplicate_of[j]))
 
 
-def _store(truth: Float, found: Float, rows: slice, agreement: Float, difference: Float) -> None:
+def store_pairs(truth: Float, found: Float, rows: slice, agreement: Float, difference: Float) -> None:
+    """Store the differences of some pairs (pairs, k), if there is room, and add their agreement with the truth."""
     if difference.shape[1] > 0:
         difference[:, rows] = found.T
     agreement += (np.sign(found) * np.sign(truth)).sum(axis=0)

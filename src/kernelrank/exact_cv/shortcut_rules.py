@@ -12,6 +12,7 @@ several queries, ties included     any, where every item counts the      shortcu
 any scored graph: ties left out,   unions of whole queries               shortcut: L is block diagonal by query
 unit or relative cost, weights
 reduced sets                       unions of whole queries; any for RLS  shortcut, basis items removed with the set
+reduced sets, one query            pairs                                 shortcut, basis items removed with the pair
 whatever else                                                            refit: the weights or the levels of a
                                                                          query that loses items change
 =================================  ====================================  ==========================================
@@ -111,13 +112,16 @@ class Problem:
         """Return κ for each set, by which λ is divided; NaN where there is no shortcut."""
         return self.graph.scale_without(sets) if self.has_shortcut else np.full(len(sets), np.nan)
 
-    def common_scale(self, n_leaving: int) -> float | None:
+    def common_scale(self, n_leaving: int, *, basis: bool = False) -> float | None:
         """Return κ of all sets of so many items, whichever they are: everything that leaves, outer and inner items.
 
-        None where sets of one size differ in κ, or where some have no shortcut or nothing is left to compare.
+        None where sets of one size differ in κ, or where some have no shortcut or nothing is left to compare. Pairs
+        have a shortcut with a `basis`, too.
         """
         weight, items_alike = self.graph.weight, self.graph.queries is None or self.graph.query_weight == "items"
-        if not self.any_items_may_leave or self.uncompared.any() or n_leaving >= self.graph.n_items:
+        if not (basis or self.has_shortcut) or not self.graph.loses_any_items:
+            return None
+        if self.uncompared.any() or n_leaving >= self.graph.n_items:
             return None
         if items_alike:
             return 1.0

@@ -105,7 +105,7 @@ class KernelMap:
         return (whole + whole.T) / 2, solve_triangular(self.U, right, trans="T", check_finite=False)
 
     @cached_property
-    def _dependence(self) -> Float:
+    def dependence(self) -> Float:
         """The coefficients of the items that were not taken on those that were, shape (rank, size - rank)."""
         solved: Float = solve_triangular(self.U, self.across, check_finite=False)
         return solved
@@ -133,7 +133,7 @@ class KernelMap:
         """
         if len(self.left) == len(gone) or len(columns) == 0:
             return rows
-        staying = np.delete(self._dependence[columns], gone, axis=1)
+        staying = np.delete(self.dependence[columns], gone, axis=1)
         Q, R = qr(rows.T, mode="economic", check_finite=False)
         reach = solve_triangular(R, staying, trans="T", check_finite=False)
         turns, sizes, _ = svd(reach, check_finite=False)
