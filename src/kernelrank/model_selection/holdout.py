@@ -225,7 +225,7 @@ def leave_pair_out(
     All pairs: one decomposition, then O(m² s) time for each alpha, s being m, or the number of features of a linear
     kernel if that is smaller, and O(m²) for each output. Without differences m × m numbers are stored by nothing but
     the decomposition of a kernel. With two classes only positive × negative pairs are looked at. With a basis, s is its
-    size, and every pair loses its basis items as well. RankRLS with ties left out, with another cost or with item weights
+    size, and every pair loses its basis items as well. RankRLS with ties left out, another cost or item weights
     that differ is solved pair by pair.
 
     Examples
