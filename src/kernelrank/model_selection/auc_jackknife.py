@@ -266,8 +266,8 @@ def _by_downdates(
                     continue
                 rest = inverse.without(slice(int(units.bounds[k]), int(units.bounds[k + 1])))
                 data = rest.rows(everyone), np.ascontiguousarray(rest.coefficients[:, 0]), y, duplicate_of
-                which = k, total, sign, PIVOT[False], chosen[k], number
-                wins[k] += _wins_without(*data, positive, units.bounds, *which, R, items)
+                which = chosen[k], number, R, items
+                wins[k] += _wins_without(*data, positive, units.bounds, k, total, sign, PIVOT[False], *which)
     positives = np.bincount(units.codes, weights=classes.positive, minlength=len(units))
     negatives = units.sizes - positives
     aucs: Float = wins / ((positives.sum() - positives) * (negatives.sum() - negatives))
