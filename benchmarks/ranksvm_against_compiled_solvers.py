@@ -46,7 +46,7 @@ class Problem:
     qid: np.ndarray
 
     def __post_init__(self) -> None:
-        self.pairs = ScoredPairs(self.y, Queries.from_labels(self.qid, len(self.y)))
+        self.pairs = ScoredPairs.of_scores(self.y, Queries.from_labels(self.qid, len(self.y)))
 
     def alpha(self, C: float) -> float:
         """Return the weight of ‖w‖² beside the sum of hinges."""

@@ -34,6 +34,7 @@ BASE = {
     "frames",
     "item_sets",
     "labels",
+    "lifetimes",
     "model_states",
     "progress",
     "queries",

@@ -14,6 +14,7 @@ class Laws:
     """What holds for every kind of comparisons."""
 
     exact_gram_diagonal = True
+    blocks_of = "kernelrank.comparisons.scored_queries"  # the module whose block size is changed
 
     def graph(self, seed):
         """Return a random graph of this kind."""
@@ -84,7 +85,7 @@ class Laws:
     @pytest.mark.parametrize("form", ["dense", "fortran", "float32", "csr_matrix", "csr_array", "csc_array"])
     @pytest.mark.parametrize("block_bytes", BLOCKS)
     def test_gram(self, seed, form, block_bytes, monkeypatch):
-        monkeypatch.setattr("kernelrank.comparisons.scored_queries.BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(f"{self.blocks_of}.BLOCK_BYTES", block_bytes)
         graph, L = self.graph(seed), self.laplacian(seed)
         X = self.features(seed, graph.n_items).astype(np.float32).astype(np.float64)
         expected = X.T @ L @ X

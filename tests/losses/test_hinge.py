@@ -38,7 +38,7 @@ def problems(draw):
 
 def scored(problem):
     y, qid, weight, query_weight, f, v = problem
-    pairs = ScoredPairs(y, Queries.from_labels(qid, len(y)), weight, query_weight)
+    pairs = ScoredPairs.of_scores(y, Queries.from_labels(qid, len(y)), weight, query_weight)
     edges = scored_edges(y, qid, cost="unit", query_weight=query_weight, weight=weight)
     return pairs, edges, f, v
 
@@ -107,7 +107,7 @@ def test_large_queries_are_sorted_by_other_means(size, n_levels):
     y = rng.integers(n_levels, size=2 * size).astype(float)
     f, v = rng.standard_normal((2, 2 * size)) * 2
     qid = rng.permutation(np.repeat([0, 1], [size - 3, size + 3]))
-    pairs = ScoredPairs(y, Queries.from_labels(qid, 2 * size))
+    pairs = ScoredPairs.of_scores(y, Queries.from_labels(qid, 2 * size))
     h, j = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
     edges = Edges(2 * size, h, j, np.ones(len(h)), np.ones(len(h)))
     value, gradient = oracle.hinge(f, edges)
@@ -125,7 +125,7 @@ def test_large_queries_are_sorted_by_other_means(size, n_levels):
 def test_a_constant_in_each_query_costs_no_digits(offset):
     rng = np.random.default_rng(0)
     y, f, qid = rng.integers(5, size=200).astype(float), rng.integers(-8, 8, size=200) / 4, np.repeat([0, 1], 100)
-    pairs = ScoredPairs(y, Queries.from_labels(qid, 200))
+    pairs = ScoredPairs.of_scores(y, Queries.from_labels(qid, 200))
     shifted = f + offset * qid
     for loss in (Hinge(pairs), SquaredHinge(pairs), SmoothedHinge(pairs, 0.5)):
         assert loss.at(shifted).value == loss.at(f).value
@@ -134,8 +134,8 @@ def test_a_constant_in_each_query_costs_no_digits(offset):
 
 def test_a_repeated_item_is_an_item_of_weight_two():
     y, f = np.array([3.0, 1.0, 2.0]), np.array([0.2, 0.1, 0.4])
-    twice = ScoredPairs(y[[0, 1, 1, 2]], Queries.from_labels(None, 4))
-    weighted = ScoredPairs(y, Queries.from_labels(None, 3), np.array([1.0, 2.0, 1.0]))
+    twice = ScoredPairs.of_scores(y[[0, 1, 1, 2]], Queries.from_labels(None, 4))
+    weighted = ScoredPairs.of_scores(y, Queries.from_labels(None, 3), np.array([1.0, 2.0, 1.0]))
     assert Hinge(twice).at(f[[0, 1, 1, 2]]).value == pytest.approx(Hinge(weighted).at(f).value, rel=1e-14)
 
 
@@ -146,7 +146,7 @@ def test_the_slack_of_a_narrow_band_keeps_its_digits(seed, width):
     # Many pairs far below the band, and in a query of their own eight items one apart, give or take the width.
     y, qid = np.concatenate([np.arange(300.0), np.arange(8.0)]), [0] * 300 + [1] * 8
     f = np.concatenate([-3.0 * y[:300] + rng.random(300), y[300:] + width * rng.uniform(-0.5, 0.5, 8)])
-    pairs = ScoredPairs(y, Queries.from_labels(qid, 308), None, "pairs")
+    pairs = ScoredPairs.of_scores(y, Queries.from_labels(qid, 308), None, "pairs")
     short = [1 - (Fraction(f[i + 1]) - Fraction(f[i])) for i in range(300, 307)]
     inside = [one for one in short if 0 < one <= 1 - Fraction(1.0 - width)]
     exact = float(sum(one - one * one / Fraction(width) for one in inside))

@@ -29,7 +29,7 @@ def test_sums_are_those_of_uncut_sweeps(seed, sizes, n_levels, bits, low):
     counts = np.array([len(values) for values, _ in ranks])
     values = rng.integers(-5, 5, len(f))
     chunks = LevelChunks(f, levels, bounds, counts, bits=bits)
-    for cut, sweep in zip(chunks.sums(values, low, 1.0), (sums_below, sums_above), strict=True):
+    for cut, sweep in zip(chunks.sums(values, values, low, 1.0), (sums_below, sums_above), strict=True):
         np.testing.assert_array_equal(cut, sweep(f, levels, values, bounds, counts, low, 1.0, 16))
 
 
@@ -37,7 +37,7 @@ def test_large_trees_are_cut(monkeypatch):
     rng = np.random.default_rng(0)
     y, f = rng.normal(size=300), rng.normal(size=300)
     queries = Queries.from_labels(rng.integers(0, 2, 300), 300)
-    whole = ScoredPairs(y, queries, rng.uniform(1, 2, 300)).place(f)
+    whole = ScoredPairs.of_scores(y, queries, rng.uniform(1, 2, 300)).place(f)
     expected = whole.band(-0.5, 1.0)
     monkeypatch.setattr(scored_pairs, "CHUNKED_BYTES", 0)
     monkeypatch.setattr(scored_pairs, "LevelChunks", lambda *place: LevelChunks(*place, bits=4))

@@ -26,7 +26,7 @@ def draw(seed, listed):
     if listed:
         pairs = ListedPairs(m, np.column_stack([edges.h, edges.j]), edges.w2)
     else:
-        pairs = ScoredPairs(y, Queries.from_labels(qid, m), weight)
+        pairs = ScoredPairs.of_scores(y, Queries.from_labels(qid, m), weight)
     exact = [Fraction(float(v)) for v in (np.ones(m) if weight is None else weight)]
     return f, pairs, [(h, j, exact[h] * exact[j]) for h, j in zip(edges.h, edges.j, strict=True)]
 

@@ -1,6 +1,7 @@
 """What is compared: graphs over the items, each known by its Laplacian."""
 
 from kernelrank.comparisons.base import Comparisons
+from kernelrank.comparisons.censored_times import CensoredTimes
 from kernelrank.comparisons.costs import compare_pairs, compare_scores
 from kernelrank.comparisons.item_scores import ItemScores
 from kernelrank.comparisons.preferences import Preferences
@@ -9,6 +10,7 @@ from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 
 __all__ = [
+    "CensoredTimes",
     "Comparisons",
     "ItemScores",
     "Preferences",

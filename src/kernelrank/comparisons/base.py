@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, Matrix, blocks, is_sparse, largest_value, transpose_product
+from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.queries import Queries
 
 __all__ = ["Comparisons", "NamedValues"]
@@ -56,6 +57,10 @@ class Comparisons(ABC):
 
     def listed_pairs(self) -> tuple[Index, Float] | None:
         """Return the pairs (l × 2, preferred item first) and their weights (l,) where each was observed by itself."""
+        return None
+
+    def pair_levels(self) -> PairLevels | None:
+        """Return the pairs as levels of items, where a pairwise loss can sweep over them; None where it cannot."""
         return None
 
     def given(self) -> tuple[NamedValues, NamedValues]:

@@ -10,27 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, blocks
+from kernelrank.comparisons.censored_times import CensoredTimes
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.comparisons.relative_scores import RelativeScores
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.lifetimes import Lifetimes
 from kernelrank.queries import Queries
 
 __all__ = [
     "COSTS",
+    "GRAPH_OF_CENSORED_COST",
     "GRAPH_OF_COST",
     "TIES",
     "Cost",
+    "CostOption",
     "OutputGraph",
     "Ties",
     "by_missing_pattern",
     "compare_pairs",
     "compare_scores",
+    "resolved_cost",
 ]
 
 Cost: TypeAlias = Literal["magnitude", "unit", "relative"]
+CostOption: TypeAlias = Cost | Literal["auto"]
+"""What a learner's parameter may be: "auto" is the unit cost for censored times, and the magnitude cost otherwise."""
 Ties: TypeAlias = Literal["include", "exclude"]
 TIES: tuple[Ties, ...] = ("include", "exclude")
 
@@ -46,7 +53,26 @@ GRAPH_OF_COST: dict[Cost, Callable[..., ScoredComparisons]] = {
 
 Ties are left out of all of them. With ties included, the magnitude cost has one graph for all outputs."""
 
+GRAPH_OF_CENSORED_COST: dict[Cost, Callable[..., ScoredComparisons]] = {
+    "unit": CensoredTimes,
+    "magnitude": partial(CensoredTimes, cost="magnitude"),
+}
+"""The graph of each cost where some scores are censored times: it takes `event` and `event_weight` as well."""
+
 COSTS: tuple[Cost, ...] = tuple(GRAPH_OF_COST)
+
+
+def resolved_cost(cost: CostOption, *, censored: bool = False) -> Cost:
+    """Return the cost that a learner's parameter stands for.
+
+    Examples
+    --------
+    >>> resolved_cost("auto"), resolved_cost("auto", censored=True), resolved_cost("relative")
+    ('magnitude', 'unit', 'relative')
+    """
+    if cost != "auto":
+        return cost
+    return "unit" if censored else "magnitude"
 
 
 def compare_scores(
@@ -58,6 +84,7 @@ def compare_scores(
     ties: Ties = "include",
     query_weight: QueryWeight = "pairs",
     allow_no_comparisons: bool = False,
+    events: Lifetimes | None = None,
 ) -> list[OutputGraph]:
     """Compare the items of each query through their scores.
 
@@ -76,6 +103,8 @@ def compare_scores(
         As in `RankRLS`.
     allow_no_comparisons : bool, default=False
         Whether there may be nothing to compare, as in one batch of many.
+    events : Lifetimes, optional
+        Where the scores are times, some of them censored: which of them are times of an event.
 
     Returns
     -------
@@ -88,19 +117,30 @@ def compare_scores(
     """
 
     def build(columns: Index, values: Float, item_weight: Float | None) -> list[OutputGraph]:
-        if cost == "magnitude" and ties == "include":
+        if cost == "magnitude" and ties == "include" and events is None:
             graph = ScoredQueries(values, queries, weight=item_weight, query_weight=query_weight)
             return [(columns, graph)]
-        graph_of = partial(GRAPH_OF_COST[cost], weight=item_weight, query_weight=query_weight)
+        graph_of = partial(_graph_of(cost, events), weight=item_weight, query_weight=query_weight)
         return [(columns[k : k + 1], graph_of(values[:, k : k + 1], queries)) for k in range(len(columns))]
 
     graphs = by_missing_pattern(scores, weight, build)
     for columns, graph in [] if allow_no_comparisons else graphs:
-        tied = _all_tied(graph, queries)
+        tied = _all_tied(graph, queries) if graph.parts_merge else np.array([graph.n_pairs == 0])
         if graph.n_pairs == 0 or tied.any():
             output = int(columns[int(np.argmax(tied))])
-            raise NothingToCompareError(_nothing_to_compare(queries, output, scores.shape[1]))
+            why = _nothing_to_compare(queries, output, scores.shape[1])
+            raise NothingToCompareError(why if events is None else events.nothing_to_compare(len(queries), cost))
     return graphs
+
+
+def _graph_of(cost: Cost, events: Lifetimes | None) -> Callable[..., ScoredComparisons]:
+    """Return what builds the graph of a cost from one column of scores, or of censored times."""
+    if events is None:
+        return GRAPH_OF_COST[cost]
+    if cost not in GRAPH_OF_CENSORED_COST:
+        known = " or ".join(repr(name) for name in GRAPH_OF_CENSORED_COST)
+        raise InvalidInputError(f"Expected cost={known} with censored times; got cost={cost!r}.")
+    return partial(GRAPH_OF_CENSORED_COST[cost], event=events.event, event_weight=events.weight)
 
 
 def by_missing_pattern(

@@ -19,7 +19,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 
-__all__ = ["QUERY_WEIGHTS", "QueryWeight", "item_squares", "pair_weight"]
+__all__ = ["QUERY_WEIGHTS", "QueryWeight", "compared_pair_weight", "item_squares", "pair_weight"]
 
 QueryWeight: TypeAlias = Literal["pairs", "items", "queries"]
 QUERY_WEIGHTS: tuple[QueryWeight, ...] = ("pairs", "items", "queries")
@@ -52,12 +52,37 @@ def pair_weight(query_weight: QueryWeight, total: Float, uncompared: Float) -> F
     >>> pair_weight("queries", sizes, sizes)
     array([0.16666667, 0.        ])
     """
-    if query_weight == "pairs":
-        return np.ones_like(total)
-    if query_weight == "items":
-        return np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    if query_weight != "queries":
+        return compared_pair_weight(query_weight, total, total)
     ordered_pairs = total**2 - uncompared
     return np.divide(2.0, ordered_pairs, out=np.zeros_like(total), where=ordered_pairs > ROUNDING * total**2)
+
+
+def compared_pair_weight(query_weight: QueryWeight, total: Float, compared: Float) -> Float:
+    """Return ``c_q`` as `pair_weight` does, where the weight of the pairs that are compared is known.
+
+    Parameters
+    ----------
+    query_weight : {"pairs", "items", "queries"}
+    total : ndarray, shape (n_queries,)
+        ``W_q``.
+    compared : ndarray, shape (n_queries,)
+        The weight of all pairs of each query, each pair once.
+
+    Returns
+    -------
+    ndarray, shape (n_queries,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compared_pair_weight("queries", np.array([4.0]), np.array([5.0]))
+    array([0.2])
+    """
+    if query_weight == "pairs":
+        return np.ones_like(total)
+    divisor = total if query_weight == "items" else compared
+    return np.divide(1.0, divisor, out=np.zeros_like(total), where=divisor > 0)
 
 
 def item_squares(weight: Float) -> Float:

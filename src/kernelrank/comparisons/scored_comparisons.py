@@ -56,6 +56,10 @@ class ScoredComparisons(Comparisons):
     weight: Float
     """Item weights, shape (m,)."""
 
+    event: NDArray[np.bool_] | None = None
+    """Which scores are times of an event, shape (m,): an item without the event lasts longer than its score. None
+    where all scores are what they say."""
+
     query_weight: QueryWeight = "pairs"
     """What counts the same: every pair, every item or every query."""
 

@@ -35,6 +35,7 @@ from kernelrank.arrays import (
     weighted_squares,
 )
 from kernelrank.comparisons.grouping import Grouping
+from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
@@ -138,10 +139,16 @@ class ScoredQueries(ScoredComparisons):
         """``c_q`` of each query, the weight of one pair beside the weights of its items, shape (n_queries,)."""
         return self._c
 
-    @property
-    def levels(self) -> tuple[Index, Index] | None:
-        """Each item's score level, numbered by query and rising score, and each level's query; None with ties in."""
-        return None if self._by_level is None else (self._by_level.codes, self._level_query)
+    def pair_levels(self) -> PairLevels | None:
+        """Return the pairs of different scores as levels; None with ties included."""
+        if self._by_level is None:
+            return None
+        n_levels = np.bincount(self._level_query, minlength=self.n_queries).astype(np.int64)
+        first = np.cumsum(n_levels) - n_levels
+        tied = np.bincount(self._level_query, self._by_level.total**2, self.n_queries)
+        total = float(self._c @ np.maximum(self._by_query.total**2 - tied, 0.0)) / 2.0
+        levels = self._by_level.codes - first[self.queries.codes]
+        return PairLevels(self.queries, levels, n_levels, self.weight, self.weight, self._c, total)
 
     @property
     def options(self) -> dict[str, Any]:

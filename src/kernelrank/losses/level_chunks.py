@@ -51,7 +51,7 @@ class LevelChunks:
     --------
     >>> f, levels = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 2], dtype=np.int32)
     >>> chunks = LevelChunks(f, levels, np.array([0, 3]), np.array([3]), bits=1)
-    >>> [sums.real for sums in chunks.sums(np.ones(3), -np.inf, 4.0)]
+    >>> [sums.real for sums in chunks.sums(np.ones(3), np.ones(3), -np.inf, 4.0)]
     [array([0., 1., 2.]), array([2., 1., 0.])]
     """
 
@@ -69,17 +69,15 @@ class LevelChunks:
         self._inside = (scores[self.order], inner), (chunk_bounds, chunk_levels)
         self._between = (scores, chunks), (bounds, n_chunks)
 
-    def sums(self, values: NDArray[Any], low: float, high: float) -> tuple[Complex, Complex]:
-        """Return what `sums_below` and `sums_above` do, inside the chunks and over whole ones together."""
-        together = values[self.order]
-        below, above = (self._sum(sweep, values, together, low, high) for sweep in (sums_below, sums_above))
-        return below, above
+    def sums(self, lower: NDArray[Any], upper: NDArray[Any], low: float, high: float) -> tuple[Complex, Complex]:
+        """Return `sums_below` of some values and `sums_above` of others, inside chunks and over whole ones together."""
+        return self._sum(sums_below, lower, low, high), self._sum(sums_above, upper, low, high)
 
-    def _sum(self, sweep: Sweep, values: NDArray[Any], together: NDArray[Any], low: float, high: float) -> Complex:
+    def _sum(self, sweep: Sweep, values: NDArray[Any], low: float, high: float) -> Complex:
         items, sizes = self._between
         sums = sweep(*items, values, *sizes, low, high, FEW_LEVELS)
         items, sizes = self._inside
-        _add_at(sums, self.order, sweep(*items, together, *sizes, low, high, FEW_LEVELS))
+        _add_at(sums, self.order, sweep(*items, values[self.order], *sizes, low, high, FEW_LEVELS))
         return sums
 
 

@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from kernelrank.arrays import Float
-from kernelrank.comparisons import Comparisons, ScoredQueries
+from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
@@ -154,7 +154,7 @@ def pairs_of(comparisons: Comparisons) -> Pairs:
     Parameters
     ----------
     comparisons : Comparisons
-        Listed pairs, or scored queries of one output.
+        Listed pairs, or a graph whose items have levels.
 
     Returns
     -------
@@ -162,6 +162,7 @@ def pairs_of(comparisons: Comparisons) -> Pairs:
 
     Examples
     --------
+    >>> from kernelrank.comparisons import ScoredQueries
     >>> from kernelrank.queries import Queries
     >>> graph = ScoredQueries(np.array([[3.0], [1.0], [1.0]]), Queries.from_labels(None, 3), ties="exclude")
     >>> pairs_of(graph).total
@@ -170,12 +171,7 @@ def pairs_of(comparisons: Comparisons) -> Pairs:
     listed = comparisons.listed_pairs()
     if listed is not None:
         return ListedPairs(comparisons.n_items, *listed)
-    if isinstance(comparisons, ScoredQueries) and comparisons.scores.shape[1] == 1:
-        return ScoredPairs(
-            comparisons.scores[:, 0],
-            comparisons.queries,
-            comparisons.weight,
-            comparisons.query_weight,
-            comparisons.levels,
-        )
-    raise TypeError(f"pairs come from preferences or from scored queries of one output, not {comparisons!r}")
+    levels = comparisons.pair_levels()
+    if levels is not None:
+        return ScoredPairs(levels)
+    raise TypeError(f"a pairwise loss needs listed pairs or levels of items, which {comparisons!r} does not have")
