@@ -65,7 +65,8 @@ def test_queries_are_measured_one_by_one(measure, judged):
     for query in result.left_out:
         with pytest.raises(NothingToCompareError):
             measure(y[qid == query], score[qid == query])
-    assert result.mean == pytest.approx(np.mean(result.values))
+    if not measure.pools_queries:
+        assert result.mean == pytest.approx(np.mean(result.values))
     assert len(result) + result.n_left_out == 10
 
 
@@ -99,7 +100,7 @@ def test_the_name_is_read_back_and_the_label_names_the_rules(measure):
     assert measure.label.startswith(f"{measure.name} (")
     result = measure([1, 0], [2, 1])
     assert str(result).startswith(f"{measure.label} = ")
-    assert repr(result) == f"<MeasureResult {result}>"
+    assert repr(result) == f"<{type(result).__name__} {result}>"
 
 
 @pytest.mark.parametrize("measure", FUNCTIONS, ids=str)

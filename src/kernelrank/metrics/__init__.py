@@ -5,9 +5,12 @@ A measure is a value, ``NDCG(k=10, gain="linear")``; called on true and predicte
 read.
 """
 
+from kernelrank.metrics.concordance import Concordance, concordance
+from kernelrank.metrics.concordance_result import ConcordanceDifference, ConcordanceResult
 from kernelrank.metrics.gain import NDCG, ndcg
 from kernelrank.metrics.interval import Interval, bootstrap_interval
 from kernelrank.metrics.judged_run import JudgedRun
+from kernelrank.metrics.kaplan_meier import KaplanMeier, censoring_weights, log_rank_pvalue
 from kernelrank.metrics.kendall import KendallTau, kendall_tau
 from kernelrank.metrics.magnitude import MagnitudePreservingError, magnitude_preserving_error
 from kernelrank.metrics.measure import Measure
@@ -50,10 +53,14 @@ from kernelrank.metrics.threshold_measures import (
 __all__ = [
     "AUC",
     "NDCG",
+    "Concordance",
+    "ConcordanceDifference",
+    "ConcordanceResult",
     "Disagreement",
     "ExpectedReciprocalRank",
     "Interval",
     "JudgedRun",
+    "KaplanMeier",
     "KendallTau",
     "MagnitudePreservingError",
     "MeanAveragePrecision",
@@ -71,10 +78,13 @@ __all__ = [
     "ThresholdRecall",
     "auc",
     "bootstrap_interval",
+    "censoring_weights",
+    "concordance",
     "disagreement",
     "expected_reciprocal_rank",
     "get_measure",
     "kendall_tau",
+    "log_rank_pvalue",
     "magnitude_preserving_error",
     "mean_average_precision",
     "measure_names",

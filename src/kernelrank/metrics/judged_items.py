@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
+from kernelrank.lifetimes import has_events
 from kernelrank.queries import Queries
 
 __all__ = ["FloatArray", "JudgedItems", "read_items"]
@@ -97,6 +98,8 @@ def _columns(values: ArrayLike, name: str) -> FloatArray:
     if hasattr(values, "toarray"):
         raise InvalidInputError(f"{name} is a sparse matrix; scores are needed as a dense array")
     array = np.asarray(values)
+    if has_events(array):
+        raise InvalidInputError(f"{name} has times and events, which only the measure Concordance takes")
     if array.dtype.kind not in "biufO":
         raise InvalidInputError(f"{name} must hold real numbers, got {array.dtype}")
     try:

@@ -38,6 +38,10 @@ class Measure(ABC):
 
     higher_is_better: ClassVar[bool] = True
     takes_weight: ClassVar[bool] = False
+    takes_event: ClassVar[bool] = False
+    """Whether true scores may be censored times."""
+    pools_queries: ClassVar[bool] = False
+    """Whether the pairs of all queries count together, so that the mean is not that of the queries."""
     by_order: ClassVar[bool] = True
     """Whether the value depends on nothing but the order of the predicted scores in a query."""
 

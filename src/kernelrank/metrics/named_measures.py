@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TypeAlias
 
 from kernelrank.errors import InvalidInputError
+from kernelrank.metrics.concordance import Concordance
 from kernelrank.metrics.gain import NDCG
 from kernelrank.metrics.kendall import KendallTau
 from kernelrank.metrics.magnitude import MagnitudePreservingError
@@ -35,6 +36,7 @@ _MEASURES: dict[str, type[Measure]] = {
     "threshold_precision": ThresholdPrecision,
     "threshold_recall": ThresholdRecall,
     "threshold_f": ThresholdF,
+    "concordance": Concordance,
 }
 _ALIASES = {
     "accuracy": "pairwise_accuracy",
@@ -50,6 +52,9 @@ _ALIASES = {
     "rr": "mrr",
     "reciprocal_rank": "mrr",
     "expected_reciprocal_rank": "err",
+    "c_index": "concordance",
+    "concordance_index": "concordance",
+    "harrell": "concordance",
 }
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
+from kernelrank.lifetimes import event_times
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.named_measures import MeasureOption, get_measure
 
@@ -49,6 +50,7 @@ class QueryScorer:
         self._requests: dict[str, bool | str | None] = {
             "qid": True,
             "sample_weight": None if measure.takes_weight else False,
+            **({"event": True} if measure.takes_event else {}),
         }
 
     def __call__(
@@ -59,6 +61,7 @@ class QueryScorer:
         *,
         qid: Labels | None = None,
         sample_weight: ArrayLike | None = None,
+        event: ArrayLike | None = None,
     ) -> float:
         """Measure the predictions of a fitted estimator; higher is better.
 
@@ -75,12 +78,17 @@ class QueryScorer:
             One query label per item.
         sample_weight : array-like, shape (m,), or None
             Item weights, where the measure takes them.
+        event : array-like of bool, shape (m,), or None
+            Whether the event happened, where the measure takes censored times and y has no events itself.
 
         Returns
         -------
         float
         """
         _refuse_pooling(estimator, qid)
+        if event is not None and not self.measure.takes_event:
+            raise InvalidInputError(f"{self.measure.name} takes no event")
+        y = event_times(y, event)
         value = self.measure.average(y, _scores(estimator, X), qid=qid, sample_weight=sample_weight)
         return value if self.measure.higher_is_better else -value
 
@@ -88,7 +96,8 @@ class QueryScorer:
         """Change what is asked for, as with scikit-learn's own scorers; returns the scorer itself."""
         for parameter, request in requests.items():
             if parameter not in self._requests:
-                raise TypeError(f"a scorer can ask for qid and sample_weight, not for {parameter!r}")
+                known = " and ".join(self._requests)
+                raise TypeError(f"a scorer can ask for {known}, not for {parameter!r}")
             self._requests[parameter] = request
         return self
 
