@@ -58,10 +58,14 @@ NAMES = [
 MEASURES = [
     "AUC",
     "NDCG",
+    "Concordance",
+    "ConcordanceDifference",
+    "ConcordanceResult",
     "Disagreement",
     "ExpectedReciprocalRank",
     "Interval",
     "JudgedRun",
+    "KaplanMeier",
     "KendallTau",
     "MagnitudePreservingError",
     "MeanAveragePrecision",
@@ -79,10 +83,13 @@ MEASURES = [
     "ThresholdRecall",
     "auc",
     "bootstrap_interval",
+    "censoring_weights",
+    "concordance",
     "disagreement",
     "expected_reciprocal_rank",
     "get_measure",
     "kendall_tau",
+    "log_rank_pvalue",
     "magnitude_preserving_error",
     "mean_average_precision",
     "measure_names",
@@ -113,15 +120,16 @@ ERRORS = {
 # What scripts write in a call; a new parameter goes to the end or is named only.
 SIGNATURES = {
     "RankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
-    "cost='magnitude', ties='include', query_weight='pairs', basis=None, solver='auto', tol=1e-10, max_iter=None, "
+    "cost='auto', ties='include', query_weight='pairs', basis=None, solver='auto', tol=1e-10, max_iter=None, "
     "warm_start=False, missing='error', random_state=None)",
     "RLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "basis=None, solver='auto', tol=1e-10, max_iter=None, warm_start=False, missing='error', random_state=None)",
-    "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, queries='whole')",
+    "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, event=None, queries='whole')",
     "RankRLS.fit_pairs": "(self, X, pairs, *, magnitude=None, weight=None)",
-    "RankRLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
+    "RankRLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
     "RankRLS.predict": "(self, X)",
-    "RankRLS.score": "(self, X, y, *, qid=None, sample_weight=None)",
+    "RankRLS.score": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
+    "RankRLSCV.fit": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
     "RankRLS.score_pairs": "(self, X, pairs, *, weight=None)",
     "RLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
@@ -151,10 +159,12 @@ SIGNATURES = {
     "RankSVM": "(alpha=1.0, *, loss='hinge', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "query_weight='pairs', basis=None, solver='auto', tol=0.001, max_iter=1000, warm_start=False, missing='error', "
     "random_state=None)",
-    "RankSVM.fit": "(self, X, y, *, qid=None, sample_weight=None)",
+    "RankSVM.fit": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
     "RankSVM.fit_pairs": "(self, X, pairs, *, weight=None)",
-    "RankSVM.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
-    "RankSVM.score": "(self, X, y, *, qid=None, sample_weight=None)",
+    "RankSVM.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
+    "RankSVM.score": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
+    "data.event_times": "(time, event=None, *, weight=None)",
+    "metrics.Concordance": "(weighting='harrell', tau=None)",
     "BradleyTerry": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "ties='half', side_bias=False, judge_effect=None, judge_alpha=0.5, basis=None, solver='auto', tol=1e-08, "
     "max_iter=100, random_state=None)",

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes, is_sparse
 from kernelrank.errors import InvalidInputError
+from kernelrank.lifetimes import has_events
 
 __all__ = [
     "check_items",
@@ -97,6 +98,11 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     ndarray
     """
     require_scores(y)
+    if has_events(y):
+        raise InvalidInputError(
+            "Expected scores; got times with events in y. RankRLS, RankRLSCV and RankSVM learn from censored times: "
+            "only the order of two items is known then, and no score of one."
+        )
     try:
         scores: Float = check_array(
             y,

@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import Comparisons, ScoredQueries
+from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_moments import QueryMeans
@@ -41,7 +42,7 @@ __all__ = ["Batch", "Statistics", "merge_statistics", "mergeable", "partition_st
 
 def mergeable(learner: RankRLS) -> bool:
     """Whether a query may lie in several partitions: where its statistics are means and scatters."""
-    return learner.cost == "magnitude" and learner.ties == "include"
+    return resolved_cost(learner.cost) == "magnitude" and learner.ties == "include"
 
 
 @dataclass

@@ -15,6 +15,7 @@ from kernelrank.data.scores import write_scores
 from kernelrank.data.stored import read_parquet_chunks
 from kernelrank.data.table_preparation import TablePreparation
 from kernelrank.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from kernelrank.lifetimes import event_times
 
 __all__ = [
     "Fold",
@@ -24,6 +25,7 @@ __all__ = [
     "Ranking",
     "Run",
     "TablePreparation",
+    "event_times",
     "letor_folds",
     "make_preferences",
     "make_ranking",

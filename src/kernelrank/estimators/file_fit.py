@@ -28,6 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelrank.arrays import Index, Matrix
+from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
@@ -103,7 +104,9 @@ def batch_mode(learner: StreamLearner, stored: StoredRanking, queries: QueryMode
     """Return how batches are joined: without queries they are parts of one ranking, as they would be in memory."""
     if not learner.compares_queries:
         return "whole"
-    mergeable = getattr(learner, "cost", "") == "magnitude" and getattr(learner, "ties", "") == "include"
+    mergeable = (
+        resolved_cost(getattr(learner, "cost", "auto")) == "magnitude" and getattr(learner, "ties", "") == "include"
+    )
     return "mergeable" if not stored.has_queries and mergeable else queries
 
 

@@ -10,8 +10,9 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.comparisons import compare_pairs
-from kernelrank.comparisons.costs import COSTS, TIES, Cost, Ties
+from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties, resolved_cost
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
 from kernelrank.estimators.file_items import is_path, mapped
@@ -20,6 +21,7 @@ from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.lifetimes import event_times
 from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["RankRLS"]
@@ -50,9 +52,11 @@ class RankRLS(Ranker, StreamLearner):
         The constant of the "poly" and "sigmoid" kernels.
     kernel_params : dict, optional
         Further keyword arguments of the kernel function.
-    cost : {"magnitude", "unit", "relative"}, default="magnitude"
+    cost : {"auto", "magnitude", "unit", "relative"}, default="auto"
         The cost of a pair with magnitude ``z = y_i - y_j > 0`` and predicted difference g: ``(z - g)²`` [PTAJB09]_
-        (21), ``(1 - g)²`` (20), or ``(z - g)² / z²`` (22). The last two leave ties out, whatever `ties` says.
+        (21), ``(1 - g)²`` (20), or ``(z - g)² / z²`` (22). The last two leave ties out, whatever `ties` says. "auto" is
+        "unit" for censored times and "magnitude" otherwise. With censored times "magnitude" uses only pairs in which
+        both times are known; take their logarithms first to learn from ratios.
     ties : {"include", "exclude"}, default="include"
         Whether two items with the same score are a pair whose difference should be zero.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
@@ -122,9 +126,13 @@ class RankRLS(Ranker, StreamLearner):
     1.0
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "event": True}
+    __metadata_request__score: ClassVar = {"qid": True, "event": True}
+    _takes_events = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelLearner._parameter_constraints,
-        "cost": [StrOptions(set(COSTS))],
+        "cost": [StrOptions({"auto", *COSTS})],
         "ties": [StrOptions(set(TIES))],
         "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
     }
@@ -138,7 +146,7 @@ class RankRLS(Ranker, StreamLearner):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        cost: Cost = "magnitude",
+        cost: CostOption = "auto",
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
@@ -155,7 +163,7 @@ class RankRLS(Ranker, StreamLearner):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.cost: Cost = cost
+        self.cost: CostOption = cost
         self.ties: Ties = ties
         self.query_weight: QueryWeight = query_weight
         self.basis = basis
@@ -169,9 +177,16 @@ class RankRLS(Ranker, StreamLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(
-        self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None, queries: QueryMode = "whole"
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        event: Any = None,
+        queries: QueryMode = "whole",
     ) -> Self:
-        r"""Fit to scored items, in memory or in a file.
+        r"""Fit to scored items, in memory or in a file, or to times that may be censored.
 
         Parameters
         ----------
@@ -187,6 +202,10 @@ class RankRLS(Ranker, StreamLearner):
             column in a file that has names; left out for SVMlight.
         sample_weight : array-like, shape (m,), optional
             Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times. Not for files.
+        event : array-like of bool, or of 0 and 1, shape (m,), optional
+            Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
+            item is only known to last longer. y may also be a structured array of events and times.
+            Not for files.
         queries : {"whole", "mergeable"}, default="whole"
             For files: whether the rows of a query stand together, so that one that comes back in a later batch is an
             error, or may be anywhere, which takes r² numbers of memory for each query.
@@ -197,6 +216,10 @@ class RankRLS(Ranker, StreamLearner):
 
         Notes
         -----
+        With censored times every event is compared with all items that are known to last longer, in O(m) time after one
+        sort; tied events are not compared. Strata are queries. The score grows with the time survived, and the risk is
+        its negative.
+
         A file gives the model of its items in memory. It needs a linear kernel or a basis, and takes the memory of one
         batch and r² numbers, for r columns or basis items. A terminal shows how far it has been read.
 
@@ -210,12 +233,20 @@ class RankRLS(Ranker, StreamLearner):
         ...     _ = file.write_text("\n".join(["1 qid:7 1:0.5", "0 qid:7 2:1", "2 qid:8 1:1", "1 qid:8 1:0.5"]))
         ...     RankRLS(0.1).fit(file).coef_.round(2)
         array([ 1.46, -0.24])
+        >>> months, died = [3.0, 8.0, 12.0, 12.0], [True, True, False, True]
+        >>> RankRLS(0.1).fit([[1.0], [2.0], [5.0], [3.0]], months, event=died).coef_.round(3)
+        array([0.37])
         """
         X = mapped(X)
         if is_path(X):
+            if event is not None:
+                raise InvalidInputError(
+                    "event is not supported when X is a path: an event is compared with items of later batches. Read "
+                    "the file into memory."
+                )
             fit_file(self, X, y, qid, sample_weight, queries)
             return self
-        y, qid = mapped(y), mapped(qid)
+        y, qid = event_times(mapped(y), event), mapped(qid)
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)
@@ -259,17 +290,19 @@ class RankRLS(Ranker, StreamLearner):
             pairs,
             magnitude=check_pair_values(magnitude, len(pairs), name="magnitude"),
             weight=check_pair_values(weight, len(pairs), name="weight"),
-            cost=self.cost,
+            cost=resolved_cost(self.cost),
         )
         return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], FitProgress(self, X), one_output=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+    def fit_path(
+        self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None
+    ) -> list[Self]:
         """Fit for many alphas at the price of one decomposition.
 
         Parameters
         ----------
-        X, y, qid, sample_weight
+        X, y, qid, sample_weight, event
             As in `fit`.
         alphas : array-like of float
             The values of alpha.
@@ -286,5 +319,5 @@ class RankRLS(Ranker, StreamLearner):
         """
         learner: Self = clone(self)
         X = learner._check_items(X, reset=True)
-        graphs, one_output = learner._compare(X, y, qid, sample_weight)
+        graphs, one_output = learner._compare(X, event_times(y, event), qid, sample_weight)
         return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)

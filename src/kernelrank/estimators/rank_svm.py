@@ -20,6 +20,7 @@ from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.lifetimes import event_times
 from kernelrank.solvers import Bundle, CertifiedSolution, Newton, Solution, Solver
 from kernelrank.validation import check_pair_values, check_pairs
 
@@ -119,6 +120,10 @@ class RankSVM(Ranker):
     1.0
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "event": True}
+    __metadata_request__score: ClassVar = {"qid": True, "event": True}
+    _takes_events = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelLearner._parameter_constraints,
         "loss": [StrOptions({"hinge", "squared_hinge"})],
@@ -198,8 +203,8 @@ class RankSVM(Ranker):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to scored items.
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> Self:
+        """Fit to scored items, or to times that may be censored.
 
         Parameters
         ----------
@@ -211,10 +216,23 @@ class RankSVM(Ranker):
             The query of each item: any hashable labels in any order. One query unless given.
         sample_weight : array-like, shape (m,), optional
             Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times.
+        event : array-like of bool, or of 0 and 1, shape (m,), optional
+            Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
+            item is only known to last longer. y may also be a structured array of events and times.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        With censored times the pairs (i, j) are those in which j had the event and i is known to last longer: the
+        survival SVM of [PNK15]_ with ``rank_ratio=1``, at the same price as scores. The risk is the negative score.
+
+        References
+        ----------
+        .. [PNK15] Pölsterl, Navab and Katouzian (2015). Fast training of support vector machines for survival analysis.
+           ECML PKDD.
 
         Warns
         -----
@@ -222,7 +240,7 @@ class RankSVM(Ranker):
             If `max_iter` was reached, or rounding does not let the gap become as small as `tol`; the message has the
             gap that is left.
         """
-        X = self._check_items(X, reset=True)
+        X, y = self._check_items(X, reset=True), event_times(y, event)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, GapProgress(self, X, y), one_output=one_output)
 
@@ -264,12 +282,14 @@ class RankSVM(Ranker):
         return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], GapProgress(self, X), one_output=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+    def fit_path(
+        self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None
+    ) -> list[Self]:
         """Fit for many alphas, each from the solution of the one before; go from large to small.
 
         Parameters
         ----------
-        X, y, qid, sample_weight
+        X, y, qid, sample_weight, event
             As in `fit`.
         alphas : array-like of float
             The values of alpha.
@@ -281,5 +301,5 @@ class RankSVM(Ranker):
         """
         learner: Self = clone(self)
         X = learner._check_items(X, reset=True)
-        graphs, one_output = learner._compare(X, y, qid, sample_weight)
+        graphs, one_output = learner._compare(X, event_times(y, event), qid, sample_weight)
         return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)

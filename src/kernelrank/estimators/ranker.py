@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ScoredQueries, compare_scores
-from kernelrank.comparisons.costs import Cost, OutputGraph
+from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
-from kernelrank.metrics import PairwiseAccuracy
+from kernelrank.lifetimes import Lifetimes, event_times, has_events
+from kernelrank.metrics import Concordance, PairwiseAccuracy
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
 
@@ -28,23 +29,31 @@ class Ranker(RegressorMixin, KernelLearner):
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
 
-    cost: Cost = "magnitude"
+    cost: CostOption = "magnitude"
     ties: Any = "include"  # what a tie is differs between learners
     query_weight: QueryWeight
+
+    _takes_events: ClassVar[bool] = False
+    """Whether y may have times and events."""
 
     def _compare(
         self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
         """Build the graphs of scored items; also tell whether y has one dimension."""
-        scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
+        allow_missing = self.missing == "ignore"
+        events = None
+        if self._takes_events and has_events(y):
+            events = Lifetimes.of(cast(Any, y), n_items=X.shape[0], allow_missing=allow_missing)
+        scores = check_scores(y, X.shape[0], allow_missing=allow_missing) if events is None else events.time
         graphs = compare_scores(
             scores[:, None] if scores.ndim == 1 else scores,
             Queries.from_labels(qid, X.shape[0]),
             weight=check_weight(sample_weight, X.shape[0]),
-            cost=self.cost,
+            cost=resolved_cost(self.cost, censored=events is not None),
             ties=self.ties,
             query_weight=self.query_weight,
             allow_no_comparisons=allow_no_comparisons,
+            events=events,
         )
         return graphs, scores.ndim == 1
 
@@ -67,8 +76,10 @@ class Ranker(RegressorMixin, KernelLearner):
         """
         return self._raw_scores(X)
 
-    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> float:
         """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
+
+        Of censored times, the concordance index: the share of the pairs of known order, all strata together.
 
         Parameters
         ----------
@@ -80,6 +91,8 @@ class Ranker(RegressorMixin, KernelLearner):
             The query of each item, or the name of its column; needed if the model was fitted on several queries.
         sample_weight : array-like, shape (t,), optional
             Item weights.
+        event : array-like of bool, shape (t,), optional
+            Whether the event happened at the time that y tells; the time is censored otherwise.
 
         Returns
         -------
@@ -98,6 +111,9 @@ class Ranker(RegressorMixin, KernelLearner):
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
         predicted = self.predict(X) if predicted is None else predicted
+        y = event_times(y, event)
+        if has_events(y):
+            return Concordance().average(y, predicted, qid=qid, sample_weight=sample_weight)
         truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
         weight = check_weight(sample_weight, len(predicted))
         if not np.isnan(truth).any():

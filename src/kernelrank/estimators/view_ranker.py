@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import ScoredComparisons, compare_scores
-from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph
+from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph, resolved_cost
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
@@ -143,7 +143,7 @@ class ViewRanker(Ranker):
             scores,
             queries,
             weight=weight,
-            cost=self.cost,
+            cost=resolved_cost(self.cost),
             ties=self.ties,
             query_weight=self.query_weight,
             allow_no_comparisons=items is not None,

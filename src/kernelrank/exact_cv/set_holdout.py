@@ -88,6 +88,8 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
         trained |= _by_basis(problem, problem.features, sets, learnable & ~trained, alphas, scores)
     else:
         trained |= _by_identity(problem, sets, learnable & ~trained, alphas, scores, dual=dual)
+    if np.count_nonzero(trained) > 1:
+        problem = problem.with_kernel_matrix()
     for number in np.flatnonzero(trained):
         place = slice(sets.bounds[number], sets.bounds[number + 1])
         scores[place] = refit_without(problem, sets.items[place], alphas)

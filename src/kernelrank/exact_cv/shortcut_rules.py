@@ -23,7 +23,7 @@ What is too large to be decomposed is refitted, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,9 +33,11 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
-from kernelrank.features import Features
+from kernelrank.features import Features, FullKernel
 from kernelrank.features.duplicate_rows import duplicate_rows
+from kernelrank.features.full_kernel import KEPT_BYTES
 from kernelrank.item_sets import ItemSets
+from kernelrank.kernels import Kernel
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
 __all__ = ["Problem"]
@@ -136,6 +138,18 @@ class Problem:
         mask[held] = False
         features, rows = self.features.split(np.flatnonzero(mask), held, keep_basis=self.keep_basis)
         return Problem(features, self.graph.without(held), self.keep_basis), rows
+
+    def with_kernel_matrix(self) -> Problem:
+        """Return the same problem with its kernel computed once, for several trainings without some of the items.
+
+        This one where the primal form is smaller, or where the matrix would be too large to keep.
+        """
+        features, m = self.features, self.features.n_items
+        computed = isinstance(features, FullKernel) and features.kernel.precomputed
+        if features.primal is not None or features.basis is not None or computed or 8 * m**2 > KEPT_BYTES:
+            return self
+        items = np.arange(m)
+        return replace(self, features=FullKernel(Kernel("precomputed"), features.block(items, items)), spectra=None)
 
     def nothing_to_compare(self, sets: ItemSets) -> NDArray[np.bool_]:
         """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.

@@ -13,6 +13,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, ItemSets, PairHoldout
+from kernelrank.lifetimes import event_times, has_events
 from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch, can_be_nested
@@ -45,6 +46,7 @@ def holdout(
     alphas: Any = None,
     sample_weight: Any = None,
     held_out_basis: str = "remove",
+    event: Any = None,
     n_jobs: int | None = None,
 ) -> list[Float]:
     """Score sets of items, each by the model that was trained without it.
@@ -72,6 +74,9 @@ def holdout(
         and `RankRLS` only; without a basis nothing changes.
     n_jobs : int, optional
         The number of processes where the estimator is refitted.
+    event : array-like of bool, shape (m,), optional
+        Whether the event happened at the time that y tells, as in `RankRLS.fit`. Strata, as queries, have a shortcut;
+        other sets are refitted, for degrees change unevenly without some items.
 
     Returns
     -------
@@ -99,7 +104,7 @@ def holdout(
     >>> [scores.round(2) for scores in holdout(RankRLS(), X, y, [[0, 3], [1]])]
     [array([0.5, 2. ]), array([1.87])]
     """
-    sets = ItemSets.of(held_out, _num_samples(X))
+    sets, y = ItemSets.of(held_out, _num_samples(X)), event_times(y, event)
     scores = _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs)
     return [scores[start:stop] for start, stop in zip(sets.bounds[:-1], sets.bounds[1:], strict=True)]
 
@@ -114,13 +119,14 @@ def leave_one_out(
     groups: Any = None,
     sample_weight: Any = None,
     held_out_basis: str = "remove",
+    event: Any = None,
     n_jobs: int | None = None,
 ) -> Float:
     """Score each item by the model that was trained without it.
 
     Parameters
     ----------
-    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs
+    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs, event
         As in `holdout`.
     groups : sequence, shape (m,), optional
         Items that depend on each other: leaving an item out leaves out its group.
@@ -140,7 +146,7 @@ def leave_one_out(
     >>> leave_one_out(RLS(alpha=0.1), np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 3.0])).round(2)
     array([0.99, 1.98, 2.94])
     """
-    n_items = _num_samples(X)
+    n_items, y = _num_samples(X), event_times(y, event)
     sets = ItemSets.singles(n_items)
     if groups is not None:
         sets = _each_query(Queries.from_labels(groups, n_items, name="groups"), "groups", "group")
@@ -156,13 +162,14 @@ def leave_query_out(
     alphas: Any = None,
     sample_weight: Any = None,
     held_out_basis: str = "remove",
+    event: Any = None,
     n_jobs: int | None = None,
 ) -> Float:
     """Score the items of each query by the model that was trained without that query.
 
     Parameters
     ----------
-    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs
+    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs, event
         As in `holdout`. `RankRLS` takes the shortcut with every cost, and so does `RLS`.
 
     Returns
@@ -184,7 +191,7 @@ def leave_query_out(
     """
     if qid is None:
         raise InvalidInputError("leave_query_out needs qid: the query of each item")
-    sets = _each_query(Queries.from_labels(qid, _num_samples(X)), "qid", "query")
+    sets, y = _each_query(Queries.from_labels(qid, _num_samples(X)), "qid", "query"), event_times(y, event)
     return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs))
 
 
@@ -237,6 +244,11 @@ def leave_pair_out(
     >>> held_out.first, held_out.second, held_out.accuracy
     (array([2, 2, 3, 3]), array([0, 1, 0, 1]), 1.0)
     """
+    if has_events(y):
+        raise InvalidInputError(
+            "Expected scores in leave_pair_out; got times with events. Hold out folds of items with holdout, or strata "
+            "with leave_query_out."
+        )
     chosen = None if pairs is None else check_pairs(pairs, _num_samples(X))
     if chosen is not None and len(chosen) == 0:
         raise InvalidInputError("pairs is empty: nothing to hold out")
@@ -326,7 +338,8 @@ def _scores(
         if labels.ndim == 0 or len(labels) != _num_samples(X):
             entries = "no entries" if labels.ndim == 0 else f"{len(labels)} entries"
             raise InvalidInputError(f"y has {entries}, but X has {_num_samples(X)} items")
-        check_classes(estimator, labels)
+        if not has_events(labels):
+            check_classes(estimator, labels)
         codes = None if qid is None else Queries.from_labels(qid, len(labels)).codes
         weight = check_weight(sample_weight, len(labels))
         found = None

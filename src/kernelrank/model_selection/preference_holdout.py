@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons.costs import compare_pairs
+from kernelrank.comparisons.costs import compare_pairs, resolved_cost
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import BradleyTerry, RankRLS
 from kernelrank.estimators.base import KernelLearner, check_alphas
@@ -250,7 +250,7 @@ def _exactly(
     if features.size > DIRECT_LIMIT:
         return None
     checked = {"magnitude": given.get("magnitude"), "weight": given.get("weight")}
-    problem = PreferenceProblem(features, compare_pairs(X.shape[0], pairs, cost=learner.cost, **checked))
+    problem = PreferenceProblem(features, compare_pairs(X.shape[0], pairs, cost=resolved_cost(learner.cost), **checked))
     return exact_differences(problem, features, groups, alphas, items=items)
 
 

@@ -18,7 +18,7 @@ from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.model_selection.holdout_data import HELD_OUT_BASIS, HoldoutData
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
 from kernelrank.model_selection.search.candidates import Candidates, measure
-from kernelrank.model_selection.search.holdout_plan import CV_NAMES, HoldoutPlan
+from kernelrank.model_selection.search.holdout_plan import CENSORED_FOLDS, CV_NAMES, HoldoutPlan
 from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
 from kernelrank.queries import Queries
 from kernelrank.solvers.rounding import one_warning
@@ -85,8 +85,17 @@ class AlphaSearch(KernelLearner):
         queries = None if qid is None else Queries.from_labels(qid, X.shape[0])
         classes = is_classifier(self)
         seed = 0 if self.random_state is None else self.random_state
-        plan = HoldoutPlan.of(self.cv, X, y, queries, default=self._without_queries, classes=classes, random_state=seed)
-        scoring = None if self.scoring is None else read_scoring(self.scoring)
+        event = graphs[0][1].event
+        plan = HoldoutPlan.of(
+            self.cv,
+            X,
+            y,
+            queries,
+            default=self._without_queries if event is None else CENSORED_FOLDS,
+            classes=classes,
+            random_state=seed,
+        )
+        scoring = None if self.scoring is None else read_scoring(self.scoring, censored=event is not None)
         settings = self._settings()
         given = self._given_alphas(len(settings))
         weight = np.max([cast(Any, graph).weight for _, graph in graphs], axis=0)  # zero where no output has a score
@@ -102,7 +111,7 @@ class AlphaSearch(KernelLearner):
                 held_out_basis=self.held_out_basis,
                 keep_spectra=given is None,
             )
-            judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss(), joint=classes)
+            judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss(), joint=classes, event=event)
             grid = AlphaGrid.of(AUTO, data.features, unlabelled) if given is None else AlphaGrid.given(given[number])
             candidates.search(grid, partial(measure, plan, judge, data))
             learners.append(data.learner)

@@ -14,7 +14,10 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import ItemSets
 from kernelrank.queries import Queries
 
-__all__ = ["CV_NAMES", "HoldoutPlan"]
+__all__ = ["CENSORED_FOLDS", "CV_NAMES", "HoldoutPlan"]
+
+CENSORED_FOLDS = 10
+"""How many folds of items "auto" makes of censored times without strata: leaving out a pair has no shortcut there."""
 
 CV_NAMES = ("auto", "leave_pair_out", "leave_query_out", "leave_one_out")
 
@@ -49,7 +52,7 @@ class HoldoutPlan:
         y: Any,
         queries: Queries | None,
         *,
-        default: str,
+        default: str | int,
         classes: bool = False,
         random_state: Any = 0,
     ) -> HoldoutPlan:
@@ -61,8 +64,8 @@ class HoldoutPlan:
         X : array-like, shape (m, n)
         y : array-like, shape (m,) or (m, outputs)
         queries : Queries or None
-        default : str
-            What "auto" stands for without queries.
+        default : str or int
+            What "auto" stands for without queries; a number of folds, at most as many as there are items.
         classes : bool, default=False
             Whether y holds classes, which a number of folds keeps in proportion.
         random_state : int or RandomState, default=0
@@ -73,8 +76,10 @@ class HoldoutPlan:
         HoldoutPlan
         """
         m = X.shape[0]
+        if cv == "auto" and queries is None and isinstance(default, int):
+            cv = min(default, m)
         if isinstance(cv, str):
-            auto = default if queries is None else "leave_query_out"
+            auto = str(default) if queries is None else "leave_query_out"
             return cls._named(auto if cv == "auto" else cv, m, queries)
         if isinstance(cv, Integral):
             cv = _folds(int(cv), m, queries, classes=classes, random_state=random_state)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics import Measure, PairwiseAccuracy, get_measure
+from kernelrank.lifetimes import event_times
+from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pair_measures import AUC
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
 from kernelrank.queries import Queries
@@ -24,10 +26,21 @@ ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
 
 
-def read_scoring(scoring: Any) -> Measure | Callable[..., float]:
-    """Read the argument `scoring`: the name of a measure, a measure, or a function of y_true, y_score and qid."""
+def read_scoring(scoring: Any, *, censored: bool = False) -> Measure | Callable[..., float]:
+    """Read the argument `scoring`: the name of a measure, a measure, or a function of y_true, y_score and qid.
+
+    Of censored times the pairwise accuracy is the concordance index.
+    """
     if isinstance(scoring, (str, Measure)):
-        return get_measure(scoring)
+        measure = get_measure(scoring)
+        if not censored or measure.takes_event:
+            return measure
+        if type(measure) is not PairwiseAccuracy:
+            raise InvalidInputError(
+                f"Expected scoring='concordance' with censored times; got {measure.name}, which needs the score of "
+                "every item."
+            )
+        return Concordance()
     if callable(scoring):
         function: Callable[..., float] = scoring
         return function
@@ -51,6 +64,8 @@ class HoldoutScoring:
         A loss for each item, averaged over all items.
     joint : bool, default=False
         Whether the loss is of all outputs together, as that of classes, and not of each.
+    event : ndarray of bool, shape (m,), optional
+        Which true scores are times of an event, where others are censored.
     """
 
     def __init__(
@@ -62,7 +77,13 @@ class HoldoutScoring:
         loss: ItemLoss | None = None,
         *,
         joint: bool = False,
+        event: NDArray[np.bool_] | None = None,
     ) -> None:
+        if plan.name == "leave_pair_out" and event is not None:
+            raise InvalidInputError(
+                "Expected folds of items or strata with censored times; got cv='leave_pair_out'. Use a number of "
+                "folds, such as cv=10, or qid with cv='leave_query_out'."
+            )
         if plan.name == "leave_pair_out" and not isinstance(scoring, (PairwiseAccuracy, AUC)):
             raise InvalidInputError(
                 "cv='leave_pair_out' orders pairs, so scoring must be 'pairwise_accuracy' or 'auc'; other measures "
@@ -71,6 +92,7 @@ class HoldoutScoring:
         self.plan, self.scoring, self.truth, self.queries, self.loss = plan, scoring, truth, queries, loss
 
         self.joint = joint and scoring is None
+        self.event = event
 
     def outputs(self) -> list[int | slice]:
         """Return what is judged: each output by itself, or all together."""
@@ -110,16 +132,19 @@ class HoldoutScoring:
         if not scored.all():
             items, truth, scores = items[scored], truth[scored], scores[scored]
         codes = None if self.queries is None else self.queries.codes[items]
+        if self.event is not None:
+            truth = event_times(truth, self.event[items])
         if self.scoring is None:
             assert self.loss is not None
             values = -self.loss(truth, scores)
         elif isinstance(self.scoring, Measure):
             try:
-                values = self.scoring(truth, scores, qid=codes).values
+                result = self.scoring(truth, scores, qid=codes)
             except NothingToCompareError:
                 if self.plan.tests is None:
                     raise
                 return np.array([np.nan])
+            values = result.values if self.plan.tests is None else np.array([result.mean])
             values = values if self.scoring.higher_is_better else -values
         else:
             values = np.array([float(self.scoring(truth, scores, codes))])

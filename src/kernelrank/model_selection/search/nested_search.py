@@ -82,8 +82,10 @@ class NestedSearch:
         self.truth, self.one_output = data.truth, data.one_output
         self.queries = None if qid is None else Queries.from_labels(qid, data.n_items)
         name = self.search.cv
+        self.event = data.problems[0][1].graph.event
         if name == "auto":
-            name = self.search._without_queries if self.queries is None else "leave_query_out"
+            alone = self.search._without_queries if self.event is None else "folds"  # which are trained again
+            name = alone if self.queries is None else "leave_query_out"
         self.plan_name = name
         self._known: dict[bytes, Float] = {}  # sets that were asked for before, by their items
 
@@ -155,11 +157,13 @@ class NestedSearch:
         return values * (len(self.truth) - sets.sizes)[:, None]
 
     def _kernel_values(self, kernel: _Kernel, sets: ItemSets) -> Float | None:
-        if len(kernel.data.problems) > 1 or self.truth.shape[1] > 1:
+        if len(kernel.data.problems) > 1 or self.truth.shape[1] > 1 or self.plan_name == "folds":
             return None
         if self.plan_name == "leave_pair_out":
             return inner_agreements(kernel.problem, sets, kernel.alphas)
-        scoring = None if self.search.scoring is None else read_scoring(self.search.scoring)
+        scoring = None
+        if self.search.scoring is not None:
+            scoring = read_scoring(self.search.scoring, censored=self.event is not None)
         intercepts = kernel.problem.graph.queries is not None
         if intercepts and (not isinstance(scoring, Measure) or isinstance(scoring, ThresholdMeasure)):
             return None  # scores are known up to a constant for each query, which only ranking measures ignore
@@ -172,7 +176,8 @@ class NestedSearch:
             if scores is None:
                 continue
             plan = HoldoutPlan(self.plan_name, left)
-            judge = HoldoutScoring(plan, scoring, self.truth, self.queries, self.search._loss(), joint=self.joint)
+            options: dict[str, Any] = {"joint": self.joint, "event": self.event}
+            judge = HoldoutScoring(plan, scoring, self.truth, self.queries, self.search._loss(), **options)
             found[number] = judged(plan, judge, scores).mean.mean(axis=0)
         return found
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from kernelrank.comparisons.costs import Cost, Ties
+from kernelrank.comparisons.costs import CostOption, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.lifetimes import event_times
 from kernelrank.model_selection.search.alpha_grid import AUTO
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 
@@ -32,11 +33,13 @@ class RankRLSCV(AlphaSearch, Ranker):
         array of shape (candidates, n) has a row for each candidate of `kernel_grid`.
     cv : {"auto", "leave_pair_out", "leave_query_out", "leave_one_out"}, int, splitter or iterable, default="auto"
         What is held out. "auto" holds out every query if there is qid, else every pair. A number makes as many folds of
-        queries, or of shuffled items without qid.
+        queries, or of shuffled items without qid. With censored times, "auto" without qid makes ten folds of items,
+        which are trained again, and "leave_pair_out" is refused: without an item the pairs of others change their
+        weight in the sum unevenly, so that only whole strata have a shortcut.
     scoring : str, measure or callable, default="pairwise_accuracy"
         A name that `kernelrank.metrics.get_measure` reads, such as "ndcg@10", or a function of
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
-        AUC for two classes.
+        AUC for two classes. For censored times it stands for the concordance index.
     kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, basis
         As in `RankRLS`.
     alpha_per_target : bool, default=False
@@ -91,6 +94,9 @@ n_features_in_
     (True, True)
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "event": True}
+    __metadata_request__score: ClassVar = {"qid": True, "event": True}
+    _takes_events = True
     _plain = RankRLS
     _without_queries = "leave_pair_out"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -109,7 +115,7 @@ n_features_in_
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        cost: Cost = "magnitude",
+        cost: CostOption = "auto",
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
@@ -130,7 +136,7 @@ n_features_in_
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.cost: Cost = cost
+        self.cost: CostOption = cost
         self.ties: Ties = ties
         self.query_weight: QueryWeight = query_weight
         self.basis = basis
@@ -142,3 +148,38 @@ n_features_in_
         self.max_iter = max_iter
         self.missing = missing
         self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> Self:
+        """Choose alpha by holding out, and fit with it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores, or times.
+        qid : sequence, shape (m,), optional
+            The query of each item; the stratum, if there are censored times.
+        sample_weight : array-like, shape (m,), optional
+            Item weights, for training; all held-out items count the same.
+        event : array-like of bool, or of 0 and 1, shape (m,), optional
+            Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
+            item is only known to last longer. y may also be a structured array of events and times.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank import RankRLSCV
+        >>> rng = np.random.default_rng(0)
+        >>> X, followed = rng.standard_normal((60, 3)), rng.exponential(2.0, 60)
+        >>> time = np.exp(X[:, 0]) * rng.exponential(1.0, 60)
+        >>> model = RankRLSCV().fit(X, np.minimum(time, followed), event=time <= followed)
+        >>> model.best_score_ > 0.6, int(np.argmax(np.abs(model.coef_)))
+        (True, 0)
+        """
+        super().fit(X, event_times(y, event), qid=qid, sample_weight=sample_weight)
+        return self
