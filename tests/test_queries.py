@@ -173,7 +173,7 @@ def test_missing_labels_are_refused():
         ([[1], [2]], 2, "not hashable: unhashable type: 'list'"),
         ([np.zeros(2), np.zeros(2)], 2, "not hashable"),
     ],
-    ids=lambda value: repr(value)[:30],
+    ids=lambda value: repr(value)[:30].split(" at 0x")[0],
 )
 def test_what_is_no_column_of_labels(qid, n_items, message):
     with pytest.raises(InvalidInputError, match=message):

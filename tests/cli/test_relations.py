@@ -108,7 +108,8 @@ def test_a_model_is_a_file(files):
     assert not Path("-").exists()
 
 
-def test_evaluate_within_and_across_corpora(files, tmp_path):
+def test_evaluate_within_and_across_corpora(files, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     arguments = ("evaluate", files["one"], files["two"], "--cv", "4", "--alphas", "1")
     told = json.loads(run(*arguments, "--json").stdout)
     assert set(told["cross_validation"]) == {"one", "two"}

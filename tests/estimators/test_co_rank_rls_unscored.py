@@ -163,7 +163,9 @@ def test_files_that_cannot_be_read(tmp_path):
         fit(tmp_path / "holes.parquet", "query")
 
 
-@pytest.mark.parametrize("nothing", [np.zeros((0, 3)), iter(()), [], [(np.zeros((0, 3)), [])]], ids=str)
+@pytest.mark.parametrize(
+    "nothing", [np.zeros((0, 3)), iter(()), [], [(np.zeros((0, 3)), [])]], ids=["rows", "iterator", "list", "block"]
+)
 def test_nothing_unscored(nothing):
     with pytest.raises(NothingToCompareError, match="no unscored query: X_unscored is empty"):
         fit(nothing)

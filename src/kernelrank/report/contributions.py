@@ -51,10 +51,10 @@ class Contributions:
     --------
     >>> import numpy as np
     >>> from kernelrank import RankRLS
-    >>> X, y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]), np.array([1.0, 2.0, 3.0])
+    >>> X, y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]), np.array([1.0, 4.0, 3.0])
     >>> contributions = Contributions.of(RankRLS(0.01).fit(X, y), feature_names=["size", "age"])
     >>> contributions.names, contributions.coefficients.round(2)
-    (['size', 'age'], array([1., 0.]))
+    (['size', 'age'], array([1.  , 1.99]))
     """
 
     kind: Literal["features", "items"]
