@@ -169,9 +169,7 @@ def test_searches_and_transduction():
         warnings.simplefilter("always", LostDigitsWarning)
         warnings.simplefilter("ignore", EdgeOfGridWarning)
         RankRLSCV(alphas=[1e-16, 1e-14, 1.0], kernel="rbf").fit(X, y, qid=qid)
-    assert [str(warning.message).split(" have")[0] for warning in caught] == [
-        "held-out scores with alphas up to 1e-14"
-    ]
+    assert [str(warning.message).split(" have")[0] for warning in caught] == ["held-out scores with alphas up to 1e-14"]
     y[qid == 1] = np.nan
     qid[1::4] = 2
     with pytest.warns(LostDigitsWarning):
