@@ -69,6 +69,16 @@ MODELS = {
     "views search": lambda: (kr.CoRankRLSCV(alphas=[1e-6, 1.0, 1e6], nus=[0.1, 1.0]).fit(X, PARTLY, qid=QID), X),
     "transductive": lambda: (kr.TransductiveRankRLS().fit(X, PARTLY, qid=QID), X),
     "clusters": lambda: (kr.MaxMarginClustering(3, n_init=2, random_state=0).fit(X), X),
+    "dyads": lambda: (kr.KroneckerRankRLS(kernel_rows="rbf", relation="any").fit(X, None, np.outer(Y, Y)), X),
+    "dyads in the primal": lambda: (kr.KroneckerRLS(relation="symmetric").fit(X, None, np.outer(Y, Y)), X),
+    "dyads search": lambda: (
+        kr.KroneckerRLSCV([0.1, 1.0, 9.0], setting="row", cv=2, relation="any").fit(X, None, np.outer(Y, Y)),
+        X,
+    ),
+    "two steps": lambda: (
+        kr.TwoStepRLSCV([0.1, 1.0, 9.0], kernel_rows="rbf", relation="any").fit(X, None, np.outer(Y, Y)),
+        X,
+    ),
     "map": lambda: (kr.NystromMap(basis=6).fit(X), X),
     "scaler": lambda: (StandardScaler().fit(X), X),
     "pipeline": lambda: (pipeline(), X),

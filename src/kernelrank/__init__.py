@@ -39,7 +39,15 @@ if TYPE_CHECKING:
         tournament_roc,
     )
     from kernelrank.model_selection.holdout import holdout
-    from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RankRLSCV, RLSClassifierCV
+    from kernelrank.model_selection.search import (
+        RLSCV,
+        CoRankRLSCV,
+        KroneckerRankRLSCV,
+        KroneckerRLSCV,
+        RankRLSCV,
+        RLSClassifierCV,
+        TwoStepRLSCV,
+    )
     from kernelrank.persistence import load, save
 
 __version__ = "0.1.0"
@@ -54,7 +62,9 @@ __all__ = [
     "GreedyRLS",
     "GreedyRankRLS",
     "KroneckerRLS",
+    "KroneckerRLSCV",
     "KroneckerRankRLS",
+    "KroneckerRankRLSCV",
     "MaxMarginClustering",
     "NystromMap",
     "QueryKFold",
@@ -65,6 +75,7 @@ __all__ = [
     "RankSVM",
     "TransductiveRankRLS",
     "TwoStepRLS",
+    "TwoStepRLSCV",
     "View",
     "compare_auc",
     "dask",
@@ -101,14 +112,17 @@ _HOMES = {
     "GreedyRLS": "estimators",
     "GreedyRankRLS": "estimators",
     "KroneckerRLS": "dyads",
+    "KroneckerRLSCV": "model_selection.search",
     "KroneckerRankRLS": "dyads",
     "MaxMarginClustering": "estimators",
+    "KroneckerRankRLSCV": "model_selection.search",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
     "RankRLSCV": "model_selection.search",
     "RankSVM": "estimators",
     "TransductiveRankRLS": "estimators",
     "TwoStepRLS": "dyads",
+    "TwoStepRLSCV": "model_selection.search",
     "View": "features",
     "QueryKFold": "model_selection",
     "compare_auc": "model_selection",

@@ -86,6 +86,33 @@ def _view_kernels_work(model: BaseEstimator) -> bool:
     )
 
 
+def _dyad_kernels_work(model: BaseEstimator) -> bool:
+    sides = [(model.kernel_rows_, getattr(model, "X_rows_fit_", None))]
+    sides.append((model.kernel_columns_, getattr(model, "X_columns_fit_", None)))
+    return all(items is None or _gives_finite_numbers(kernel, items) for kernel, items in sides)
+
+
+def _dyad_items_unless_precomputed(model: BaseEstimator) -> bool:
+    """Whether the objects of each side are kept where they are needed: with one set, those of the rows."""
+    if hasattr(model, "coef_"):
+        return bool(model.kernel_rows_.linear and model.kernel_columns_.linear)
+    kept = model.X_columns_fit_ is None
+    columns = kept if model.relation is not None else kept == model.kernel_columns_.precomputed
+    return bool((model.X_rows_fit_ is None) == model.kernel_rows_.precomputed and columns)
+
+
+def _dyad_precomputed_columns(model: BaseEstimator) -> bool:
+    """Whether the columns of precomputed kernels are those that the coefficients are for."""
+    if hasattr(model, "coef_"):
+        return True
+    rows, columns = model.dual_coef_.shape[:2]
+    return bool(
+        (not model.kernel_rows_.precomputed or rows == model.n_features_rows_in_)
+        and (not model.kernel_columns_.precomputed or columns == model.n_features_columns_in_)
+        and (model.relation is None or rows == columns)
+    )
+
+
 def _rising_bounds(model: BaseEstimator) -> bool:
     bounds = model.first_bounds_
     return bounds[0] == 0 and bounds[-1] == model.n_pairs_ and bool(np.all(np.diff(bounds) >= 0))
@@ -217,6 +244,36 @@ VIEWS = FittedState(
     ),
 )
 
+DYADS = FittedState(
+    needed={
+        "n_features_rows_in_": WholeNumber(1, "row features"),
+        "n_features_columns_in_": WholeNumber(1, "column features"),
+        "kernel_rows_": KernelValue(),
+        "kernel_columns_": KernelValue(),
+        "solver_": Text(),
+        "n_iter_": WholeNumber(),
+        "n_dyads_": WholeNumber(),
+    },
+    one_of=(
+        {"coef_": Array(("row features", "column features"), ("row features", "column features", "outputs"))},
+        {
+            "dual_coef_": Array(("rows", "columns"), ("rows", "columns", "outputs")),
+            "X_rows_fit_": NoneOr(Items("rows", "row features")),
+            "X_columns_fit_": NoneOr(Items("columns", "column features")),
+        },
+    ),
+    optional={
+        "provenance_": Record(),
+        "feature_names_rows_in_": Array(("row features",), of="labels"),
+        "feature_names_columns_in_": Array(("column features",), of="labels"),
+    },
+    laws=(
+        ("the objects of a side where its kernel is not precomputed, and there alone", _dyad_items_unless_precomputed),
+        ("coefficients for the columns of precomputed kernels", _dyad_precomputed_columns),
+        ("kernels that give finite numbers for the objects of their sides", _dyad_kernels_work),
+    ),
+)
+
 PATHS = FittedState(
     needed={
         "n_pairs_": WholeNumber(0, "pairs"),
@@ -243,6 +300,10 @@ STATES: dict[str, FittedState] = {
         lower_bound_=Number(),
         n_clusters_=WholeNumber(1, "clusters"),
     ),
+    "KroneckerRLS": DYADS,
+    "KroneckerRLSCV": DYADS.with_optional(alpha_=Number(), **SEARCH),
+    "KroneckerRankRLS": DYADS,
+    "KroneckerRankRLSCV": DYADS.with_optional(alpha_=Number(), **SEARCH),
     "NystromMap": FittedState(
         needed={
             **NAMES,
@@ -320,5 +381,7 @@ STATES: dict[str, FittedState] = {
         transduction_=Array(("unscored",), ("unscored", "outputs"), finite=False),
         inductive_=Array(("unscored",), ("unscored", "outputs"), finite=False),
     ),
+    "TwoStepRLS": DYADS,
+    "TwoStepRLSCV": DYADS.with_optional(alpha_rows_=Number(), alpha_columns_=Number(), **SEARCH),
 }
 """What `load` compares a model with; `save` does so, too, so that whatever is written can be read."""

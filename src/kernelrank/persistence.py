@@ -39,6 +39,10 @@ REGISTRY: dict[str, str] = {
     "GreedyRLS": "kernelrank.estimators:GreedyRLS",
     "GreedyRankRLS": "kernelrank.estimators:GreedyRankRLS",
     "MaxMarginClustering": "kernelrank.estimators:MaxMarginClustering",
+    "KroneckerRLS": "kernelrank.dyads:KroneckerRLS",
+    "KroneckerRLSCV": "kernelrank.model_selection.search:KroneckerRLSCV",
+    "KroneckerRankRLS": "kernelrank.dyads:KroneckerRankRLS",
+    "KroneckerRankRLSCV": "kernelrank.model_selection.search:KroneckerRankRLSCV",
     "NystromMap": "kernelrank.estimators:NystromMap",
     "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
     "Pipeline": "sklearn.pipeline:Pipeline",
@@ -52,6 +56,8 @@ REGISTRY: dict[str, str] = {
     "RelationExtractor": "kernelrank.relations:RelationExtractor",
     "StandardScaler": "sklearn.preprocessing:StandardScaler",
     "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
+    "TwoStepRLS": "kernelrank.dyads:TwoStepRLS",
+    "TwoStepRLSCV": "kernelrank.model_selection.search:TwoStepRLSCV",
 }
 
 VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels:Kernel", "View": "kernelrank.features:View"}

@@ -1,6 +1,7 @@
 """Two sets of objects: a score belongs to a dyad, a pair of a row object and a column object, each with its kernel."""
 
-from kernelrank.dyads.dyadic_holdout import dyadic_holdout
+from kernelrank.dyads.dyadic_folds import Setting
+from kernelrank.dyads.dyadic_holdout import DyadicHoldout, dyadic_holdout
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 from kernelrank.dyads.kronecker_rank_rls import KroneckerRankRLS
@@ -8,11 +9,13 @@ from kernelrank.dyads.kronecker_rls import KroneckerRLS
 from kernelrank.dyads.two_step_rls import TwoStepRLS
 
 __all__ = [
+    "DyadicHoldout",
     "DyadicProblem",
     "DyadicSide",
     "KroneckerRLS",
     "KroneckerRankRLS",
     "Regularisation",
+    "Setting",
     "SideSpectrum",
     "TwoStepRLS",
     "dyadic_holdout",

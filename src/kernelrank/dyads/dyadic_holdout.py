@@ -15,6 +15,7 @@ from kernelrank.dyads.dyadic_learner import DyadicLearner
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_refit import masked_scores, reduced_scores
 from kernelrank.dyads.one_set_holdout import OneSetHoldout
+from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.number_range import overflow_is_checked
@@ -92,7 +93,7 @@ def dyadic_holdout(
            [ 2., -2.,  4.],
            [ 3., -3.,  6.]])
     """
-    if not isinstance(estimator, DyadicLearner):
+    if not isinstance(estimator, PlainDyadicLearner):
         raise InvalidInputError(
             f"Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS; got {type(estimator).__name__}"
         )

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -16,19 +16,13 @@ from kernelrank.arrays import Float, Matrix, blocks, product
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation
-from kernelrank.dyads.dyadic_scores import (
-    check_dyad_list,
-    check_dyads,
-    check_score_matrix,
-    refuse_unknown_objects,
-)
+from kernelrank.dyads.dyadic_scores import check_dyads, check_score_matrix, refuse_unknown_objects
 from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution, PreparedSolver
 from kernelrank.dyads.known_cells import KnownCells
-from kernelrank.dyads.one_set import check_relation, refuse_self_dyads
+from kernelrank.dyads.one_set import check_relation
 from kernelrank.dyads.side_items import check_side
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.features import kernel_scores
 from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, Kernel, KernelLike
 
@@ -45,7 +39,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 class DyadicLearner(BaseEstimator):
-    """Minimises the squared errors of dyads, or of their differences, and a norm; a subclass says which."""
+    """Minimises the squared errors of dyads, or of their differences, and a norm; a subclass says which, and fits."""
 
     __metadata_request__fit: ClassVar = {"X_rows": UNUSED, "X_columns": UNUSED}
     __metadata_request__predict: ClassVar = {"X_rows": UNUSED, "X_columns": UNUSED}
@@ -75,14 +69,6 @@ class DyadicLearner(BaseEstimator):
     def _regularisation(self) -> Regularisation:
         """Return what the norm costs by the parameters."""
 
-    @abstractmethod
-    def _with_alpha(self, alpha: Any) -> Self:
-        """Return a copy, not fitted, with one entry of a path of alphas."""
-
-    @abstractmethod
-    def _check_path(self, alphas: Any) -> list[Any]:
-        """Return the entries of a path of alphas."""
-
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there are coefficients."""
         return hasattr(self, "solver_")
@@ -100,77 +86,6 @@ class DyadicLearner(BaseEstimator):
         gamma = self.kernel_columns_.gamma
         assert not isinstance(gamma, str)
         return gamma
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_not_at_all
-    def fit(self, X_rows: Any, X_columns: Any, Y: Any) -> Self:
-        """Fit to a matrix of scores.
-
-        Parameters
-        ----------
-        X_rows : array-like or sparse matrix, shape (m1, n_features_rows), or (m1, m1) if its kernel is precomputed
-            The objects of the rows.
-        X_columns : array-like or sparse matrix, shape (m2, n_features_columns), or (m2, m2) if precomputed, or None
-            The objects of the columns; None if rows and columns are one set of objects (`relation`).
-        Y : array-like, shape (m1, m2) or (m1, m2, n_outputs)
-            The score of each dyad; NaN where it is unknown. Every object needs a known score.
-
-        Returns
-        -------
-        self
-        """
-        problem = self._problem(X_rows, X_columns, Y)
-        return self._keep(problem, *self._solve(problem))
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_not_at_all
-    def fit_dyads(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any, y: Any) -> Self:
-        """Fit to a list of dyads; no matrix of all dyads is made.
-
-        Parameters
-        ----------
-        X_rows, X_columns
-            As in `fit`.
-        rows, columns : array-like of int, shape (l,)
-            The numbers of the two objects of each dyad, rows of `X_rows` and of `X_columns`. A dyad may occur many
-            times, with other scores.
-        y : array-like, shape (l,) or (l, n_outputs)
-            The score of each listed dyad.
-
-        Returns
-        -------
-        self
-        """
-        problem = self._listed_problem(X_rows, X_columns, rows, columns, y)
-        return self._keep(problem, *self._solve(problem))
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X_rows: Any, X_columns: Any, Y: Any, alphas: Any) -> list[Self]:
-        """Fit for many alphas from one pair of eigendecompositions.
-
-        Parameters
-        ----------
-        X_rows, X_columns, Y
-            As in `fit`.
-        alphas : array-like of float
-            The values of alpha; for `TwoStepRLS` also pairs (alpha_rows, alpha_columns).
-
-        Returns
-        -------
-        list
-            One fitted model for each alpha, in their order. This estimator itself stays as it was.
-        """
-        learner: Self = clone(self)
-        problem = learner._problem(X_rows, X_columns, Y)
-        models: list[Self] = [learner._with_alpha(alpha) for alpha in self._check_path(alphas)]
-        solver, solution = models[0]._prepare(problem), None
-        for model in models:
-            for name, value in vars(learner).items():
-                if name.endswith("_"):
-                    setattr(model, name, value)
-            solution = solver.solve(model._regularisation(), solution)
-            model._keep(problem, solution, solver.name)
-        return models
 
     def predict(self, X_rows: Any, X_columns: Any = None) -> Float:
         """Predict the score of every dyad of some row objects and some column objects.
@@ -300,20 +215,6 @@ class DyadicLearner(BaseEstimator):
             known = np.nonzero(~unknown[:, :, k])
             refuse_unknown_objects(known[0], known[1], shape, one_set=self.relation is not None)
         return self._with_scores(rows, columns, scores, one_output, *KnownCells.by_output(scores))
-
-    def _listed_problem(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any, y: Any) -> DyadicProblem:
-        """Make a problem of objects and a list of dyads."""
-        sides = self._sides(X_rows, X_columns)
-        shape = sides[0].n_objects, sides[1].n_objects
-        rows, columns = check_dyads(rows, columns, shape)
-        scores, one_output = check_dyad_list(y, len(rows))
-        if self.relation == "reciprocal":
-            refuse_self_dyads(rows, columns, scores)
-        refuse_unknown_objects(rows, columns, shape, one_set=self.relation is not None)
-        cells = KnownCells.of_list(shape, rows, columns, scores)
-        if cells.complete and self.relation in (None, "any"):
-            return self._with_scores(*sides, cells.y.reshape(*shape, -1), one_output)
-        return self._with_scores(*sides, None, one_output, (np.arange(scores.shape[1]), cells))
 
     def _with_scores(
         self, rows: DyadicSide, columns: DyadicSide, Y: Float | None, one_output: bool, *cells: Any

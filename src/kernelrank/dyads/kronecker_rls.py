@@ -6,15 +6,16 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 
-from kernelrank.dyads.dyadic_learner import POSITIVE, DyadicLearner
+from kernelrank.dyads.dyadic_learner import POSITIVE
 from kernelrank.dyads.dyadic_problem import Regularisation, Relation
+from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
 from kernelrank.estimators.base import check_alphas
 from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["KroneckerRLS"]
 
 
-class KroneckerRLS(DyadicLearner):
+class KroneckerRLS(PlainDyadicLearner):
     """Regularised least squares for dyads: a score for each pair of a row object and a column object.
 
     Minimises ``Σ (y - f(a, b))² + alpha ‖f‖²`` over the known dyads (a, b) with the kernel ``k₁(a, a') k₂(b, b')``.
@@ -102,7 +103,7 @@ class KroneckerRLS(DyadicLearner):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DyadicLearner._parameter_constraints,
+        **PlainDyadicLearner._parameter_constraints,
         "alpha": [POSITIVE],
     }
 

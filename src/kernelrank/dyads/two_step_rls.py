@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from kernelrank.dyads.dyadic_learner import POSITIVE, DyadicLearner
+from kernelrank.dyads.dyadic_learner import POSITIVE
 from kernelrank.dyads.dyadic_problem import Regularisation, Relation
+from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.kernels import GammaLike, KernelLike
@@ -16,7 +17,7 @@ from kernelrank.kernels import GammaLike, KernelLike
 __all__ = ["TwoStepRLS"]
 
 
-class TwoStepRLS(DyadicLearner):
+class TwoStepRLS(PlainDyadicLearner):
     """Two-step regularised least squares for dyads: a regression over the rows of one over the columns.
 
     Predicts ``F = K₁ (K₁ + alpha_rows I)⁻¹ Y (K₂ + alpha_columns I)⁻¹ K₂``: the order of the two steps makes no
@@ -70,7 +71,7 @@ class TwoStepRLS(DyadicLearner):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DyadicLearner._parameter_constraints,
+        **PlainDyadicLearner._parameter_constraints,
         "alpha_rows": [POSITIVE],
         "alpha_columns": [POSITIVE],
     }

@@ -7,6 +7,7 @@ read.
 
 from kernelrank.metrics.concordance import Concordance, concordance
 from kernelrank.metrics.concordance_result import ConcordanceDifference, ConcordanceResult
+from kernelrank.metrics.dyadic_concordance import DyadicConcordance, dyadic_concordance
 from kernelrank.metrics.gain import NDCG, ndcg
 from kernelrank.metrics.interval import Interval, bootstrap_interval
 from kernelrank.metrics.judged_run import JudgedRun
@@ -57,6 +58,7 @@ __all__ = [
     "ConcordanceDifference",
     "ConcordanceResult",
     "Disagreement",
+    "DyadicConcordance",
     "ExpectedReciprocalRank",
     "Interval",
     "JudgedRun",
@@ -81,6 +83,7 @@ __all__ = [
     "censoring_weights",
     "concordance",
     "disagreement",
+    "dyadic_concordance",
     "expected_reciprocal_rank",
     "get_measure",
     "kendall_tau",

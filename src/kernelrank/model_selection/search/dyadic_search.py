@@ -1,0 +1,149 @@
+"""The search for alpha of dyads by one of the four settings."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
+
+from kernelrank.arrays import Float
+from kernelrank.dyads import DyadicHoldout, DyadicProblem, DyadicSide, Regularisation, Setting
+from kernelrank.dyads.dyadic_folds import SETTINGS
+from kernelrank.dyads.dyadic_learner import DyadicLearner
+from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
+from kernelrank.model_selection.search.alpha_scale import mean_eigenvalue
+from kernelrank.model_selection.search.candidates import Candidates, Measured
+from kernelrank.model_selection.search.dyadic_scoring import PER, DyadicScoring
+from kernelrank.solvers.rounding import one_warning
+
+__all__ = ["DyadicSearch", "KroneckerSearch", "side_scale"]
+
+
+class DyadicSearch(DyadicLearner):
+    """What the searches for dyads share: hold out in one setting, choose, and fit to all scores."""
+
+    _search_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DyadicLearner._parameter_constraints,
+        "alphas": [StrOptions({AUTO}), "array-like"],
+        "setting": [StrOptions(set(SETTINGS))],
+        "cv": [object],
+        "scoring": [str, callable, None],
+        "per": [StrOptions(set(PER))],
+    }
+
+    alphas: Any
+    setting: Setting
+    cv: Any
+    scoring: Any
+    per: str
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X_rows: Any, X_columns: Any, Y: Any) -> Self:
+        """Choose alpha by holding out, and fit with it.
+
+        Parameters
+        ----------
+        X_rows, X_columns, Y
+            As in `KroneckerRLS.fit`.
+
+        Returns
+        -------
+        self
+        """
+        problem = self._problem(X_rows, X_columns, Y)
+        self._search(problem)
+        return self._keep(problem, *self._solve(problem))
+
+    @one_warning("held-out scores")
+    def _search(self, problem: DyadicProblem) -> None:
+        """Hold out for every alpha, and keep the best."""
+        holdout = DyadicHoldout.of(self, problem)
+        folds = holdout.folds(self.setting, self.cv)
+        judge = DyadicScoring(problem, self._scoring(), self._per())
+
+        def measure(regularisations: list[Regularisation]) -> Measured:
+            return judge.judged(holdout.scores(folds, regularisations))
+
+        candidates = self._candidates(problem, measure)
+        self.best_score_ = candidates.score
+        self.alphas_ = candidates.alphas
+        self._choose(candidates)
+        assert candidates.held_out is not None
+        scores = candidates.held_out.reshape(*problem.shape, -1)
+        self.holdout_scores_ = scores[:, :, 0] if problem.one_output else scores
+        candidates.warn_at_edge()
+
+    def _candidates(self, problem: DyadicProblem, measure: Any) -> Candidates:
+        """Measure all alphas."""
+        raise NotImplementedError
+
+    def _choose(self, candidates: Candidates) -> None:
+        """Keep the best alpha and the table of all of them."""
+        raise NotImplementedError
+
+    def _scoring(self) -> Any:
+        """Return what ``scoring=None`` stands for: for a ranking pairs in the right order, else the squared error."""
+        return "pairwise_accuracy" if self.scoring is None and self.rank is not None else self.scoring
+
+    def _per(self) -> str:
+        """Return what ``per="auto"`` stands for: the queries of a ranking, else all dyads."""
+        if self.per != "auto":
+            return self.per
+        return "overall" if self.rank is None else {"columns": "row", "rows": "column"}[self.rank]
+
+
+class KroneckerSearch(DyadicSearch):
+    """A search for the one alpha of a Kronecker kernel."""
+
+    alpha_: float
+
+    def _regularisation(self) -> Regularisation:
+        """Return the alpha that was chosen."""
+        return Regularisation.kronecker(self.alpha_)
+
+    def _candidates(self, problem: DyadicProblem, measure: Any) -> Candidates:
+        grid = AlphaGrid.around(_kronecker_scale(problem)) if is_auto(self.alphas) else AlphaGrid.given(self.alphas)
+        candidates = Candidates([{}], per_target=False)
+
+        def of_alphas(alphas: Float) -> Measured:
+            found: Measured = measure([Regularisation.kronecker(float(alpha)) for alpha in alphas])
+            return found
+
+        candidates.search(grid, of_alphas)
+        return candidates
+
+    def _choose(self, candidates: Candidates) -> None:
+        self.alpha_ = float(candidates.alpha)
+        self.best_params_ = {"alpha": self.alpha_}
+        self.cv_results_ = candidates.table()
+
+
+def side_scale(side: DyadicSide, *, centred: bool = False) -> float:
+    """Return the mean eigenvalue of the kernel of a side, or of the centred one: its trace over a bound of its rank."""
+    m, diagonal = side.n_objects, side.kernel.diagonal(side.items)
+    trace, rank = float(diagonal.sum()), m
+    if centred:
+        if side.few_columns:
+            sums = np.asarray(side.items.sum(axis=0)).ravel()
+            trace -= float(sums @ sums) / m
+        else:
+            trace -= float(side.K.mean(axis=1).sum())
+        rank -= 1
+    if side.kernel.linear:
+        rank = min(rank, int(side.items.shape[1]))
+    return mean_eigenvalue(trace, rank)
+
+
+def _kronecker_scale(problem: DyadicProblem) -> float:
+    """Return the mean eigenvalue of the kernel of all known dyads, of the comparisons of a ranking."""
+    share = min(cells.density for _, cells in problem.cells) if problem.cells else 1.0
+    n = problem.shape[0] if problem.ranked == "rows" else problem.shape[1]
+    sides = [
+        side_scale(side, centred=problem.ranked == name)
+        for name, side in (("rows", problem.rows), ("columns", problem.columns))
+    ]
+    return max(float(problem.omega(max(2.0, share * n))), 1e-300) * share * sides[0] * sides[1]

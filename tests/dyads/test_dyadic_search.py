@@ -1,0 +1,105 @@
+"""The searches over dyads choose what the held-out scores of their setting say, and fit with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import kernelrank as kr
+from kernelrank.errors import InvalidInputError
+
+RNG = np.random.default_rng(0)
+ROWS, COLUMNS = RNG.standard_normal((9, 3)), RNG.standard_normal((8, 2))
+Y = ROWS[:, :2] @ COLUMNS.T + 0.5 * RNG.standard_normal((9, 8))
+RBF = {"kernel_rows": "rbf", "kernel_columns": "rbf"}
+ALPHAS = [0.01, 0.3, 3.0, 30.0]
+
+pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+
+
+def measured(scores, per):
+    """Pairs in the right order, one pair at a time."""
+    values = []
+    matrices = {"overall": [(Y.ravel(), scores.ravel())], "row": zip(Y, scores), "column": zip(Y.T, scores.T)}[per]  # noqa: B905
+    for y, f in matrices:
+        pairs = [(a, b) for a in range(len(y)) for b in range(len(y)) if y[a] > y[b]]
+        values.append(np.mean([(f[a] > f[b]) + 0.5 * (f[a] == f[b]) for a, b in pairs]))
+    return np.mean(values)
+
+
+@pytest.mark.parametrize("setting", ["cell", "row", "column", "both"])
+@pytest.mark.parametrize("per", ["overall", "row", "column"])
+def test_the_best_alpha_by_the_concordance(setting, per):
+    search = kr.KroneckerRLSCV(ALPHAS, setting=setting, scoring="concordance", per=per, **RBF).fit(ROWS, COLUMNS, Y)
+    held_out = kr.dyadic_holdout(kr.KroneckerRLS(**RBF), ROWS, COLUMNS, Y, setting=setting, alphas=ALPHAS)
+    expected = [measured(held_out[:, :, k], per) for k in range(len(ALPHAS))]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-10)
+    assert search.alpha_ == ALPHAS[int(np.argmax(expected))]
+    np.testing.assert_array_equal(search.holdout_scores_, held_out[:, :, int(np.argmax(expected))])
+    plain = kr.KroneckerRLS(search.alpha_, **RBF).fit(ROWS, COLUMNS, Y)
+    np.testing.assert_array_equal(search.predict(ROWS, COLUMNS), plain.predict(ROWS, COLUMNS))
+    concordance = kr.metrics.dyadic_concordance(Y, search.holdout_scores_, per=per)
+    assert concordance.value == pytest.approx(search.best_score_)
+    assert concordance.value in concordance.interval
+
+
+def test_regression_is_chosen_by_the_squared_error_and_rankings_by_pairs():
+    search = kr.KroneckerRLSCV(ALPHAS, setting="row", cv=3, **RBF).fit(ROWS, COLUMNS, Y)
+    assert search.best_score_ == pytest.approx(-((Y - search.holdout_scores_) ** 2).mean())
+    for rank, per in (("columns", "row"), ("rows", "column")):
+        ranking = kr.KroneckerRankRLSCV(ALPHAS, rank=rank, setting=per, **RBF).fit(ROWS, COLUMNS, Y)
+        assert ranking.best_score_ == pytest.approx(measured(ranking.holdout_scores_, per))
+
+
+def test_two_strengths_are_chosen_together():
+    search = kr.TwoStepRLSCV(ALPHAS, setting="both", **RBF).fit(ROWS, COLUMNS, Y)
+    pairs = [(a, b) for b in ALPHAS for a in ALPHAS]
+    held_out = kr.dyadic_holdout(kr.TwoStepRLS(**RBF), ROWS, COLUMNS, Y, setting="both", alphas=pairs)
+    errors = ((Y[:, :, None] - held_out) ** 2).mean(axis=(0, 1))
+    best = int(np.argmin(errors))
+    assert (search.alpha_rows_, search.alpha_columns_) == pairs[best]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], -errors, rtol=1e-10)
+    found = zip(search.cv_results_["param_alpha_rows"], search.cv_results_["param_alpha_columns"], strict=True)
+    assert list(found) == pairs
+    plain = kr.TwoStepRLS(*pairs[best], **RBF).fit(ROWS, COLUMNS, Y)
+    np.testing.assert_allclose(search.predict(ROWS, COLUMNS), plain.predict(ROWS, COLUMNS), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [kr.KroneckerRLSCV, kr.KroneckerRankRLSCV, kr.TwoStepRLSCV])
+def test_defaults_unknown_cells_outputs_and_files(kind, tmp_path):
+    both = np.stack([Y, Y + RNG.standard_normal(Y.shape)], axis=2)
+    both[0, 1] = both[3, 3] = np.nan
+    search = clone(kind(setting="row", cv=3)).fit(ROWS, COLUMNS, both)
+    assert search.holdout_scores_.shape == both.shape
+    kr.save(search, tmp_path / "model.kr")
+    loaded = kr.load(tmp_path / "model.kr")
+    np.testing.assert_array_equal(loaded.predict(ROWS, COLUMNS), search.predict(ROWS, COLUMNS))
+    assert loaded.best_params_ == search.best_params_
+
+
+def test_relations():
+    size = len(ROWS)
+    skew = Y[:, :1] - Y[:, :1].T + np.triu(np.ones((size, size)), 1) * 0.1 - np.tril(np.ones((size, size)), -1) * 0.1
+    search = kr.KroneckerRLSCV(ALPHAS, setting="row", relation="reciprocal", kernel_rows="rbf").fit(ROWS, None, skew)
+    off = ~np.eye(size, dtype=bool)
+    assert search.best_score_ == pytest.approx(-((skew - search.holdout_scores_)[off] ** 2).mean())
+    two = kr.TwoStepRLSCV(ALPHAS, setting="row", relation="reciprocal", kernel_rows="rbf").fit(ROWS, None, skew)
+    assert two.alpha_rows_ == two.alpha_columns_
+
+
+def test_the_scale_is_the_mean_eigenvalue():
+    search = kr.KroneckerRankRLSCV(setting="row", cv=3, **RBF)
+    search.fit(ROWS, COLUMNS, Y)
+    K1, K2 = search.kernel_rows_.matrix(ROWS), search.kernel_columns_.matrix(COLUMNS)
+    C = np.eye(8) - np.full((8, 8), 1 / 8)
+    scale = 8 * np.linalg.eigvalsh(K1).mean() * np.linalg.eigvalsh(C @ K2 @ C)[1:].mean()
+    exponents = np.log2(search.alphas_ / scale)
+    np.testing.assert_allclose(exponents, np.round(exponents), atol=1e-9)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(InvalidInputError, match="unknown measure 'best'"):
+        kr.KroneckerRLSCV(ALPHAS, scoring="best").fit(ROWS, COLUMNS, Y)
+    with pytest.raises(InvalidInputError, match="Y has 8 rows and 9 columns, but X_rows has 9 objects"):
+        kr.KroneckerRLSCV(ALPHAS).fit(ROWS, COLUMNS, Y.T)
