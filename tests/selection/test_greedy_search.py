@@ -59,10 +59,16 @@ def test_leave_query_out_with_queries_of_fifty_items():
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 10_000), m=st.integers(5, 9), exponent=EXPONENTS, query_weight=QUERY_WEIGHTS)
-def test_leave_pair_out(seed, m, exponent, query_weight):
+@given(
+    seed=st.integers(0, 10_000),
+    m=st.integers(5, 9),
+    exponent=EXPONENTS,
+    query_weight=QUERY_WEIGHTS,
+    weighted=st.booleans(),
+)
+def test_leave_pair_out(seed, m, exponent, query_weight, weighted):
     X, y, _, weight = problem(seed, [m])
-    weight, alpha = weight if query_weight == "items" else np.ones(m), 2.0**exponent
+    weight, alpha = weight if weighted else np.ones(m), 2.0**exponent
     model = kr.GreedyRankRLS(3, alpha=alpha, query_weight=query_weight).fit(X, y, sample_weight=weight)
     options = {"weight": weight, "query_weight": query_weight}
     agrees(model, oracle.select(lambda Z: oracle.leave_pair_out(Z, y, alpha, **options), X, 3))
@@ -137,6 +143,10 @@ ERRORS = {
         kr.GreedyRankRLS(criterion="leave_pair_out", query_weight="items"),
         lambda Z, y, a, qid, w: oracle.leave_pair_out(Z, y, a, qid=qid, weight=w, query_weight="items"),
     ),
+    "weighted_pairs": (
+        kr.GreedyRankRLS(),
+        lambda Z, y, a, qid, w: oracle.leave_pair_out(Z, y, a, weight=w, query_weight="pairs"),
+    ),
     "leave_one_out": (
         kr.GreedyRLS(criterion="leave_one_out"),
         lambda Z, y, a, qid, w: oracle.leave_items_out(Z, y, a, qid=np.arange(len(y)), weight=w),
@@ -144,14 +154,15 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("criterion", ERRORS)
 @pytest.mark.parametrize("alpha", [2.0**-10, 0.1])
+@pytest.mark.parametrize("criterion", ERRORS)
 def test_floating_search(criterion, alpha):
     model, error = ERRORS[criterion]
+    m = 9 if criterion == "weighted_pairs" else 14
     left = 0
     for seed in range(3):
-        X, y, weight = collinear(seed, 14, 6)
-        qid = np.arange(14) // 4
+        X, y, weight = collinear(seed, m, 6)
+        qid = None if criterion == "weighted_pairs" else np.arange(m) // 4
         model.set_params(n_features_to_select=4, alpha=alpha, floating=True).fit(X, y, qid=qid, sample_weight=weight)
         expected = oracle.select_units(
             lambda Z, a, y=y, w=weight, qid=qid: error(Z, y, a, qid, w), X, 4, alphas=[alpha], floating=True
@@ -166,8 +177,10 @@ def test_floating_search(criterion, alpha):
 @pytest.mark.parametrize("criterion", ERRORS)
 def test_groups_alphas_and_required_features(criterion):
     model, error = ERRORS[criterion]
-    X, y, weight = collinear(3, 12, 7)
-    qid, units, alphas = np.arange(12) // 4, [[0], [1, 4, 6], [2], [3, 5]], [0.01, 1.0, 30.0]
+    m = 8 if criterion == "weighted_pairs" else 12
+    X, y, weight = collinear(3, m, 7)
+    qid = None if criterion == "weighted_pairs" else np.arange(m) // 4
+    units, alphas = [[0], [1, 4, 6], [2], [3, 5]], [0.01, 1.0, 30.0]
     model.set_params(
         n_features_to_select=3,
         alpha=alphas,

@@ -146,8 +146,8 @@ class GreedyRankRLS(GreedySelector, Ranker):
         qid : sequence, shape (m,), optional
             The query of each item; one query unless given.
         sample_weight : array-like, shape (m,), optional
-            Item weights; the pair (i, j) weighs ``w_i w_j``. With pairs held out, weights that differ need
-            ``query_weight="items"``.
+            Item weights; the pair (i, j) weighs ``w_i w_j``. With pairs held out, weights that differ cost k times the
+            time unless ``query_weight="items"``, for the problem without a pair then depends on its weights.
 
         Returns
         -------

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
 
-__all__ = ["LANES", "WIDTH", "column_products", "sweep_items", "sweep_pairs", "sweep_queries"]
+__all__ = ["LANES", "WIDTH", "column_products", "sweep_items", "sweep_pairs", "sweep_queries", "sweep_weighted_pairs"]
 
 WIDTH = 128
 """How many columns are worked on at once, so that what belongs to them stays in the cache."""
@@ -241,3 +241,88 @@ def sweep_pairs(
                     error[j] += weight[i] * partial[j]
         for j in range(size):
             errors[start + j] = error[j]
+
+
+@compiled
+def sweep_weighted_pairs(
+    Z: NDArray[Any],
+    first: int,
+    last: int,
+    Y: Float,
+    values: Float,
+    cross: Float,
+    right: Float,
+    ridge: Float,
+    root: Float,
+    share: float,
+    weight: Float,
+    target: Float,
+    d: Float,
+    g: Float,
+    errors: Float,
+    scratch: Float,
+) -> None:
+    """Store the error of each column over all pairs held out, where each pair has a λ' of its own.
+
+    Parameters
+    ----------
+    Z : ndarray, shape (m, n)
+    first, last : int
+        The columns.
+    Y : ndarray, shape (m, k)
+    values : ndarray, shape (k,)
+        ``Z_S V`` and the eigenvalues of ``Z_Sᵀ Z_S = V diag(values) Vᵀ``.
+    cross : ndarray, shape (k, n)
+    right : ndarray, shape (outputs, k)
+        ``Yᵀ Z`` and ``Yᵀ ỹ``.
+    ridge : ndarray, shape (m, m)
+        λ' of each pair.
+    root, weight : ndarray, shape (m,)
+        Roots of the item weights; the squared error of the pair (i, p) weighs ``weight_i weight_p``.
+    share : float
+        One over the sum of the item weights.
+    target : ndarray, shape (outputs, m)
+        ỹ.
+    d : ndarray, shape (n,)
+    g : ndarray, shape (outputs, n)
+        ``z_jᵀ z_j`` and ``z_jᵀ ỹ`` of each column.
+    errors : ndarray, shape (n,)
+    scratch : ndarray, shape (4, LANES)
+    """
+    m, k = Y.shape
+    at_i, at_p, denominator, numerator = scratch[0], scratch[1], scratch[2], scratch[3]
+    for start in range(first, last, LANES):
+        size = min(LANES, last - start)
+        for j in range(size):
+            errors[start + j] = 0.0
+        for output in range(len(target)):
+            for i in range(m):
+                for p in range(i):
+                    own, other = 1.0 - share * root[i] * root[i], 1.0 - share * root[p] * root[p]
+                    x, e_i, e_p = -share * root[i] * root[p], target[output, i], target[output, p]
+                    for j in range(size):
+                        at_i[j], at_p[j] = Z[i, start + j], Z[p, start + j]
+                        denominator[j], numerator[j] = ridge[i, p] + d[start + j], g[output, start + j]
+                    for a in range(k):
+                        f = 1.0 / (values[a] + ridge[i, p])
+                        y_i, y_p, b = f * Y[i, a], f * Y[p, a], f * right[output, a]
+                        own -= y_i * Y[i, a]
+                        other -= y_p * Y[p, a]
+                        x -= y_i * Y[p, a]
+                        e_i -= b * Y[i, a]
+                        e_p -= b * Y[p, a]
+                        for j in range(size):
+                            c = cross[a, start + j]
+                            at_i[j] -= y_i * c
+                            at_p[j] -= y_p * c
+                            denominator[j] -= f * c * c
+                            numerator[j] -= b * c
+                    for j in range(size):
+                        u, v = at_i[j], at_p[j]
+                        ratio = numerator[j] / denominator[j]
+                        gamma_i, gamma_p = own - u * u / denominator[j], other - v * v / denominator[j]
+                        gamma = x - u * v / denominator[j]
+                        missed = (gamma_p / root[i] + gamma / root[p]) * (e_i - ratio * u)
+                        missed -= (gamma / root[i] + gamma_i / root[p]) * (e_p - ratio * v)
+                        difference = missed / (gamma_i * gamma_p - gamma * gamma)
+                        errors[start + j] += weight[i] * weight[p] * difference * difference

@@ -19,9 +19,10 @@ import numpy as np
 from kernelrank.arrays import Float, Index
 from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState
 from kernelrank.selection.item_state import ItemState
-from kernelrank.selection.pair_state import PairState
+from kernelrank.selection.pair_state import PairState, one_scale
 from kernelrank.selection.query_state import QueryState
 from kernelrank.selection.selection_problem import SelectionProblem
+from kernelrank.selection.weighted_pair_state import WeightedPairState
 
 __all__ = ["CRITERIA", "Criterion", "GreedySearch", "SelectionStep", "lowest"]
 
@@ -119,6 +120,8 @@ class GreedySearch:
     ) -> None:
         self.problem = problem
         self.kind = CRITERIA[criterion]
+        if self.kind is PairState and not one_scale(problem):
+            self.kind = WeightedPairState
         self.alphas = sorted(alphas, reverse=True)
         self.units = [np.array([j]) for j in range(problem.n_columns)] if units is None else list(units)
         self.floating = floating

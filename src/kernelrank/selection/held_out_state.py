@@ -147,8 +147,10 @@ class HeldOutState(ABC):
         for place, block in problem.centred_blocks(columns):
             Z = problem.centred(block)
             self.U[:, place] = Z * self._scale[:, None]
-            self.d[place] = self.ridge + np.einsum("ij,ij->j", Z, Z)
-            self.g[:, place] = self.target.T @ Z
+            # Not by BLAS, whose sums differ with the place of a column: duplicates must stay the same to the last bit.
+            self.d[place] = self.ridge + (Z * Z).sum(axis=0)
+            for output, target in enumerate(self.target.T):
+                self.g[output, place] = (Z * target[:, None]).sum(axis=0)
             if self.Z is not None:
                 self.Z[:, place] = Z
         self.tau, self.h = np.zeros(len(columns)), np.zeros(problem.n_items)

@@ -28,38 +28,29 @@ from kernelrank.selection.column_sweeps import LANES, sweep_pairs
 from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState, RemovedColumn
 from kernelrank.selection.selection_problem import SelectionProblem
 
-__all__ = ["PairState", "scale_without_pairs"]
+__all__ = ["PairState", "one_scale"]
 
 
-def scale_without_pairs(problem: SelectionProblem) -> float:
-    """Return κ: without any pair, the problem is that of `shortcut_graph` at ``λ / κ``.
+def one_scale(problem: SelectionProblem) -> bool:
+    """Whether κ is the same for all pairs; refuse several queries where it depends on how many items one has left."""
+    graph = problem.graph
+    if graph.queries is None or graph.query_weight == "items":
+        return True
+    if len(problem.queries) > 1:
+        raise InvalidInputError(
+            f"Expected one query for leave_pair_out with query_weight={graph.query_weight!r}; got "
+            f"{len(problem.queries)} queries. Use criterion='leave_query_out', or query_weight='items'."
+        )
+    if problem.n_items < LEAST_ITEMS:
+        raise InvalidInputError(
+            f"Expected at least {LEAST_ITEMS} items to hold pairs out, so that two are left to compare; got "
+            f"{problem.n_items}. Pass more items."
+        )
+    return bool(np.ptp(graph.weight) == 0.0)
 
-    Raises
-    ------
-    InvalidInputError
-        If κ differs between pairs, or there is none.
-    """
-    graph, sizes = problem.graph, problem.queries.sizes
-    if graph.queries is None:
-        return 1.0
-    if graph.query_weight == "items":
-        return 1.0
-    if len(sizes) > 1:
-        raise InvalidInputError(
-            f"Expected one query for leave_pair_out with query_weight={graph.query_weight!r}; got {len(sizes)} "
-            "queries. Use criterion='leave_query_out', or query_weight='items'."
-        )
-    if np.ptp(graph.weight) > 0:
-        raise InvalidInputError(
-            f"Expected equal item weights for leave_pair_out with query_weight={graph.query_weight!r}; got weights "
-            f"from {graph.weight.min():g} to {graph.weight.max():g}. Use query_weight='items', which takes any weights."
-        )
-    scale = float(graph.scale_without(ItemSets.of([np.array([0, 1])], problem.n_items))[0])
-    if not scale > 0:
-        raise InvalidInputError(
-            f"Expected at least 4 items to hold pairs out; got {problem.n_items}, so that nothing is left to compare."
-        )
-    return scale
+
+LEAST_ITEMS = 4
+"""How many items there must be, so that two can be compared without a pair."""
 
 
 class PairState(HeldOutState):
@@ -69,22 +60,34 @@ class PairState(HeldOutState):
 
     def __init__(self, problem: SelectionProblem, alpha: float, columns: Index, **options: Any) -> None:
         graph = problem.graph
-        self._kappa, self._kappa_of_all = scale_without_pairs(problem), 1.0
+        self._kappa, self._kappa_of_all = self._scale_without_pair(problem), 1.0
         if isinstance(graph, ScoredQueries):
             problem = replace(problem, graph=graph.shortcut_graph())
             self._kappa_of_all = float(graph.pair_weights[0] * graph.weight[problem.queries.codes == 0].sum())
         self._root = np.sqrt(graph.weight)
         super().__init__(problem, alpha, columns, **options)
-        self.Gamma = problem.graph.apply(np.eye(problem.n_items))
-        codes, sizes, bounds = problem.queries.codes, problem.queries.sizes, problem.queries.bounds
-        self.begin = bounds[:-1][codes]
-        if isinstance(graph, ScoredQueries):
-            for q in np.flatnonzero(sizes == 2):
-                self.Gamma[bounds[q] : bounds[q + 1], bounds[q] : bounds[q + 1]] += 1.0
-        self.e = self._root * self.target.T
+        codes = problem.queries.codes
+        self.begin = problem.queries.bounds[:-1][codes]
         self.magnitudes = problem.graph.magnitudes
         c = graph.pair_weights[codes] if isinstance(graph, ScoredQueries) else np.ones(problem.n_items)
         self.weight = graph.weight * np.sqrt(c)
+        self._start()
+
+    def _scale_without_pair(self, problem: SelectionProblem) -> float:
+        """Return κ: without any pair, the problem is that of `shortcut_graph` at ``λ / κ``."""
+        if problem.graph.queries is None or problem.graph.query_weight == "items":
+            return 1.0
+        return float(problem.graph.scale_without(ItemSets.of([np.array([0, 1])], problem.n_items))[0])
+
+    def _start(self) -> None:
+        """Make Γ and e without a feature."""
+        graph, queries = self.problem.graph, self.problem.queries
+        self.Gamma = graph.apply(np.eye(graph.n_items))
+        if isinstance(graph, ScoredQueries):
+            for q in np.flatnonzero(queries.sizes == 2):
+                whole = slice(queries.bounds[q], queries.bounds[q + 1])
+                self.Gamma[whole, whole] += 1.0
+        self.e = self._root * self.target.T
 
     @property
     def ridge(self) -> float:
