@@ -132,6 +132,8 @@ SIGNATURES = {
     "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, event=None, queries='whole')",
     "RankRLS.fit_pairs": "(self, X, pairs, *, magnitude=None, weight=None)",
     "RankRLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
+    "RankRLS.fit_pairs_path": "(self, X, pairs, alphas, *, magnitude=None, weight=None)",
+    "RankRLSCV.fit_pairs": "(self, X, pairs, *, magnitude=None, weight=None, groups=None)",
     "RankRLS.predict": "(self, X)",
     "RankRLS.score": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
     "RankRLSCV.fit": "(self, X, y, *, qid=None, sample_weight=None, event=None)",

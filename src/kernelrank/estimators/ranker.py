@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix
-from kernelrank.comparisons import ScoredQueries, compare_scores
+from kernelrank.comparisons import Preferences, ScoredQueries, compare_pairs, compare_scores
 from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -56,6 +56,17 @@ class Ranker(RegressorMixin, KernelLearner):
             events=events,
         )
         return graphs, scores.ndim == 1
+
+    def _compare_pairs(self, X: Matrix, pairs: object, magnitude: object, weight: object) -> Preferences:
+        """Build the graph of preferences."""
+        listed = check_pairs(pairs, X.shape[0])
+        return compare_pairs(
+            X.shape[0],
+            listed,
+            magnitude=check_pair_values(magnitude, len(listed), name="magnitude"),
+            weight=check_pair_values(weight, len(listed), name="weight"),
+            cost=resolved_cost(self.cost),
+        )
 
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ScoredQueries:
         """Compare all items of each query, whatever their scores: what the scale of alpha is taken from."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import joblib
 import numpy as np
@@ -29,7 +29,7 @@ from kernelrank.result import Result
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.validation import check_pair_values, check_pairs, check_ties
 
-__all__ = ["PreferenceHoldout", "exact_differences", "leave_preferences_out"]
+__all__ = ["PreferenceHoldout", "Refits", "exact_differences", "leave_preferences_out"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ class PreferenceHoldout(Result):
         How probable the model found what was observed, where it predicts probabilities. A tie that counts as half a
         vote for each item has the geometric mean of the two probabilities.
     tie : ndarray of bool, shape (l,), or None
-        Which votes are ties. The agreement leaves them out.
+        Which votes are ties, or have the magnitude zero. The agreement leaves them out.
 
     Examples
     --------
@@ -205,18 +205,17 @@ def leave_preferences_out(
     }
     given = {name: value for name, value in given.items() if value is not None}
     _check_fit_pairs(estimator, given)
-    settled = estimator._settled(X) if isinstance(estimator, KernelLearner) else estimator
-    refits = _Refits(settled, X, listed, given, groups, items, values)
-    found = None
-    if type(estimator) is RankRLS:
-        tried = np.array([float(estimator.alpha)]) if values is None else values
-        found = _exactly(settled, X, listed, given, groups, items, tried)
+    settled = KernelLearner._settled(estimator, X) if isinstance(estimator, KernelLearner) else estimator
+    refits = Refits(settled, X, listed, given, groups, items, values)
     probability = None
-    if found is None:
+    features = _features(settled, X) if type(estimator) is RankRLS else None
+    if features is None or features.size > DIRECT_LIMIT:
         found, probability = refits.run(n_jobs)
-    if np.isnan(found.min()):
-        lost = np.asarray(np.isnan(found).any(axis=1), dtype=np.bool_)  # rounding took the digits of these
-        found[lost] = refits.run(n_jobs, lost)[0][lost]
+    else:
+        named = {name: given.get(name) for name in ("magnitude", "weight")}
+        problem = PreferenceProblem(features, compare_pairs(m, listed, cost=resolved_cost(settled.cost), **named))
+        tried = np.array([float(estimator.alpha)]) if values is None else values
+        found = refits.completed(exact_differences(problem, features, groups, tried, items=items), n_jobs)
     counts = given.get("weight", np.ones(len(listed)))
     one = values is None
     return PreferenceHoldout(
@@ -226,8 +225,16 @@ def leave_preferences_out(
         values,
         "one group" if groups is not None else ("all that touch two items" if items else "one preference"),
         probability[:, 0] if one and probability is not None else probability,
-        given.get("tie"),
+        _ties(given),
     )
+
+
+def _ties(given: dict[str, Any]) -> NDArray[np.bool_] | None:
+    """Return which preferences say nothing of the order: ties, and those of magnitude zero."""
+    magnitude = given.get("magnitude")
+    if magnitude is not None and np.any(magnitude == 0.0):
+        return np.asarray(magnitude == 0.0, dtype=np.bool_)
+    return given.get("tie")
 
 
 def _check_fit_pairs(estimator: Any, given: dict[str, Any]) -> None:
@@ -239,19 +246,10 @@ def _check_fit_pairs(estimator: Any, given: dict[str, Any]) -> None:
         raise InvalidInputError(f"{type(estimator).__name__}.fit_pairs takes no {', '.join(unknown)}: leave it out")
 
 
-def _exactly(
-    estimator: RankRLS, X: Any, pairs: Index, given: dict[str, Any], groups: Any, items: bool, alphas: Float
-) -> Float | None:
-    """Return the differences (l, n) by the shortcut, NaN where a set is to be refitted; None where there is none."""
+def _features(estimator: RankRLS, X: Any) -> Features:
     learner: Any = clone(estimator)
     learner._validate_params()
-    X = learner._check_items(X, reset=True)
-    features = learner._features(X)
-    if features.size > DIRECT_LIMIT:
-        return None
-    checked = {"magnitude": given.get("magnitude"), "weight": given.get("weight")}
-    problem = PreferenceProblem(features, compare_pairs(X.shape[0], pairs, cost=resolved_cost(learner.cost), **checked))
-    return exact_differences(problem, features, groups, alphas, items=items)
+    return cast(Features, learner._features(learner._check_items(X, reset=True)))
 
 
 def exact_differences(
@@ -285,8 +283,20 @@ def exact_differences(
     return found
 
 
-class _Refits:
-    """What is trained anew where there is no shortcut: one model for all preferences that the same ones leave with."""
+class Refits:
+    """What is trained anew where there is no shortcut: one model for all preferences that the same ones leave with.
+
+    Parameters
+    ----------
+    estimator : estimator with `fit_pairs`
+    X : array-like or sparse matrix, shape (m, n_features)
+    pairs : ndarray of int64, shape (l, 2)
+    given : dict
+        What else `fit_pairs` takes, one value for each preference.
+    groups, items
+        As in `leave_preferences_out`.
+    alphas : ndarray or None
+    """
 
     def __init__(
         self,
@@ -326,6 +336,13 @@ class _Refits:
             if probability is not None:
                 probability[own] = scores[1]
         return found, probability
+
+    def completed(self, found: Float, n_jobs: int | None = None) -> Float:
+        """Replace what a shortcut lost, which is NaN."""
+        if np.isnan(found.min()):
+            lost = np.asarray(np.isnan(found).any(axis=1), dtype=np.bool_)
+            found[lost] = self.run(n_jobs, lost)[0][lost]
+        return found
 
     def _without(self, own: Index) -> tuple[Float, Float]:
         """Train without what leaves with some preferences; return their differences and probabilities, each (u, n)."""

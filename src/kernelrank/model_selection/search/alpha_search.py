@@ -116,16 +116,20 @@ class AlphaSearch(KernelLearner):
             candidates.search(grid, partial(measure, plan, judge, data))
             learners.append(data.learner)
             del data, judge  # the decomposition of one kernel at a time
+        self._keep_search(X, candidates, learners)
+        held_out = candidates.held_out
+        scores = None if held_out is None else plan.item_scores(held_out, X.shape[0])
+        self.holdout_scores_ = scores[:, 0] if one_output and scores is not None else scores
+        candidates.warn_at_edge()
+
+    def _keep_search(self, X: Matrix, candidates: Candidates, learners: list[KernelLearner]) -> None:
+        """Store what was found with the learners of all candidates."""
         self.alpha_: Any = candidates.alpha
         self.alphas_ = candidates.alphas
         self.best_score_ = candidates.score
         self.best_params_ = {"alpha": self.alpha_, **candidates.setting}
         self.kernel_ = learners[candidates.number]._kernel_of_parameters().copied().fixed(X)
         self.cv_results_ = candidates.table()
-        held_out = candidates.held_out
-        scores = None if held_out is None else plan.item_scores(held_out, X.shape[0])
-        self.holdout_scores_ = scores[:, 0] if one_output and scores is not None else scores
-        candidates.warn_at_edge()
 
     def _settled(self, X: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fix the grid too: the whole range of each kernel, so that nothing is left to extend."""

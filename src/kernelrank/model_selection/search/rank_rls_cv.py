@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from sklearn.base import _fit_context
+
+from kernelrank.arrays import Float, Matrix
+from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.lifetimes import event_times
-from kernelrank.model_selection.search.alpha_grid import AUTO
+from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search.candidates import Candidates
+from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_search
+from kernelrank.solvers.rounding import one_warning
+from kernelrank.validation import check_pair_values
 
 __all__ = ["RankRLSCV"]
 
@@ -183,3 +194,65 @@ n_features_in_
         """
         super().fit(X, event_times(y, event), qid=qid, sample_weight=sample_weight)
         return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit_pairs(self, X: Any, pairs: Any, *, magnitude: Any = None, weight: Any = None, groups: Any = None) -> Self:
+        """Choose alpha by holding out preferences exactly, and fit to all of them with it.
+
+        The alpha is best by the weighted share of preferences that held-out differences agree with; preferences of
+        magnitude zero are left out of it. `cv` and `scoring` are not used, and must be what they are by default.
+
+        Parameters
+        ----------
+        X, pairs, magnitude, weight
+            As in `RankRLS.fit_pairs`.
+        groups : sequence, shape (l,), optional
+            One label for each preference, such as its judge or day: all of a group are held out together. Each
+            preference is held out alone unless given.
+
+        Returns
+        -------
+        self
+            `holdout_scores_` is None; `leave_preferences_out` gives the held-out differences. ``alphas="auto"`` is
+            relative to the mean eigenvalue of ``Φᵀ L Φ`` for the preferences as they are.
+
+        Notes
+        -----
+        One decomposition for each kernel, then as `leave_preferences_out` for each alpha; at last one training.
+
+        Examples
+        --------
+        >>> from kernelrank import RankRLSCV, make_preferences
+        >>> X, pairs = make_preferences(n_items=50, n_pairs=300, random_state=0)
+        >>> model = RankRLSCV(alphas=[0.1, 1.0, 10.0]).fit_pairs(X, pairs)
+        >>> model.alpha_ in (0.1, 1.0, 10.0), 0.5 < model.best_score_ < 1.0
+        (True, True)
+        """
+        check_search(self.cv, self.scoring)
+        X = self._check_items(X, reset=True)
+        graph = self._compare_pairs(X, pairs, magnitude, weight)
+        given = {
+            "magnitude": check_pair_values(magnitude, graph.n_pairs, name="magnitude"),
+            "weight": check_pair_values(weight, graph.n_pairs, name="weight"),
+        }
+        self._search_pairs(X, graph, groups, {name: value for name, value in given.items() if value is not None})
+        graphs = [(np.zeros(1, dtype=np.int64), graph)]
+        return self._fit(X, graphs, FitProgress(self, X), one_output=True, alpha=self.alpha_)
+
+    @one_warning("held-out scores")
+    def _search_pairs(self, X: Matrix, graph: Preferences, groups: Any, given: dict[str, Float]) -> None:
+        """Hold preferences out for every kernel, and keep the best candidate."""
+        settings = self._settings()
+        tried = self._given_alphas(len(settings))
+        candidates, learners = Candidates(settings, per_target=False), []
+        for number, setting in enumerate(settings):
+            learner = self._learner(setting)._settled(X)
+            measure = PreferenceMeasure.of(learner, X, graph, groups, given)
+            grid = AlphaGrid.around(measure.scale) if tried is None else AlphaGrid.given(tried[number])
+            candidates.search(grid, measure)
+            learners.append(learner)
+            del measure  # the decomposition of one kernel at a time
+        self._keep_search(X, candidates, learners)
+        self.holdout_scores_ = None
+        candidates.warn_at_edge()
