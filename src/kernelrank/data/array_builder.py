@@ -9,12 +9,16 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["ArrayBuilder"]
 
+MARGIN = 33 / 32
+"""How much more is reserved than the first block suggests."""
+
 
 class ArrayBuilder:
     """A one-dimensional array to which blocks are appended; it grows by an eighth when it is full.
 
     Appending n values one block at a time takes O(n) time; the memory is at most 9/8 of the result (and the
-    block), where joining the blocks at the end would take twice the result.
+    block), where joining the blocks at the end would take twice the result. Where the first block comes with its
+    share of the whole, space for the whole is reserved at once.
 
     Parameters
     ----------
@@ -33,10 +37,13 @@ class ArrayBuilder:
         self._values: NDArray[Any] = np.empty(0, dtype=dtype)
         self._size = 0
 
-    def append(self, values: NDArray[Any]) -> None:
-        """Add values at the end."""
+    def append(self, values: NDArray[Any], share: float | None = None) -> None:
+        """Add values at the end; `share` says how much of the whole they and those before them are, from 0 to 1."""
         size = self._size + len(values)
-        if size > len(self._values):
+        if not self._size and share:
+            # Memory that is reserved and never written to is not used.
+            self._values = np.empty(max(size, int(size / share * MARGIN)), dtype=self._values.dtype)
+        elif size > len(self._values):
             self._values.resize(max(size, len(self._values) * 9 // 8), refcheck=False)
         self._values[self._size : size] = values
         self._size = size

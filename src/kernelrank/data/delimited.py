@@ -8,7 +8,7 @@ would read in another way than we do, and what it refuses, is read again by `sca
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 from collections.abc import Collection, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from kernelrank.data.decimals import read_decimal
 from kernelrank.data.delimited_block import MISSING_WORDS, DelimitedBlock, WideBlock
 from kernelrank.data.delimited_records import Quotes, TextAfterQuoteError, scan_records
 from kernelrank.data.line import shown
-from kernelrank.data.source import Source, count_lines, read_blocks, source_name
+from kernelrank.data.source import Source, plain_size, read_blocks, source_name
 from kernelrank.data.table import Table, TableBlock
 from kernelrank.data.words import LONGEST_LABEL, long_message
 from kernelrank.errors import FileFormatError, MissingExtraError
@@ -77,46 +77,59 @@ class DelimitedTable(Table):
         self._chosen: list[int] | None = None
         self._numbers: frozenset[int] = frozenset()
         self._header_end = 0
-        for records, first_line in self._whole_records():
-            header = next(scan_records(records.text, self.delimiter), None)
-            if header is not None:
-                line = first_line + records.text.count(b"\n", 0, header.start)
-                self.names = self._checked_names(header.fields, line)
-                self._header_end += header.stop
-                break
-            self._header_end += len(records.text)
-        else:
-            raise FileFormatError("the file is empty: expected a line that names the columns", self.path)
+        self._first_rows = self._read_header()
         if self.delimiter != self._allowed[0]:
             self.notes = (f"the columns are separated by {SPOKEN[self.delimiter]}", *self.notes)
+
+    def _read_header(self) -> list[tuple[Quotes, int, int]]:
+        """Read the names of the columns; return the rows that were read with them, if any, as `_rows` does."""
+        for records, first_line in self._whole_records(FIRST_BYTES):
+            text, size = records.text, len(records.text)
+            header = next(scan_records(text, self.delimiter), None)
+            if header is not None:
+                line = first_line + text.count(b"\n", 0, header.start)
+                self.names = self._checked_names(header.fields, line)
+                self._header_end += header.stop
+                rows = Quotes(text[header.stop :], self.delimiter)
+                first_line += text.count(b"\n", 0, header.stop)
+                return [(rows, first_line, self._header_end + len(rows.text))] if rows.text else []
+            self._header_end += size
+        raise FileFormatError("the file is empty: expected a line that names the columns", self.path)
 
     def choose(self, columns: Collection[int], numbers: Collection[int] = ()) -> None:
         """Read these columns only, some of them as numbers."""
         self._chosen, self._numbers = sorted(columns), frozenset(numbers)
 
     def first_block(self) -> TableBlock | None:
-        """Read some rows: all of their columns are read as text."""
-        with contextlib.closing(self._blocks(FIRST_BYTES)) as blocks:
-            return next(blocks, None)
+        """Read some rows, each when it is asked for."""
+        for quotes, first_line, _ in itertools.chain(self._first_rows, self._rows(FIRST_BYTES)):
+            block = self._unread_block(quotes, first_line) or self._block(quotes, first_line)
+            if len(block):
+                return block
+        return None
 
     def blocks(self) -> Generator[TableBlock]:
         """Read the rows, about a mebibyte at a time, or four of a wide table. Time O(bytes), memory O(1)."""
-        return self._blocks(WIDE_BLOCK if len(self.names) > WIDE else None)
-
-    def _blocks(self, block_bytes: int | None) -> Generator[TableBlock]:
-        offset = 0
-        for records, first_line in self._whole_records(block_bytes):
-            skipped = min(max(0, self._header_end - offset), len(records.text))
-            offset += len(records.text)
-            if skipped == len(records.text):
-                continue
-            if skipped:
-                rows = Quotes(records.text[skipped:], self.delimiter)
-                block = self._block(rows, first_line + records.text.count(b"\n", 0, skipped))
-            else:
-                block = self._block(records, first_line)
+        size = plain_size(self.source)
+        in_memory = size in [end for *_, end in self._first_rows]
+        pieces = self._first_rows if in_memory else self._rows(WIDE_BLOCK if len(self.names) > WIDE else None)
+        for quotes, first_line, end in pieces:
+            block = self._block(quotes, first_line)
+            self.share_read = end / size if size else None
             if len(block):
                 yield block
+
+    def _rows(self, block_bytes: int | None) -> Generator[tuple[Quotes, int, int]]:
+        """Read the text after the header in pieces, each with the number of its first line and the place of its end."""
+        end = 0
+        for records, first_line in self._whole_records(block_bytes):
+            skipped = min(max(0, self._header_end - end), len(records.text))
+            end += len(records.text)
+            if not skipped:
+                yield records, first_line, end
+            elif skipped < len(records.text):
+                n_skipped = records.text.count(b"\n", 0, skipped)
+                yield Quotes(records.text[skipped:], self.delimiter), first_line + n_skipped, end
 
     def place(self, position: int) -> dict[str, Any]:
         """Name a line."""
@@ -129,9 +142,9 @@ class DelimitedTable(Table):
         pending, first_line = b"", 1
         for block in read_blocks(self.source, block_bytes):
             self._check_encoding(block.text, block.first_line)
-            text, first_line = (pending + block.text, first_line) if pending else block
+            text, first_line = (pending + block.text, first_line) if pending else (block.text, block.first_line)
             self.delimiter = self.delimiter or self._find_delimiter(text)
-            quotes = Quotes(text, self.delimiter)
+            quotes = Quotes(text, self.delimiter, None if pending else block.n_lines)
             stop, fault = self._last_record_end(quotes)
             if stop:
                 yield quotes if stop == len(text) else Quotes(text[:stop], self.delimiter), first_line
@@ -175,10 +188,29 @@ class DelimitedTable(Table):
             except pyarrow.ArrowInvalid:
                 continue
             # As many rows as lines: none is blank, and none spans lines.
-            n_lines = count_lines(text)
-            lines = np.arange(n_lines) if cells.num_rows == n_lines else quotes.record_lines()
+            lines = np.arange(quotes.n_lines) if cells.num_rows == quotes.n_lines else quotes.record_lines()
             return DelimitedBlock(self, text, cells, first_line + lines)
         return self._scanned_block(text, first_line, columns)
+
+    def _unread_block(self, quotes: Quotes, first_line: int) -> DelimitedBlock | None:
+        """Return records whose columns are read when they are asked for; None where they may have a fault."""
+        import pyarrow
+
+        first = next(scan_records(quotes.text, self.delimiter), None)
+        if not quotes.regular or first is None or len(first.fields) != len(self.names):
+            return None
+        text = quotes.text[first.start :]
+        return DelimitedBlock(self, text, pyarrow.table({}), first_line + quotes.record_lines())
+
+    def read_column(self, text: bytes, first_line: int, column: int) -> pyarrow.Array:
+        """Read one column of whole records as strings."""
+        import pyarrow
+
+        try:
+            cells = self.parse(text, [column])
+        except pyarrow.ArrowInvalid:
+            cells = self._scanned_block(text, first_line, [column]).cells
+        return cells.column(0).chunk(0)
 
     def parse(self, text: bytes, columns: Sequence[int], numbers: Collection[int] = ()) -> pyarrow.Table:
         """Let pyarrow read some columns of whole records, as numbers or as strings; their numbers are their names."""
@@ -188,7 +220,7 @@ class DelimitedTable(Table):
         return csv.read_csv(
             py_buffer(text),
             csv.ReadOptions(
-                use_threads=cpu_count() > 1,  # one thread beside this one only costs
+                use_threads=cpu_count() > 1 and len(text) > FIRST_BYTES,  # starting threads takes time, too
                 block_size=len(text) + 1,
                 column_names=[str(column) for column in range(len(self.names))],
             ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.data.arrow_block import ArrowBlock
 from kernelrank.data.decimals import read_decimal
+from kernelrank.data.delimited_records import scan_records
 from kernelrank.data.table import MISSING, number_fault
 
 if TYPE_CHECKING:
@@ -98,37 +99,54 @@ class DelimitedBlock(ArrowBlock):
         import pyarrow
         import pyarrow.compute
 
-        array = self.strings(column)
-        empty = pyarrow.compute.equal(array, "").to_numpy(zero_copy_only=False)
-        if empty.any():
-            raise self.error("the cell is empty: expected a label", int(np.argmax(empty)), column)
+        # Labels come in runs: only the different ones are looked at.
+        encoded = self.strings(column).dictionary_encode()
+        codes, distinct = encoded.indices.to_numpy(), encoded.dictionary
         try:
-            integers = array.cast(pyarrow.int64())
+            integers = distinct.cast(pyarrow.int64())
         except pyarrow.ArrowInvalid:
+            empty = pyarrow.compute.index(distinct, "").as_py()
+            if empty >= 0:
+                raise self.error(
+                    "the cell is empty: expected a label", int(np.argmax(codes == empty)), column
+                ) from None
             return self.words(column)
-        if not integers.cast(pyarrow.string()).equals(array):
+        if not integers.cast(pyarrow.string()).equals(distinct):
             return self.words(column)
-        labels: NDArray[np.int64] = integers.to_numpy()
+        labels: NDArray[np.int64] = integers.to_numpy()[codes]
         return labels
 
     def holds_text(self, column: int) -> bool:
         """Look at the cells one by one, up to the first that is not missing."""
-        tokens = (token.as_py().encode() for token in self.strings(column))
+        tokens = self._tokens(column)
         return next((read_decimal(token) is None for token in tokens if not MISSING.fullmatch(token)), False)
 
     def holds_numbers(self, column: int) -> bool:
         """Look at the cells one by one, up to the first number; a column without a cell may hold numbers later."""
-        tokens = [token.encode() for token in self.strings(column).to_pylist()]
-        return any(read_decimal(token) is not None for token in tokens) or all(map(MISSING.fullmatch, tokens))
+        others = []
+        for token in self._tokens(column):
+            if read_decimal(token) is not None:
+                return True
+            others.append(token)
+        return all(map(MISSING.fullmatch, others))
+
+    def _tokens(self, column: int) -> Iterator[bytes]:
+        """Return the cells of a column one by one: nothing more is read than is looked at."""
+        if not self.text:
+            return (cell.as_py().encode() for cell in self.strings(column))
+        records = scan_records(self.text, self.table.delimiter)
+        # A record that is too short is refused when all rows are read.
+        return (record.fields[column] for record in records if len(record.fields) > column)
 
     def strings(self, column: int) -> pyarrow.Array:
-        """Return a column without the spaces around its cells; one that was read as numbers is read again."""
+        """Return a column without the spaces around its cells; it is read here unless it has been read as strings."""
         import pyarrow.compute
 
-        cells = self.cells.column(str(column))
-        if cells.type == pyarrow.float64():
-            cells = self.table.parse(self.text, [column]).column(0)
-        array = cells.chunk(0)
+        name = str(column)
+        if name in self.cells.column_names and self.cells.column(name).type == pyarrow.string():
+            array = self.cells.column(name).chunk(0)
+        else:
+            array = self.table.read_column(self.text, int(self.positions[0]), column)
         return pyarrow.compute.utf8_trim(array, self.spaces) if self.spaces else array
 
     @cached_property

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.source import count_lines
+
 __all__ = ["Quotes", "Record", "TextAfterQuoteError", "scan_records"]
 
 LINE_END = re.compile(rb"\r?\n")
@@ -103,10 +105,18 @@ class Quotes:
     text : bytes
         Whole lines.
     delimiter : str
+    counted_lines : int or None
+        How many lines there are, where they have been counted.
     """
 
     text: bytes
     delimiter: str
+    counted_lines: int | None = None
+
+    @property
+    def n_lines(self) -> int:
+        """The number of lines."""
+        return count_lines(self.text) if self.counted_lines is None else self.counted_lines
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
@@ -146,6 +156,8 @@ class Quotes:
     def _line_ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return where lines end, and where records do: at line ends outside of quotes."""
         lines = np.flatnonzero(self._bytes == 10)
+        if not self.any:
+            return lines, lines
         return lines, lines[np.searchsorted(self._places, lines) % 2 == 0]
 
     def last_record_end(self) -> int:

@@ -244,7 +244,7 @@ def _table_items(table: Table, request: ColumnRequest) -> Items:
     blocks = track(reader.read(), None, f"reading {os.path.basename(table.path)}", size=len, noun="rows")
     with contextlib.closing(blocks):
         for rows in blocks:
-            values.append(rows.X.ravel())
+            values.append(rows.X.ravel(), table.share_read)
             pieces.append(dataclasses.replace(rows, X=np.empty((0, width))))
     return reader.items(ItemRows.joined(pieces, values.finished().reshape(-1, width)))
 

@@ -92,6 +92,8 @@ def plain_name(name: str) -> str:
     >>> plain_name("Query ID")
     'queryid'
     """
+    if name.isascii() and name.isalnum():
+        return name.lower()
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -227,7 +229,8 @@ class _RoleSearch:
 
     def _guess(self, role: str) -> int | None:
         taken = {*self.taken.values(), *self.named_features, *self.left_out}
-        free = [column for column, name in enumerate(self.plain) if name in NAMES[role] and column not in taken]
+        known = frozenset(NAMES[role])
+        free = [column for column, name in enumerate(self.plain) if name in known and column not in taken]
         if role == "id":
             free = self._likely_ids(free)
         if role == "weight":

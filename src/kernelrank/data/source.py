@@ -13,7 +13,6 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,6 +28,7 @@ __all__ = [
     "count_lines",
     "first_bytes",
     "opened_for_writing",
+    "plain_size",
     "read_blocks",
     "readable",
     "source_name",
@@ -127,10 +127,12 @@ class Block(NamedTuple):
         The lines, each with its newline.
     first_line : int
         The number of the first one, counted from one.
+    n_lines : int
     """
 
     text: bytes
     first_line: int
+    n_lines: int
 
     def line(self, number: int) -> bytes:
         """Return the line that has this number in the file. Time O(block)."""
@@ -208,7 +210,7 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
     --------
     >>> import io
     >>> list(read_blocks(io.BytesIO(b"one\r\ntwo")))
-    [Block(text=b'one\r\n', first_line=1), Block(text=b'two\n', first_line=2)]
+    [Block(text=b'one\r\n', first_line=1, n_lines=1), Block(text=b'two\n', first_line=2, n_lines=1)]
     """
     name = source_name(source)
     first_line = 1
@@ -219,8 +221,9 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
             if cut:
                 text = b"".join([*pending, piece[:cut]])
                 pending = []
-                yield _checked(text, first_line, name)
-                first_line += count_lines(text)
+                block = _checked(text, first_line, name)
+                yield block
+                first_line += block.n_lines
             pending.append(piece[cut:])
             if sum(map(len, pending)) > LONGEST_LINE:
                 raise FileFormatError(f"the line has more than {LONGEST_LINE:,} bytes", name, first_line)
@@ -238,6 +241,13 @@ def count_lines(text: bytes) -> int:
     2
     """
     return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")))
+
+
+def plain_size(source: Source) -> int | None:
+    """Return the size of a file in bytes; None if it is compressed, or no path."""
+    if not isinstance(source, (str, os.PathLike)) or os.path.splitext(source)[1].lower() in DECOMPRESSORS:
+        return None
+    return os.path.getsize(source)
 
 
 def first_bytes(source: Source, size: int = 1 << 16) -> bytes:
@@ -258,7 +268,7 @@ def _checked(text: bytes, first_line: int, name: str) -> Block:
         position = next(i for i, byte in enumerate(text) if byte == 13 and text[i + 1] != 10)
         line = first_line + text.count(b"\n", 0, position)
         raise FileFormatError("a carriage return that ends no line: end lines with \\n or \\r\\n", name, line)
-    return Block(text, first_line)
+    return Block(text, first_line, count_lines(text))
 
 
 def _read_pieces(stream: IO[Any], name: str, block_bytes: int) -> Iterator[bytes]:
@@ -292,7 +302,7 @@ def _opened_for_reading(source: Source) -> Iterator[IO[Any]]:
         else:
             yield source
         return
-    opener = DECOMPRESSORS.get(Path(source).suffix.lower(), open)
+    opener = DECOMPRESSORS.get(os.path.splitext(source)[1].lower(), open)
     with opener(source, "rb") as stream:
         yield stream
 

@@ -82,6 +82,8 @@ class Table(ABC):
         The number of rows, where it is known before they are read.
     index_columns : frozenset of int
         Columns that hold the index of a data frame: features only if they are named.
+    share_read : float or None
+        How much of the file `blocks` has read, from 0 to 1, where that is known.
     """
 
     path: str
@@ -89,6 +91,7 @@ class Table(ABC):
     notes: tuple[str, ...] = ()
     n_rows: int | None = None
     index_columns: frozenset[int] = frozenset()
+    share_read: float | None = None
 
     @abstractmethod
     def blocks(self) -> Generator[TableBlock]:
