@@ -214,13 +214,13 @@ class DelimitedTable(Table):
 
     def parse(self, text: bytes, columns: Sequence[int], numbers: Collection[int] = ()) -> pyarrow.Table:
         """Let pyarrow read some columns of whole records, as numbers or as strings; their numbers are their names."""
-        from pyarrow import cpu_count, csv, float64, py_buffer, string
+        from pyarrow import csv, float64, py_buffer, string
 
         types = {str(column): float64() if column in numbers else string() for column in columns}
         return csv.read_csv(
             py_buffer(text),
             csv.ReadOptions(
-                use_threads=cpu_count() > 1 and len(text) > FIRST_BYTES,  # starting threads takes time, too
+                use_threads=False,  # a block is one task: threads only cost
                 block_size=len(text) + 1,
                 column_names=[str(column) for column in range(len(self.names))],
             ),

@@ -99,22 +99,19 @@ class DelimitedBlock(ArrowBlock):
         import pyarrow
         import pyarrow.compute
 
-        # Labels come in runs: only the different ones are looked at.
-        encoded = self.strings(column).dictionary_encode()
-        codes, distinct = encoded.indices.to_numpy(), encoded.dictionary
+        # Labels come in runs: one of each run is looked at.
+        runs = pyarrow.compute.run_end_encode(self.strings(column))
+        starts = np.concatenate([[0], runs.run_ends.to_numpy()])
         try:
-            integers = distinct.cast(pyarrow.int64())
+            integers = runs.values.cast(pyarrow.int64())
         except pyarrow.ArrowInvalid:
-            empty = pyarrow.compute.index(distinct, "").as_py()
+            empty = pyarrow.compute.index(runs.values, "").as_py()
             if empty >= 0:
-                raise self.error(
-                    "the cell is empty: expected a label", int(np.argmax(codes == empty)), column
-                ) from None
+                raise self.error("the cell is empty: expected a label", int(starts[empty]), column) from None
             return self.words(column)
-        if not integers.cast(pyarrow.string()).equals(distinct):
+        if not integers.cast(pyarrow.string()).equals(runs.values):
             return self.words(column)
-        labels: NDArray[np.int64] = integers.to_numpy()[codes]
-        return labels
+        return np.repeat(integers.to_numpy(), np.diff(starts))
 
     def holds_text(self, column: int) -> bool:
         """Look at the cells one by one, up to the first that is not missing."""
@@ -225,7 +222,7 @@ class WideBlock(DelimitedBlock):
         try:
             found = csv.read_csv(
                 pyarrow.py_buffer(cells),
-                csv.ReadOptions(use_threads=pyarrow.cpu_count() > 1, block_size=len(cells) + 1, column_names=["0"]),
+                csv.ReadOptions(use_threads=False, block_size=len(cells) + 1, column_names=["0"]),
                 csv.ParseOptions(delimiter=self.table.delimiter, quote_char=False, ignore_empty_lines=False),
                 csv.ConvertOptions(column_types={"0": pyarrow.float64()}, null_values=MISSING_WORDS),
             ).column("0")

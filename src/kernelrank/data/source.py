@@ -219,7 +219,7 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
         for piece in _read_pieces(stream, name, block_bytes or BLOCK_BYTES):
             cut = piece.rfind(b"\n") + 1
             if cut:
-                text = b"".join([*pending, piece[:cut]])
+                text = b"".join([*pending, memoryview(piece)[:cut]])
                 pending = []
                 block = _checked(text, first_line, name)
                 yield block
