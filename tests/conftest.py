@@ -56,11 +56,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.quick)
 
 
+WORKERS_COMPILED = pytest.StashKey[dict[str, float]]()
+"""What the processes of `pytest -n` compiled: seconds by loop, added up."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        from kernelrank.compiled import compile_seconds
+
+        session.config.workeroutput["compiled"] = dict(compile_seconds())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    found = node.config.stash.setdefault(WORKERS_COMPILED, {})
+    for name, seconds in node.workeroutput.get("compiled", {}).items():
+        found[name] = found.get(name, 0.0) + seconds
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which loops were compiled, and how long that took: nothing where all came from the cache."""
     from kernelrank.compiled import compile_seconds
 
-    loops = compile_seconds()
+    loops = compile_seconds() | terminalreporter.config.stash.get(WORKERS_COMPILED, {})
     if loops:
         terminalreporter.section(f"compiled {len(loops)} loops in {sum(loops.values()):.1f} s")
         for name, seconds in sorted(loops.items(), key=lambda loop: -loop[1]):

@@ -30,7 +30,7 @@ def test_code_of_the_readme_runs(tmp_path, monkeypatch, capsys):
 def test_commands_are_one_line_each():
     commands = re.findall(r"^```sh\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
     assert len(commands) == 2
-    for command, last in zip(commands, (".venv/bin/kernelrank demo", "-m pytest"), strict=True):
+    for command, last in zip(commands, (".venv/bin/kernelrank demo", "-m pytest -n auto --dist loadfile"), strict=True):
         assert command.count("\n") == 1
         assert command.startswith("python3 -m venv ")
         assert command.strip().endswith(last)
