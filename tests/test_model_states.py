@@ -38,6 +38,11 @@ def pipeline():
     return model.fit(X, Y, rankrls__qid=QID)
 
 
+def leaderboard():
+    votes = np.array(PAIRS)
+    return kr.Leaderboard().fit(*votes.T, tie=OF_PAIRS["tie"], judge=OF_PAIRS["judge"], features=(np.arange(len(X)), X))
+
+
 def paths():
     return kr.AllPathsVectorizer().fit(list(candidate_graphs(CANDIDATES)))
 
@@ -57,6 +62,7 @@ MODELS = {
     "votes with judges": lambda: (kr.BradleyTerry(kernel="rbf", **EFFECTS).fit_pairs(X, PAIRS, **OF_PAIRS), X),
     "few features": lambda: (kr.GreedyRankRLS(2).fit(X, Y, qid=QID), X),
     "few features of two outputs": lambda: (kr.GreedyRLS(2, floating=True).fit(X, TWO), X),
+    "leaderboard": lambda: (leaderboard(), None),
     "rls": lambda: (kr.RLS().fit(X, Y), X),
     "two classes": lambda: (kr.RLSClassifier().fit(X, QID % 2), X),
     "three classes": lambda: (kr.RLSClassifier(kernel="rbf").fit(X, np.array(["a", "b", "c"])[QID % 3]), X),
@@ -97,6 +103,9 @@ def fitted(request):
 
 def used(model, items):
     """Use a model for what it is for; what it says must be finite."""
+    if isinstance(model, kr.Leaderboard):
+        model.judges()
+        return np.asarray(model.table()["std_error"])
     result = model.predict(items) if hasattr(model, "predict") else model.transform(items)
     values = result.data if sparse.issparse(result) else result
     assert result.shape[0] == (items.shape[0] if hasattr(items, "shape") else len(items))

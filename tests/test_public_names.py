@@ -17,6 +17,7 @@ NAMES = [
     "RLSClassifierCV",
     "AllPathsVectorizer",
     "BradleyTerry",
+    "Leaderboard",
     "CoRankRLS",
     "CoRankRLSCV",
     "GreedyRLS",
@@ -182,6 +183,16 @@ SIGNATURES = {
     "BradleyTerry.fit_pairs_path": "(self, X, pairs, alphas, *, tie=None, weight=None, side=None, judge=None)",
     "BradleyTerry.compare": "(self, X_a, X_b)",
     "BradleyTerry.covariance": "(self, X)",
+    "Leaderboard": "(model='bradley_terry', alpha='auto', *, confidence=0.95, random_state=0)",
+    "Leaderboard.fit": "(self, winners, losers, tie=None, weight=None, judge=None, features=None)",
+    "Leaderboard.table": "(self)",
+    "Leaderboard.compare": "(self, a, b)",
+    "Leaderboard.probability": "(self, a, b)",
+    "Leaderboard.probabilities": "(self, first, second)",
+    "Leaderboard.separable_groups": "(self)",
+    "Leaderboard.next_pair": "(self, n=1)",
+    "Leaderboard.votes_needed": "(self, power=0.8)",
+    "Leaderboard.judges": "(self)",
     "TransductiveRankRLS": "(alpha=1.0, anchor=1.0, *, cv=None, kernel='linear', gamma=None, degree=3, coef0=1.0, "
     "kernel_params=None, query_weight='pairs', basis=None, random_state=None)",
     "TransductiveRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
@@ -230,8 +241,13 @@ def test_signature(name):
 
 # What says which items belong together, or how much they count: an array in its place looks right and is not.
 BY_NAME = {"qid", "sample_weight", "magnitude", "weight", "groups", "queries", "X_unscored", "qid_unscored", "docid"}
-# qid is required there; scikit-learn's splitters are called with groups in the third place.
-POSITIONAL = {("leave_query_out", "qid"), ("QueryKFold.split", "groups"), ("QueryKFold.get_n_splits", "groups")}
+# qid is required there; scikit-learn's splitters are called with groups in the third place; votes come in columns.
+POSITIONAL = {
+    ("leave_query_out", "qid"),
+    ("QueryKFold.split", "groups"),
+    ("QueryKFold.get_n_splits", "groups"),
+    ("Leaderboard.fit", "weight"),
+}
 
 
 def callables():
@@ -302,6 +318,7 @@ def test_error_tree():
         "PooledAUCWarning",
         "SkippedCandidateWarning",
         "SplitDocumentWarning",
+        "UnconnectedVotesWarning",
     }
     for name, bases in ERRORS.items():
         assert getattr(errors, name).__bases__ == bases
@@ -311,6 +328,7 @@ def test_error_tree():
     assert errors.LostDigitsWarning.__bases__ == (UserWarning,)
     assert errors.SkippedCandidateWarning.__bases__ == (UserWarning,)
     assert errors.SplitDocumentWarning.__bases__ == (UserWarning,)
+    assert errors.UnconnectedVotesWarning.__bases__ == (UserWarning,)
     for name in errors.__all__:
         assert name in (errors.__doc__ or "")
         assert inspect.getdoc(getattr(errors, name))

@@ -18,7 +18,8 @@ Warnings stand apart, below scikit-learn's and Python's own::
     ├── LostDigitsWarning                     rounding has left few digits; the message has how many, and what to do
     ├── PooledAUCWarning                      scores of different models were compared; the message has the reason
     ├── SkippedCandidateWarning               pairs that have no score; the message names the first
-    └── SplitDocumentWarning                  what belongs together is trained on and tested on
+    ├── SplitDocumentWarning                  what belongs together is trained on and tested on
+    └── UnconnectedVotesWarning               no vote compares items of two groups; the message has their sizes
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ __all__ = [
     "PooledAUCWarning",
     "SkippedCandidateWarning",
     "SplitDocumentWarning",
+    "UnconnectedVotesWarning",
 ]
 
 
@@ -129,3 +131,7 @@ class SkippedCandidateWarning(UserWarning):
 
 class SplitDocumentWarning(UserWarning):
     """Items of one document, or the same sentence, on both sides of a split: measures will be too good."""
+
+
+class UnconnectedVotesWarning(UserWarning):
+    """Votes that fall into groups of items of which no two are compared: the order across groups is not known."""

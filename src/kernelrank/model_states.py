@@ -118,6 +118,31 @@ def _rising_bounds(model: BaseEstimator) -> bool:
     return bounds[0] == 0 and bounds[-1] == model.n_pairs_ and bool(np.all(np.diff(bounds) >= 0))
 
 
+def _pairs_and_outcomes(model: BaseEstimator) -> bool:
+    return model.pairs_.shape[1] == 2 and len(model.counts_) == 3 and len(model.items_) >= 2 and len(model.pairs_) >= 1
+
+
+def _coefficients_of_features_and_items(model: BaseEstimator) -> bool:
+    n_features = 0 if model.X_fit_ is None else model.X_fit_.shape[1]
+    return bool(len(model.coef_) == n_features + len(model.items_))
+
+
+def _precisions_are_positive(model: BaseEstimator) -> bool:
+    counts = [model.counts_] if model.judge_counts_ is None else [model.counts_, model.judge_counts_]
+    return bool(
+        model.noise_ > 0
+        and np.all(model.prior_ > 0)
+        and np.all(model.curvature_ >= 0)
+        and all(np.all(count >= 0) for count in counts)
+        and np.any(model.counts_ > 0)
+    )
+
+
+def _judges_have_votes(model: BaseEstimator) -> bool:
+    parts = (model.judges_, model.judge_pairs_, model.judge_counts_, model.judge_numbers_)
+    return len({part is None for part in parts}) == 1
+
+
 def _features_and_vectorizer_agree(model: BaseEstimator) -> bool:
     """Whether the features of an extractor are known, its scheme is one, and its vectoriser is made for them."""
     names = getattr(model.vectorizer_, "names", ())
@@ -287,6 +312,35 @@ PATHS = FittedState(
     outputs="n_pairs_",
 )
 
+LEADERBOARD = FittedState(
+    needed={
+        "items_": Array(("items",), of="labels"),
+        "scores_": Array(("items",)),
+        "alpha_": Number(),
+        "noise_": Number(),
+        "notes_": ListOf(Text(), "notes"),
+        "n_votes_": WholeNumber(1),
+        "pairs_": Array(("pairs", "two"), of="indices", below="items"),
+        "counts_": Array(("three", "pairs")),
+        "curvature_": Array(("pairs",)),
+        "X_fit_": NoneOr(Items("items", "features")),
+        "coef_": Array(("coefficients",)),
+        "prior_": Array(("coefficients",)),
+        "moves_": Array(("coefficients", "variances")),
+        "judges_": NoneOr(Array(("judges",), of="labels")),
+        "judge_pairs_": NoneOr(Array(("judged", "two"), of="indices", below="items")),
+        "judge_counts_": NoneOr(Array(("three", "judged"))),
+        "judge_numbers_": NoneOr(Array(("judged",), of="indices", below="judges")),
+    },
+    optional={"provenance_": PROVENANCE},
+    laws=(
+        ("two items and three outcomes of each pair", _pairs_and_outcomes),
+        ("one coefficient for each feature and each item", _coefficients_of_features_and_items),
+        ("positive precisions, and curvatures that are not negative", _precisions_are_positive),
+        ("judges with their votes, or neither", _judges_have_votes),
+    ),
+)
+
 STATES: dict[str, FittedState] = {
     "AllPathsVectorizer": PATHS,
     "BradleyTerry": VOTES,
@@ -304,6 +358,7 @@ STATES: dict[str, FittedState] = {
     "KroneckerRLSCV": DYADS.with_optional(alpha_=Number(), **SEARCH),
     "KroneckerRankRLS": DYADS,
     "KroneckerRankRLSCV": DYADS.with_optional(alpha_=Number(), **SEARCH),
+    "Leaderboard": LEADERBOARD,
     "NystromMap": FittedState(
         needed={
             **NAMES,

@@ -43,6 +43,7 @@ REGISTRY: dict[str, str] = {
     "KroneckerRLSCV": "kernelrank.model_selection.search:KroneckerRLSCV",
     "KroneckerRankRLS": "kernelrank.dyads:KroneckerRankRLS",
     "KroneckerRankRLSCV": "kernelrank.model_selection.search:KroneckerRankRLSCV",
+    "Leaderboard": "kernelrank.estimators:Leaderboard",
     "NystromMap": "kernelrank.estimators:NystromMap",
     "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
     "Pipeline": "sklearn.pipeline:Pipeline",

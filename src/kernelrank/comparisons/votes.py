@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, Sparse
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.errors import NothingToCompareError
 
@@ -125,6 +127,13 @@ class Votes:
     def tail(self) -> Index:
         """The second item of each row."""
         return self.pairs[:, 1]
+
+    @cached_property
+    def incidence(self) -> Sparse:
+        """D, shape (k, m): one at the first item of each row, minus one at the second."""
+        k = len(self.pairs)
+        signs = np.tile([1.0, -1.0], k)
+        return sparse.csr_array((signs, self.pairs.ravel(), 2 * np.arange(k + 1)), shape=(k, self.n_items))
 
     def differences(self, f: Float) -> Float:
         """Return the score of the first item less that of the second, for each row."""

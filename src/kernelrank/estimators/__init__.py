@@ -5,6 +5,7 @@ from kernelrank.estimators.bradley_terry import BradleyTerry
 from kernelrank.estimators.co_rank_rls import CoRankRLS
 from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
 from kernelrank.estimators.greedy_rls import GreedyRLS
+from kernelrank.estimators.leaderboard import Leaderboard
 from kernelrank.estimators.max_margin_clustering import MaxMarginClustering
 from kernelrank.estimators.nystrom_map import NystromMap
 from kernelrank.estimators.rank_rls import RankRLS
@@ -21,6 +22,7 @@ __all__ = [
     "CoRankRLS",
     "GreedyRLS",
     "GreedyRankRLS",
+    "Leaderboard",
     "MaxMarginClustering",
     "NystromMap",
     "RLSClassifier",

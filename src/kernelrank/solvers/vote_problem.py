@@ -229,7 +229,7 @@ class VoteProblem:
                 square += np.diag(self._judge_rows.T @ (loss.gradient * point.scaled))
                 across = across + sparse.diags_array(point.scale * loss.gradient) @ self._judge_rows
             H[:s, :s] = self.centred(self.centred(square).T)
-            mixed = (self._incidence.T @ across).T @ self.features.X
+            mixed = (self.votes.incidence.T @ across).T @ self.features.X
             H[:s, q:] = self.centred(mixed.toarray() if is_sparse(mixed) else mixed)
             H[q:, :s] = H[:s, q:].T
         if loss.cross is not None:
@@ -239,12 +239,6 @@ class VoteProblem:
             if point.rows is not None:
                 H[t, :t] = H[:t, t] = self.centred(point.rows.T @ loss.cross)
         return H
-
-    @cached_property
-    def _incidence(self) -> Sparse:
-        k = len(self.votes.pairs)
-        signs = np.tile([1.0, -1.0], k)
-        return sparse.csr_array((signs, self.votes.pairs.ravel(), 2 * np.arange(k + 1)), shape=(k, self.votes.n_items))
 
     @cached_property
     def _judge_rows(self) -> Sparse:

@@ -1,0 +1,160 @@
+"""The posterior of the scores of items: how sure a leaderboard is of scores, of differences and of ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from kernelrank.arrays import Float, Index
+from kernelrank.comparisons.votes import Votes
+from kernelrank.estimators.score_estimate import ScoreEstimate
+from kernelrank.features import ColumnFeatures
+from kernelrank.solvers.vote_precision import DensePrecision, VotePrecision, precision_of
+
+__all__ = ["ItemPosterior"]
+
+BANDS = 64
+"""Into so many bands of similar variance many items are sorted to be counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPosterior:
+    """Scores of m items less the mean score of those with votes, normally distributed.
+
+    Up to 1,000 coefficients all covariances are known. Beyond, variances are estimated from draws, and two items count
+    as independent where many pairs are looked at; the difference of a few is exact.
+
+    Parameters
+    ----------
+    features : ColumnFeatures
+        Φ (m × p).
+    votes : Votes
+    estimate : ScoreEstimate
+    seed : int
+    """
+
+    features: ColumnFeatures
+    votes: Votes
+    estimate: ScoreEstimate
+    seed: int = 0
+
+    @cached_property
+    def voted(self) -> Index:
+        """The items with votes."""
+        found: Index = np.flatnonzero(self.votes.item_totals(self.votes.total) > 0)
+        return found
+
+    @cached_property
+    def scores(self) -> Float:
+        """The mean of each score."""
+        f = self.features.multiply(self.estimate.mean)
+        centred: Float = f - f[self.voted].mean()
+        return centred
+
+    @property
+    def rounded(self) -> Float:
+        """The scores without the digits that rounding has changed, so that equal items have equal ranks."""
+        return np.round(self.scores, 9)
+
+    @cached_property
+    def _precision(self) -> VotePrecision:
+        return precision_of(self.features, self.votes, self.estimate.curvature, self.estimate.prior, seed=self.seed)
+
+    @cached_property
+    def _moves(self) -> Float:
+        """What one standard deviation of each variance of the prior does to the scores, shape (m, 1 or 2)."""
+        moved = self.features.multiply(self.estimate.moves)
+        centred: Float = moved - moved[self.voted].mean(axis=0)
+        return centred
+
+    @property
+    def knows_covariances(self) -> bool:
+        """Whether the covariance of all items is known."""
+        return isinstance(self._precision, DensePrecision)
+
+    @cached_property
+    def std(self) -> Float:
+        """The standard deviation of each score."""
+        variance = self._precision.centred_variances(self.voted) + (self._moves**2).sum(axis=1)
+        return np.asarray(np.sqrt(variance))
+
+    def covariance(self, items: Index) -> Float:
+        """Return the covariance of the scores of some items; their differences are what it is for."""
+        moves = self._moves[items]
+        return self._precision.score_covariance(items) + moves @ moves.T
+
+    def difference(self, first: Index, second: Index) -> tuple[Float, Float]:
+        """Return differences of scores and their standard deviations."""
+        variance = self._precision.difference_variances(first, second)
+        variance = variance + ((self._moves[first] - self._moves[second]) ** 2).sum(axis=1)
+        return self.scores[first] - self.scores[second], np.sqrt(variance)
+
+    @cached_property
+    def order(self) -> Index:
+        """The items, the best first."""
+        return np.argsort(-self.rounded, kind="stable").astype(np.int64)
+
+    def told_apart(self, first: Index, second: Index, confidence: float) -> NDArray[np.bool_]:
+        """Return which first items stand above which second ones, shape (number of first, number of second)."""
+        z = float(ndtri((1.0 + confidence) / 2.0))
+        apart = self.scores[first][:, None] - self.scores[second]
+        if not isinstance(self._precision, DensePrecision):
+            return np.asarray(apart > z * np.hypot(self.std[first][:, None], self.std[second]))
+        S, moves = self._precision.covariance, self._moves
+        diagonal = np.diagonal(S)
+        variance = diagonal[first][:, None] + diagonal[second] - 2.0 * S[np.ix_(first, second)]
+        for move in moves.T:
+            variance = variance + (move[first][:, None] - move[second]) ** 2
+        return np.asarray(apart > z * np.sqrt(np.maximum(variance, 0.0)))
+
+    def rank_limits(self, confidence: float) -> tuple[Index, Index]:
+        """Return for each item the best and the worst rank that it can have.
+
+        The best is one more than the number of items that stand above it for sure, each by an interval of its own. Time
+        O(m²) where covariances are known; otherwise O(m log m) for each of some bands of variance.
+        """
+        m = len(self.scores)
+        if self.knows_covariances:
+            everyone = np.arange(m, dtype=np.int64)
+            above = self.told_apart(everyone, everyone, confidence)
+            return 1 + above.sum(axis=0), m - above.sum(axis=1)
+        return self._counted_in_bands(confidence)
+
+    def _counted_in_bands(self, confidence: float) -> tuple[Index, Index]:
+        """Count, for independent items, with the largest variance of a band for all in it."""
+        z, m = float(ndtri((1.0 + confidence) / 2.0)), len(self.scores)
+        above, below = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+        for band in np.array_split(np.argsort(self.std, kind="stable"), BANDS):
+            if len(band):
+                sorted_scores = np.sort(self.scores[band])
+                reach = z * np.hypot(self.std, self.std[band].max())
+                above += len(band) - np.searchsorted(sorted_scores, self.scores + reach, side="right")
+                below += np.searchsorted(sorted_scores, self.scores - reach, side="left")
+        return 1 + above, m - below
+
+    def groups(self, confidence: float) -> list[Index]:
+        """Return the largest runs of the ranking in which no item stands above another for sure; they may overlap.
+
+        Time O(m²) where covariances are known, otherwise O(m times the longest run).
+        """
+        order, m = self.order, len(self.order)
+        first_apart = np.full(m + 1, m, dtype=np.int64)
+        for place in range(m):
+            first_apart[place] = self._first_apart(order, place, confidence)
+        reach = np.minimum.accumulate(first_apart[::-1])[::-1][:m]
+        starts = np.flatnonzero(np.diff(reach, prepend=-1) > 0)
+        return [order[start : reach[start]] for start in starts]
+
+    def _first_apart(self, order: Index, place: int, confidence: float) -> int:
+        """Return the first place after `place` whose item is told apart from the one there; m if there is none."""
+        start, width = place + 1, 64
+        while start < len(order):
+            found = self.told_apart(order[place : place + 1], order[start : start + width], confidence)[0]
+            if found.any():
+                return start + int(np.argmax(found))
+            start, width = start + width, 2 * width
+        return len(order)

@@ -1,0 +1,351 @@
+"""Leaderboard: scores, intervals, groups, judges and the next votes, against slow twins."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import clone
+
+from kernelrank import BradleyTerry, Leaderboard, RankRLS, load, save
+from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
+from kernelrank.estimators import next_votes
+from kernelrank.solvers import vote_precision
+from tests.oracles.variational import nearest_normal
+
+NAMES = np.array(["tea", "coffee", "water", "mate", "milk", "juice"], dtype=object)
+
+
+def votes_of(seed, n_items=6, n_votes=60, spread=1.0):
+    """Names, item numbers, ties and weights of votes that connect all items."""
+    rng = np.random.default_rng(seed)
+    first = np.concatenate([np.arange(n_items), rng.integers(0, n_items, n_votes)])
+    second = (first + np.concatenate([np.ones(n_items, dtype=int), rng.integers(1, n_items, n_votes)])) % n_items
+    f = spread * rng.normal(size=n_items)
+    swapped = rng.random(len(first)) > expit(f[first] - f[second])
+    pairs = np.column_stack([np.where(swapped, second, first), np.where(swapped, first, second)])
+    return pairs, rng.random(len(pairs)) < 0.2, rng.integers(1, 4, len(pairs)).astype(float), f
+
+
+def in_order(board, n_items):
+    """Where the items 0, 1, ... stand in `items_`."""
+    return [board.items_.tolist().index(item) for item in range(n_items)]
+
+
+def test_scores_at_an_alpha_are_those_of_the_plain_learners():
+    pairs, tie, weight, _ = votes_of(0)
+    items = sparse.eye_array(6, format="csr")
+    given = {"tie": tie, "weight": weight}
+    board = Leaderboard(alpha=0.3).fit(pairs[:, 0], pairs[:, 1], **given)
+    plain = BradleyTerry(0.3).fit_pairs(items, pairs, **given)
+    places = in_order(board, 6)
+    scores = plain.predict(items)
+    np.testing.assert_allclose(board.scores_[places], scores - scores.mean(), atol=1e-9)
+    centre = np.eye(6) - 1 / 6
+    std = np.sqrt(np.diag(centre @ plain.covariance(items) @ centre))
+    np.testing.assert_allclose(board.posterior.std[places], std, rtol=1e-8)
+    found, expected = board.compare(2, 4), plain.compare(np.eye(6)[[2]], np.eye(6)[[4]])
+    np.testing.assert_allclose([found.difference, found.std], [expected.difference, expected.std], rtol=1e-7)
+    squares = Leaderboard("least_squares", 0.3).fit(pairs[:, 0], pairs[:, 1], **given)
+    plain = RankRLS(0.3).fit_pairs(items, pairs, magnitude=np.where(tie, 0.0, 1.0), weight=weight)
+    scores = plain.predict(items)
+    np.testing.assert_allclose(squares.scores_[places], scores - scores.mean(), atol=1e-10)
+
+
+@pytest.mark.parametrize("with_features", [False, True])
+def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_features):
+    pairs, tie, weight, _ = votes_of(1, n_items=4, n_votes=8, spread=2.0)
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    features = {"features": (np.arange(4), X)} if with_features else {}
+    board = Leaderboard().fit(pairs[:, 0], pairs[:, 1], tie=tie, weight=weight, **features)
+    n = 2 if with_features else 0
+    Phi = np.hstack([(X - X.mean(axis=0)) / X.std(axis=0), np.eye(4)]) if with_features else np.eye(4)
+    places = in_order(board, 4)
+    ordered = np.concatenate([np.arange(n), n + np.array(places)])
+    mean, covariance = nearest_normal(Phi, pairs, tie, weight, board.prior_[ordered])
+    np.testing.assert_allclose(board.coef_[ordered], mean, atol=3e-5)
+    np.testing.assert_allclose(board.posterior._precision.inverse[np.ix_(ordered, ordered)], covariance, atol=3e-5)
+    sizes = [(slice(0, 2), 0.5), (slice(2, 6), 1.0)] if with_features else [(slice(0, 4), 1.0)]
+    for part, size in sizes:  # the equation that the variances solve
+        used = len(mean[part]) - (board.prior_[ordered] * np.diag(covariance))[part].sum()
+        variance = ((mean[part] ** 2).sum() + 2 * size) / (used + 1)
+        np.testing.assert_allclose(1 / board.prior_[ordered][part], variance, rtol=1e-3)
+
+
+def test_the_noise_of_least_squares_is_that_of_the_residuals():
+    pairs, tie, weight, _ = votes_of(2)
+    board = Leaderboard("least_squares").fit(pairs[:, 0], pairs[:, 1], tie=tie, weight=weight)
+    f = board.scores_[in_order(board, 6)]
+    squares = weight * (np.where(tie, 0.0, 1.0) - f[pairs[:, 0]] + f[pairs[:, 1]]) ** 2
+    used = 6 - (board.prior_ * np.diag(board.posterior._precision.inverse)).sum()
+    assert board.noise_ == pytest.approx(squares.sum() / (weight.sum() - used), rel=1e-5)
+    assert board.alpha_ == pytest.approx(board.noise_ * board.prior_[0])
+
+
+def test_table():
+    pairs, tie, _, _ = votes_of(3)
+    board = Leaderboard().fit(NAMES[pairs[:, 0]], NAMES[pairs[:, 1]], tie=tie)
+    table = board.table()
+    assert list(table.columns) == [
+        "item",
+        "score",
+        "std_error",
+        "low",
+        "high",
+        "rank",
+        "rank_low",
+        "rank_high",
+        "votes",
+        "wins",
+    ]
+    assert table["score"].is_monotonic_decreasing
+    assert table["rank"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert table["votes"].sum() == 2 * len(pairs)
+    assert table["wins"].sum() == len(pairs)
+    row = table[table["item"] == "tea"].iloc[0]
+    assert row["votes"] == (pairs == 0).sum()
+    assert row["wins"] == ((pairs[:, 0] == 0) & ~tie).sum() + (pairs[tie] == 0).sum() / 2
+    for one in table.itertuples():  # ranks: who stands above for sure, one at a time
+        above = [other for other in NAMES if other != one.item and _surely(board, other, one.item)]
+        below = [other for other in NAMES if other != one.item and _surely(board, one.item, other)]
+        assert (one.rank_low, one.rank_high) == (1 + len(above), 6 - len(below))
+
+
+def _surely(board, a, b):
+    found = board.compare(a, b)
+    return found.difference[0] > 1.959964 * found.std[0]
+
+
+def test_groups_hold_who_cannot_be_told_apart_and_no_larger_ones_do():
+    pairs, _, _, _ = votes_of(4, n_items=12, n_votes=700, spread=1.0)
+    board = Leaderboard().fit(pairs[:, 0], pairs[:, 1])
+    order = board.table()["item"].tolist()
+    groups = board.separable_groups()
+    runs = [
+        order[start:stop]
+        for start, stop in itertools.combinations(range(13), 2)
+        if not any(_surely(board, a, b) for a, b in itertools.combinations(order[start:stop], 2))
+    ]
+    assert groups == [run for run in runs if not any(set(run) < set(other) for other in runs)]
+    assert len(groups) > 1
+    assert sorted(set(functools.reduce(operator.iadd, groups, []))) == list(range(12))
+
+
+def test_probabilities_are_means_over_the_posterior():
+    pairs, _, _, _ = votes_of(5)
+    board = Leaderboard().fit(NAMES[pairs[:, 0]], NAMES[pairs[:, 1]])
+    found = board.compare("tea", "milk")
+    draws = found.difference + found.std * np.random.default_rng(0).normal(size=400_000)
+    assert board.probability("tea", "milk") == pytest.approx(expit(draws).mean(), abs=2e-3)
+    square = board.probabilities(NAMES, NAMES)
+    np.testing.assert_allclose(square + square.T, 1.0, atol=1e-12)
+    with pytest.raises(InvalidInputError, match=r"got 'cofee' \(similar: 'coffee'\)"):
+        board.probability("tea", "cofee")
+
+
+def test_the_next_pair_gains_most_and_the_one_after_counts_it():
+    pairs, _, _, _ = votes_of(6, n_votes=20)
+    board = Leaderboard(alpha=0.5).fit(pairs[:, 0], pairs[:, 1])
+    S, f = board.posterior.covariance(np.arange(6)), board.scores_
+    expected = []
+    for _ in range(3):
+        gains = {}
+        for i, j in itertools.combinations(range(6), 2):
+            row = np.eye(6)[i] - np.eye(6)[j]
+            draws = f[i] - f[j] + np.sqrt(row @ S @ row) * np.linspace(-8, 8, 20_001)
+            density = np.exp(-(np.linspace(-8, 8, 20_001) ** 2) / 2)
+            h = (density * expit(draws) * expit(-draws)).sum() / density.sum()
+            gains[i, j] = (h * (row @ S @ row), h, row)
+        chosen = max((pair for pair in gains if set(pair) not in expected), key=lambda pair: gains[pair][0])
+        _, h, row = gains[chosen]
+        S = np.linalg.inv(np.linalg.inv(S) + h * np.outer(row, row))
+        expected.append(set(chosen))
+    labels = board.items_.tolist()
+    assert [{labels.index(a), labels.index(b)} for a, b in board.next_pair(3)] == expected
+    assert len(board.next_pair(100)) == 15
+    with pytest.raises(InvalidInputError, match="n of at least 1; got 0"):
+        board.next_pair(0)
+
+
+def test_votes_needed_tell_neighbours_apart():
+    pairs, _, _, _ = votes_of(7, n_items=3, n_votes=40)
+    board = Leaderboard(alpha=1e-3).fit(pairs[:, 0], pairs[:, 1])
+    needed = board.votes_needed(0.8)
+    above, below, votes = needed["above"][0], needed["below"][0], int(needed["votes"][0])
+    found = board.compare(above, below)
+    h = next_votes.single_curvature(board.posterior, found.difference, found.std**2)
+    std = [float(np.sqrt(1 / (1 / found.std[0] ** 2 + n * h[0]))) for n in (votes, votes - 1)]
+    wanted = found.difference[0] / (1.959964 + 0.841621)
+    assert std[0] <= wanted * (1 + 1e-6) < std[1] * (1 + 1e-6)
+    more = board.votes_needed(0.99)["votes"][0]
+    assert more > votes
+    with pytest.raises(InvalidInputError, match=r"power between 0 and 1; got 1\.0"):
+        board.votes_needed(1.0)
+
+
+@pytest.mark.parametrize("model", ["bradley_terry", "least_squares"])
+def test_many_items_agree_with_the_dense_inverse(monkeypatch, model):
+    pairs, tie, _, _ = votes_of(8, n_items=60, n_votes=500)
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    given = {"tie": tie, "features": (np.arange(60), X)}
+    dense = Leaderboard(model).fit(pairs[:, 0], pairs[:, 1], **given)
+    std, chance = dense.posterior.std, dense.probability(3, 7)
+    monkeypatch.setattr(vote_precision, "DENSE_LIMIT", 0)
+    sampled = Leaderboard(model).fit(pairs[:, 0], pairs[:, 1], **given)
+    np.testing.assert_allclose(sampled.scores_, dense.scores_, atol=0.15)
+    copy = clone(dense)
+    copy.__dict__.update({name: value for name, value in vars(dense).items() if name.endswith("_")})
+    np.testing.assert_allclose(copy.posterior.std, std, rtol=0.25)
+    assert copy.probability(3, 7) == pytest.approx(chance, abs=1e-5)
+    assert np.mean(copy.posterior.std / std) == pytest.approx(1.0, abs=0.03)
+    low, high = copy.posterior.rank_limits(0.95)
+    assert np.all(low <= high)
+    assert len(copy.next_pair(2)) == 2
+    assert len(copy.separable_groups()) > 1
+    assert len(copy.votes_needed()) == 59
+    again = Leaderboard(model, 0.2).fit(pairs[:, 0], pairs[:, 1], **given)
+    monkeypatch.undo()
+    exact = Leaderboard(model, 0.2).fit(pairs[:, 0], pairs[:, 1], **given)
+    np.testing.assert_allclose(again.scores_, exact.scores_, atol=1e-4)
+
+
+def test_votes_that_do_not_connect_items_or_go_one_way_are_told():
+    with pytest.warns(UnconnectedVotesWarning, match="2 groups, of 3, 2 items, and no vote compares"):
+        board = Leaderboard().fit(["a", "b", "d", "c", "d"], ["b", "c", "e", "a", "e"])
+    table = board.table()
+    assert np.isfinite(table["score"]).all()
+    assert (table["high"] - table["low"] > 2).all()
+    assert len(board.separable_groups()) == 1
+    assert "won all votes: d; lost all votes: e" in board.notes_[1]
+    for alpha in ("auto", 1e-9):
+        one_way = Leaderboard(alpha=alpha).fit(["a", "a", "b"] * 9, ["b", "c", "c"] * 9)
+        assert one_way.notes_[0].startswith("Some votes went one way only (won all votes: a; lost all votes: c)")
+        assert np.isfinite(one_way.table().drop(columns="item").to_numpy(dtype=float)).all()
+        assert one_way.table()["item"].tolist() == ["a", "b", "c"]
+    assert Leaderboard().fit(["a", "b", "c"], ["b", "c", "a"]).notes_ == []
+
+
+@pytest.mark.parametrize("model", ["bradley_terry", "least_squares"])
+def test_a_judge_who_votes_at_random_is_flagged(model):
+    rng = np.random.default_rng(0)
+    f, judge = rng.normal(size=15), np.repeat(np.arange(12), 60)
+    a = rng.integers(0, 15, len(judge))
+    b = (a + rng.integers(1, 15, len(judge))) % 15
+    chance = np.where(judge == 4, 0.5, expit(f[a] - f[b]))
+    won = rng.random(len(judge)) < chance
+    board = Leaderboard(model).fit(np.where(won, a, b), np.where(won, b, a), judge=[f"judge {k}" for k in judge])
+    found = board.judges()
+    assert found["judge"][found["flagged"]].tolist() == ["judge 4"]
+    assert found["judge"][0] == "judge 4"
+    assert found["agreement"][0] < found["expected"][0]
+    assert found["votes"].tolist() == [60] * 12
+
+
+def test_a_judge_is_left_out_exactly_by_least_squares():
+    pairs, tie, weight, _ = votes_of(9)
+    judge = np.arange(len(pairs)) % 3
+    board = Leaderboard("least_squares", 0.7).fit(pairs[:, 0], pairs[:, 1], tie=tie, weight=weight, judge=judge)
+    found = board.judges()
+    found = {name: np.asarray(found[name])[np.argsort(found["judge"])] for name in ("judge", "votes", "agreement")}
+    items = np.eye(6)
+    for k in range(3):
+        out = judge == k
+        magnitude = np.where(tie, 0.0, 1.0)
+        rest = RankRLS(0.7).fit_pairs(items, pairs[~out], magnitude=magnitude[~out], weight=weight[~out])
+        scores, decided = rest.predict(items), out & ~tie
+        agrees = scores[pairs[decided, 0]] > scores[pairs[decided, 1]]
+        assert found["votes"][k] == weight[decided].sum()
+        assert found["agreement"][k] == pytest.approx(weight[decided][agrees].sum() / weight[decided].sum())
+
+
+def test_features_rank_items_without_votes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    f = X @ [2.0, -1.0, 0.0]
+    a = rng.integers(0, 25, 600)
+    b = (a + rng.integers(1, 25, 600)) % 25
+    won = rng.random(600) < expit(f[a] - f[b])
+    names = np.array([f"dish {k}" for k in range(30)])
+    winners, losers = names[np.where(won, a, b)], names[np.where(won, b, a)]
+    frame = pd.DataFrame(X, index=names, columns=["x", "y", "z"])
+    board = Leaderboard().fit(winners, losers, features=frame)
+    assert np.corrcoef(board.scores_[25:], f[25:])[0, 1] > 0.9
+    assert board.notes_[-1] == "5 items have no vote: features alone rank them."
+    assert len(board.table()) == 30
+    assert (np.asarray(board.table()["votes"]) == 0).sum() == 5
+    by_mapping = Leaderboard().fit(winners, losers, features=dict(zip(names, X, strict=True)))
+    sparse_rows = Leaderboard().fit(winners, losers, features=(names, sparse.csr_array(X)))
+    np.testing.assert_allclose(by_mapping.scores_, board.scores_)
+    np.testing.assert_allclose(sparse_rows.scores_, board.scores_, atol=1e-6)
+    with pytest.raises(InvalidInputError, match=r"got 'dish 91' \(similar: 'dish 9'"):
+        Leaderboard().fit(["dish 91"], ["dish 1"], features=frame)
+
+
+def test_labels_of_any_kind_and_any_container():
+    winners, losers = [(1, "a"), None.__class__, 3.5], [3.5, (1, "a"), (1, "a")]
+    board = Leaderboard().fit(winners, losers)
+    assert board.items_.tolist() == [(1, "a"), None.__class__, 3.5]
+    one, two = ["b", "a", "c"], ["a", "c", "b"]
+    boards = [Leaderboard().fit(kind(one), kind(two)) for kind in (list, np.array, pd.Series, pl.Series)]
+    assert all(board.items_.tolist() == ["b", "a", "c"] for board in boards)
+
+
+def test_votes_are_what_their_weights_say_and_order_does_not_matter():
+    pairs, tie, weight, _ = votes_of(10)
+    whole = weight.astype(int)
+    board = Leaderboard().fit(pairs[:, 0], pairs[:, 1], tie=tie, weight=weight)
+    repeated = Leaderboard().fit(*np.repeat(pairs, whole, axis=0).T, tie=np.repeat(tie, whole))
+    shuffled = np.random.default_rng(0).permutation(len(pairs))
+    turned = Leaderboard().fit(*pairs[shuffled].T, tie=tie[shuffled], weight=weight[shuffled])
+    for other in (repeated, turned):
+        np.testing.assert_allclose(other.scores_[in_order(other, 6)], board.scores_[in_order(board, 6)], atol=1e-5)
+
+
+def test_a_leaderboard_is_a_value(tmp_path):
+    pairs, tie, _, _ = votes_of(11)
+    judge = np.arange(len(pairs)) % 2
+    names = NAMES.astype(str)
+    board = Leaderboard().fit(names[pairs[:, 0]], names[pairs[:, 1]], tie=tie, judge=judge)
+    table = board.table()
+    save(board, tmp_path / "board.kr")
+    pd.testing.assert_frame_equal(load(tmp_path / "board.kr").table(), table)
+    assert not hasattr(clone(board), "items_")
+    board.fit(["x", "y"], ["y", "x"])
+    assert board.table()["item"].tolist() == ["x", "y"]
+    assert board.judges_ is None
+    with pytest.raises(InvalidInputError, match="Expected votes with judges; got none"):
+        board.judges()
+    with pytest.raises(InvalidInputError):
+        board.fit(["x"], ["x"])
+    assert board.probability("x", "y") == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"winners": ["a"], "losers": ["b", "c"]}, "got 1 winners and 2 losers"),
+        ({"winners": ["a", "b"], "losers": ["b", "b"]}, "vote 1 has 'b' twice"),
+        ({"winners": ["a", None], "losers": ["b", "a"]}, "winners has no item in vote 1"),
+        ({"winners": ["a"], "losers": ["b"], "weight": [-1.0]}, "must be at least zero"),
+        ({"winners": ["a"], "losers": ["b"], "tie": [2]}, "expected True or False"),
+        ({"winners": ["a"], "losers": ["b"], "judge": ["x", "y"]}, "judge has 2 entries"),
+        ({"winners": ["a"], "losers": ["b"], "features": [[1.0], [2.0]]}, r"or \(items, X\); got list"),
+        ({"winners": ["a"], "losers": ["b"], "features": (["a"], [[1.0], [2.0]])}, "got 1 items, 2 rows"),
+        ({"winners": ["a"], "losers": ["b"], "features": (["a", "a"], [[1.0], [2.0]])}, "got 'a' more than once"),
+    ],
+)
+def test_bad_input_is_named(given, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Leaderboard().fit(**given)
+
+
+def test_no_votes():
+    with pytest.raises(NothingToCompareError):
+        Leaderboard().fit([], [])
