@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,8 +14,8 @@ from kernelrank import load, make_ranking
 from kernelrank.cli import large_file
 
 
-@pytest.fixture
-def write(tmp_path):
+@pytest.fixture(params=["parquet", "csv"])
+def write(tmp_path, request):
     X, y, qid = make_ranking(n_queries=12, n_items=5, n_features=4, random_state=0)
     generator = np.random.default_rng(0)
     columns = {"target": y, "qid": qid, **{f"x{k}": X[:, k] * 3.0**k for k in range(4)}}
@@ -22,8 +23,12 @@ def write(tmp_path):
     def writer(drop=(), **more):
         order = more.pop("order", np.arange(len(y)))
         kept = {name: np.asarray(values)[order] for name, values in {**columns, **more}.items() if name not in drop}
-        pq.write_table(pa.table(kept), tmp_path / "train.parquet", row_group_size=17)
-        return tmp_path / "train.parquet"
+        path = tmp_path / f"train.{request.param}"
+        if request.param == "csv":
+            pa.csv.write_csv(pa.table(kept), path)
+        else:
+            pq.write_table(pa.table(kept), path, row_group_size=17)
+        return path
 
     writer.m, writer.generator = len(y), generator
     return writer

@@ -1,6 +1,7 @@
-"""Large files: ``kernelrank fit`` learns from a large Parquet file in batches, where the learner can.
+"""Large files: ``kernelrank fit`` learns from a large Parquet, CSV or TSV file in batches, where the learner can.
 
-The model is that of all items in memory. What needs them all at once is read into memory as any other file: a target
+The model is that of all items in memory, but it knows no medians: a file that it scores later may have no missing
+cells. What needs them all at once is read into memory as any other file: a target
 that is a class, weights, ids without queries, queries whose rows do not stand together. So is a file with a fault, so
 that the error is the same, however large the file is.
 """
@@ -87,15 +88,18 @@ def _opened(source: SourceFile) -> StoredTable | None:
     import numpy as np
 
     from kernelrank.data.file_format import file_format
-    from kernelrank.data.parquet_table import ParquetTable
+    from kernelrank.data.item_reader import open_table
     from kernelrank.data.stored import StoredTable
 
     if source.positive is not None or source.ordinal or not source.path.exists():
         return None
-    if file_format(str(source.path), source.format) != "parquet":
+    kind = file_format(str(source.path), source.format)
+    if kind == "svmlight":
         return None
-    table = ParquetTable(str(source.path))
-    if 8 * (table.n_rows or 0) * len(table.names) < LARGE_BYTES:
+    table = open_table(str(source.path), kind)
+    # A number takes about as many bytes in text as in memory.
+    size = source.path.stat().st_size if table.n_rows is None else 8 * table.n_rows * len(table.names)
+    if size < LARGE_BYTES:
         return None
     stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64))
     roles = stored.reader.roles
