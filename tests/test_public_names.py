@@ -56,6 +56,8 @@ NAMES = [
     "relations",
     "report",
     "save",
+    "selection_curve",
+    "selection_stability",
     "tournament_roc",
 ]
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         leave_preferences_out,
         leave_query_out,
         permutation_test,
+        selection_curve,
+        selection_stability,
         tournament_roc,
     )
     from kernelrank.model_selection.holdout import holdout
@@ -99,6 +101,8 @@ __all__ = [
     "relations",
     "report",
     "save",
+    "selection_curve",
+    "selection_stability",
     "tournament_roc",
 ]
 
@@ -132,6 +136,8 @@ _HOMES = {
     "dyadic_holdout": "dyads",
     "estimate_auc": "model_selection",
     "permutation_test": "model_selection",
+    "selection_curve": "model_selection",
+    "selection_stability": "model_selection",
     "tournament_roc": "model_selection",
     "holdout": "model_selection.holdout",
     "leave_one_out": "model_selection",

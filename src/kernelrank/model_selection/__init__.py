@@ -4,9 +4,11 @@ from kernelrank.model_selection.auc_comparison import AUCComparison, compare_auc
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import estimate_auc
 from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
+from kernelrank.model_selection.nested_selection import SelectionCurve, selection_curve
 from kernelrank.model_selection.permutation import PermutationTest, permutation_test
 from kernelrank.model_selection.preference_holdout import PreferenceHoldout, leave_preferences_out
 from kernelrank.model_selection.query_k_fold import QueryKFold
+from kernelrank.model_selection.selection_frequency import SelectionStability, selection_stability
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 
 __all__ = [
@@ -15,6 +17,8 @@ __all__ = [
     "PermutationTest",
     "PreferenceHoldout",
     "QueryKFold",
+    "SelectionCurve",
+    "SelectionStability",
     "TournamentROC",
     "compare_auc",
     "estimate_auc",
@@ -23,5 +27,7 @@ __all__ = [
     "leave_preferences_out",
     "leave_query_out",
     "permutation_test",
+    "selection_curve",
+    "selection_stability",
     "tournament_roc",
 ]

@@ -34,9 +34,12 @@ from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.estimator_refit import settled
+from kernelrank.model_selection.held_out_tally import PairTally, QueryTally
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.search.nested_search import can_be_nested
+from kernelrank.model_selection.selection_path import deal_items, is_selection
 from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.result import Result
@@ -53,7 +56,11 @@ BLOCK_PAIRS = 50_000_000
 SHARED, REFITTED = 1000, 100
 """How many permutations there are unless asked for, with one decomposition and with a refit for each."""
 
-STATISTICS = ("auto", "leave_pair_out", "leave_query_out")
+FOLDS = 10
+"""How many folds the statistic "folds" has, if there are so many items, or queries."""
+
+NAMES = {"folds": "ten-fold"}
+STATISTICS = ("auto", "leave_pair_out", "leave_query_out", "folds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,9 +135,11 @@ def permutation_test(
         Scores, or any two labels.
     qid : sequence, shape (m,), optional
         Queries: scores are permuted inside each, and whole queries are held out.
-    statistic : {"auto", "leave_pair_out", "leave_query_out"}, default="auto"
+    statistic : {"auto", "leave_pair_out", "leave_query_out", "folds"}, default="auto"
         The share of held-out pairs in the right order: over all pairs of one ranking, or the mean over queries, each
-        held out whole. "auto" follows `qid`.
+        held out whole. "folds" holds out ten folds of items, or of queries, and compares the items of a fold: ten
+        trainings for each permutation, where pairs would need one for each pair. "auto" takes folds for `GreedyRankRLS`
+        and `GreedyRLS`, which select their features anew each time, and else follows `qid`.
     groups : sequence, shape (m,), optional
         Items that are not independent, where there are no queries. A pair's groups leave with it, and what is permuted
         is whole groups: groups of the same size exchange their scores.
@@ -166,14 +175,16 @@ def permutation_test(
     if statistic not in STATISTICS:
         raise InvalidInputError(f"statistic must be one of {', '.join(map(repr, STATISTICS))}, got {statistic!r}")
     m = _num_samples(X)
-    name = ("leave_pair_out" if qid is None else "leave_query_out") if statistic == "auto" else statistic
+    name = statistic
+    if statistic == "auto":
+        name = "folds" if is_selection(estimator) else "leave_pair_out" if qid is None else "leave_query_out"
     _check_fits(name, qid, groups)
     codes = None if groups is None else shared_groups(Queries.from_labels(groups, m, name="groups").codes)
     labels, scores = _read(estimator, y, m)
     values = None if alphas is None else np.array(check_alphas(alphas))
     estimator = settled(estimator, X, qid)
     sample = _Sample(estimator, X, labels, scores, Queries.from_labels(qid, m), codes, values, {"n_jobs": n_jobs})
-    shared = _shares_one_graph(estimator)
+    shared = _shares_one_graph(estimator) and name != "folds"
     count = (SHARED if shared else REFITTED) if n_permutations is None else n_permutations
     if not isinstance(count, Integral) or count < 1:
         raise InvalidInputError(f"n_permutations must be a whole number of at least 1, got {n_permutations!r}")
@@ -183,6 +194,7 @@ def permutation_test(
         ("leave_query_out", True): sample.queries_together,
         ("leave_pair_out", False): sample.pairs_one_by_one,
         ("leave_query_out", False): sample.queries_one_by_one,
+        ("folds", False): sample.folds_one_by_one,
     }[name, shared]
     width = sample.block_width(name) if shared else 1
     observed = float(measure(np.arange(m)[:, None])[0])
@@ -195,7 +207,7 @@ def permutation_test(
     # Means over queries may differ in the last digit where they are equal.
     extreme = int(np.sum(null >= observed - 1e-12))
     permuted = "items inside queries" if qid is not None else "all items" if codes is None else "groups of one size"
-    label = f"{'nested ' if can_be_nested(estimator) else ''}{name} accuracy"
+    label = f"{'nested ' if can_be_nested(estimator) else ''}{NAMES.get(name, name)} accuracy"
     if values is not None:
         label = f"best {label} of {len(values)} alphas"
     return PermutationTest(observed, null, (1 + extreme) / (1 + int(count)), label, permuted)
@@ -206,6 +218,8 @@ def _check_fits(name: str, qid: Any, groups: Any) -> None:
         raise InvalidInputError("statistic='leave_query_out' needs qid")
     if qid is not None and name == "leave_pair_out":
         raise InvalidInputError("statistic='leave_pair_out' is for one ranking: leave out qid, or hold out queries")
+    if name == "folds" and groups is not None:
+        raise InvalidInputError("statistic='folds' takes no groups: use statistic='leave_pair_out'")
     if qid is not None and groups is not None:
         raise InvalidInputError("give qid or groups, not both: queries are held out whole already")
 
@@ -328,6 +342,27 @@ class _Sample:
             found = holdout(self.estimator, self.X, self.labels[order], sets, qid=self.queries.codes, **options)
             held[np.concatenate(sets), k] = np.concatenate(found).reshape(-1, n_alphas)
         return self._mean_over_queries(orders, held)
+
+    def folds_one_by_one(self, orders: Index) -> Float:
+        found = np.empty(orders.shape[1])
+        qid = self.queries.codes if len(self.queries) > 1 else None
+        n_folds = min(FOLDS, len(self.scores) if qid is None else len(self.queries))
+        for k, order in enumerate(orders.T):
+            # The same folds for equal orders: what varies is the scores alone.
+            random, y = np.random.RandomState(0), self.scores[order]
+            if qid is None:
+                folds = deal_items(y, n_folds, random)
+            else:
+                splits = QueryKFold(n_folds, shuffle=True, random_state=random).split(self.X, groups=qid)
+                folds = [test for _, test in splits]
+            n_alphas = 1 if self.alphas is None else len(self.alphas)
+            options = {**self.options, "qid": qid, "alphas": self.alphas}
+            held = holdout(self.estimator, self.X, self.labels[order], folds, **options)
+            tally = PairTally(y, n_alphas) if qid is None else QueryTally(y, qid, n_alphas, random)
+            for fold, scores in zip(folds, held, strict=True):
+                tally.add(fold, scores.reshape(len(fold), n_alphas))
+            found[k] = tally.accuracy().max()
+        return found
 
     def _mean_over_queries(self, orders: Index, held: Float) -> Float:
         measure, codes = PairwiseAccuracy(), self.queries.codes

@@ -8,6 +8,7 @@ from kernelrank.report.page import Page
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.ranking_report import ranking_report
 from kernelrank.report.roc import ROCDisplay
+from kernelrank.report.selection import SelectionDisplay
 
 __all__ = [
     "AlphaCurveDisplay",
@@ -16,6 +17,7 @@ __all__ = [
     "Page",
     "QueryScoreDisplay",
     "ROCDisplay",
+    "SelectionDisplay",
     "auc_report",
     "explain",
     "ranking_report",
