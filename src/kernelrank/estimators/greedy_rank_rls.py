@@ -33,7 +33,9 @@ class GreedyRankRLS(GreedySelector, Ranker):
     ----------
     n_features_to_select : int or "auto", default="auto"
         How many features to select; how many groups, if there are `feature_groups`. "auto" stops where the held-out
-        error stops falling: five further features do not lower it by more than the standard error of the difference.
+        error stops falling: at the last step that lowers it by more than the standard error of the difference times the
+        normal quantile ``1 - 1/n``, for it is the best of n features. Five steps in a row without such a fall end the
+        search.
     alpha : float, sequence of float or "auto", default=1.0
         The regularisation strength, as in `RankRLS`. Of several values, each step takes the one with which the held-out
         error of the features selected so far is lowest, and the next feature is selected with it; the first feature is

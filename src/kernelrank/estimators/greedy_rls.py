@@ -31,7 +31,9 @@ class GreedyRLS(GreedySelector, Regressor):
     ----------
     n_features_to_select : int or "auto", default="auto"
         How many features to select; how many groups, if there are `feature_groups`. "auto" stops where the held-out
-        error stops falling: five further features do not lower it by more than the standard error of the difference.
+        error stops falling: at the last step that lowers it by more than the standard error of the difference times the
+        normal quantile ``1 - 1/n``, for it is the best of n features. Five steps in a row without such a fall end the
+        search.
     alpha : float, sequence of float or "auto", default=1.0
         The regularisation strength, as in `RLS`, or several to choose from, as in `GreedyRankRLS`.
     criterion : {"auto", "leave_one_out", "leave_query_out", "leave_pair_out"}, default="auto"

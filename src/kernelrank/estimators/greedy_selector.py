@@ -118,7 +118,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
         n_units, tell = self._n_units(len(search.units), len(required)), progress.step
         found: list[SelectionStep] = []
         free = max(0, len(required) - 1)  # the step from which on the search may stop
-        falling = FallingError(search.kind) if self.n_features_to_select == "auto" else None
+        falling = FallingError(search.kind, len(search.units)) if self.n_features_to_select == "auto" else None
         with closing(track(search.steps(n_units, required), None, "selecting", noun="steps")) as steps:
             for number, step in enumerate(steps):
                 found.append(step)

@@ -20,7 +20,7 @@ from kernelrank.queries import Queries
 
 __all__ = ["SelectionProblem"]
 
-BLOCK = 2**24
+BLOCK = 2**22
 """The size of a block of columns that is centred at once."""
 
 
