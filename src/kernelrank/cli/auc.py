@@ -11,6 +11,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.auc_rivals import NamedComparison, Rivals
+from kernelrank.cli.auc_selection import check_selection, selector, show_selected
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
@@ -50,6 +51,16 @@ def auc(
     degree: options.Degree = None,
     coef0: options.Coef0 = None,
     scale: options.Scale = False,
+    select: Annotated[
+        int | None,
+        typer.Option(
+            "--select",
+            min=1,
+            metavar="NUMBER",
+            help="Select so many columns, anew in every training set; a p-value then takes ten selections each time.",
+            show_default=False,
+        ),
+    ] = None,
     inside: Annotated[
         bool, typer.Option("--inside", help="Fill and scale columns anew in every training set, not once by all items.")
     ] = False,
@@ -57,7 +68,15 @@ def auc(
         Literal["auto", "leave_pair_out", "averaged", "balanced_leave_pair_out"],
         typer.Option("--cv", help="auto: every pair while there are few, else the mean of ten folds."),
     ] = "auto",
-    permutations: Annotated[int, typer.Option("--permutations", min=0, help="For the p-value; 0 for none.")] = 1000,
+    permutations: Annotated[
+        int | None,
+        typer.Option(
+            "--permutations",
+            min=0,
+            help="For the p-value; 0 for none.  \\[default: 1000, none with --select]",
+            show_default=False,
+        ),
+    ] = None,
     nested_permutations: Annotated[
         bool,
         typer.Option("--nested-permutations", help="Choose alpha inside every training set of each permutation too."),
@@ -140,6 +159,8 @@ def auc(
         if values is not None:
             answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
     cohort = Cohort.of(items, learner)
+    if select is not None:
+        roc, permutations = check_selection(answer, kernel, permutations, grouped=cohort.groups is not None, roc=roc)
     if inside and cv not in ("auto", "leave_pair_out"):
         raise InvalidInputError("--inside holds out every pair: give no other --cv")
     if scale and not inside:
@@ -147,10 +168,12 @@ def auc(
 
     def estimator_of(X: Any) -> Any:
         """Make the model, with one grid and one gamma for whatever is held out and permuted."""
+        if select is not None:
+            return settled(selector(select, alpha, grid, X), X)
         return settled(learner.search(grid) if alpha is None else learner.estimator(alpha), X)
 
     estimator = estimator_of(cohort.X)
-    n_alphas = 0 if alpha is not None else len(estimator.alphas)
+    n_alphas = 0 if alpha is not None or select is not None else len(estimator.alphas)
     roc = roc and cohort.can_be_drawn(answer)
     method = _method(answer, cv, cohort, n_alphas)
     rivals.require_pairs(method, cohort.n_pairs)
@@ -166,13 +189,18 @@ def auc(
             estimate, curve = estimated_inside(pipeline, unprepared, cohort.y, once, common, with_roc=roc)
         else:
             estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
-        test = _tested(answer, estimator, cohort, permutations, seed, nested=nested_permutations)
+        n_permutations = 1000 if permutations is None else permutations
+        test = _tested(
+            answer, estimator, cohort, n_permutations, seed, nested=nested_permutations or select is not None
+        )
         comparisons = rivals.compare(estimator_of, cohort.X, cohort.y, items, marker, **common)
-        model = estimator.fit(cohort.X, cohort.y01) if report is not None else None
+        model = estimator.fit(cohort.X, cohort.y01) if report is not None or select is not None else None
     if report is not None:
         with working("drawing the page"):
             _page(answer, estimate, curve, test, model, cohort, items, comparisons).save(report)
     _answer(answer, estimate, curve, test, cohort, items, nested=alpha is None)
+    if select is not None:
+        show_selected(answer, model, items)
     for comparison in comparisons:
         comparison.show(answer)
     answer.fact("report", None if report is None else str(report))

@@ -9,6 +9,7 @@ from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.ranking_report import ranking_report
 from kernelrank.report.roc import ROCDisplay
 from kernelrank.report.selection import SelectionDisplay
+from kernelrank.report.selection_report import selection_report
 
 __all__ = [
     "AlphaCurveDisplay",
@@ -21,4 +22,5 @@ __all__ = [
     "auc_report",
     "explain",
     "ranking_report",
+    "selection_report",
 ]

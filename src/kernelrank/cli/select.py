@@ -1,0 +1,306 @@
+"""``kernelrank select``: a few columns that rank well, and what the selection is worth on new items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.learner import joined
+from kernelrank.cli.model_file import command_line, save_model
+from kernelrank.cli.model_rows import counted
+from kernelrank.cli.output_file import check_file, check_page
+from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
+from kernelrank.progress import working
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+    from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
+
+__all__ = ["app", "check_alpha", "selection_model"]
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+N_STABLE = 10
+"""How many of the most frequent features are listed."""
+
+
+@app.command()
+def select(
+    train: Annotated[Path, typer.Argument(help="Items with scores or two classes; - is standard input.")],
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--number",
+            "-k",
+            min=1,
+            help="How many columns to select.  \\[default: 10, or all if there are fewer]",
+            show_default=False,
+        ),
+    ] = None,
+    target: options.Target = None,
+    query: options.Query = None,
+    alpha: Annotated[
+        str,
+        typer.Option(
+            "--alpha", help="The regularisation strength; auto chooses it anew at each step, in four times the time."
+        ),
+    ] = "auto",
+    scale: Annotated[
+        bool,
+        typer.Option(
+            "--scale/--no-scale",
+            help="Whether each column is divided by its standard deviation, anew in every training set.",
+        ),
+    ] = True,
+    cv: Annotated[
+        str,
+        typer.Option(
+            "--cv",
+            help="What is held out to judge the selection: a number of folds, leave_pair_out or leave_query_out.",
+        ),
+    ] = "10",
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats",
+            min=1,
+            help="How often folds are dealt out: 10 times, or once with queries.",
+            show_default=False,
+        ),
+    ] = None,
+    halves: Annotated[
+        int, typer.Option("--halves", min=0, help="How many halves of the data show how stable it is; 0 for none.")
+    ] = 100,
+    permutations: Annotated[
+        int, typer.Option("--permutations", min=0, help="For a p-value; each takes ten selections.")
+    ] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the model to this file.", show_default=False)
+    ] = None,
+    report: options.Report = None,
+    confidence: options.Confidence = 0.95,
+    jobs: Annotated[int, typer.Option("--jobs", help="How many selections run at a time.")] = 1,
+    seed: options.Seed = 0,
+    input_format: options.InputFormat = None,
+    id: options.Id = None,
+    positive: options.Positive = None,
+    features: options.Features = None,
+    exclude: options.Exclude = None,
+    missing: options.Missing = "median",
+    missing_indicator: options.MissingIndicator = False,
+    ordinal: options.Ordinal = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Select a few columns that rank well, and measure what the selection is worth.
+
+    Columns are added one by one, each time the one with which exact cross-validation errs least. Its error is the
+    lowest of many, so the selection is repeated in every training set and measured on what was held out. Examples:
+
+    kernelrank select patients.csv --target outcome -k 20 --report page.html
+
+    kernelrank select train.txt -k 10 -o model.kr
+    """
+    from kernelrank.model_selection import permutation_test, selection_curve, selection_stability
+
+    answer = Answer("select", as_json=as_json)
+    train = fold_part(train, "train")
+    check_page(report, [train])
+    check_file(output, [train])
+    source = SourceFile(
+        train,
+        input_format,
+        target,
+        query,
+        id,
+        features=features,
+        positive=positive,
+        exclude=exclude,
+        missing=missing,
+        missing_indicator=missing_indicator,
+        ordinal=ordinal or (),
+    )
+    held_out = read_cv(cv)
+    strength = check_alpha(alpha)
+    items = source.read(answer)
+    if items.weight is not None:
+        answer.note("weights of items take no part in the selection")
+    if items.groups is not None:
+        answer.note(
+            "groups take no part: rows of one group may be held out apart, and the nested accuracy is then too high; "
+            "kernelrank auc --select keeps groups whole"
+        )
+    number = min(10, items.X.shape[1]) if number is None else number
+    estimator = selection_model(number, strength, scale=scale, X=items.X)
+    common: dict[str, Any] = {"qid": items.qid, "n_jobs": jobs, "random_state": seed}
+    with answer.noting_warnings(), speaking_of(items):
+        with working("selecting columns"):
+            scaler, selector = fitted_selection(estimator, items)
+        curve = selection_curve(
+            estimator, items.X, items.y, cv=held_out, n_repeats=repeats, confidence=confidence, **common
+        )
+        stability = selection_stability(estimator, items.X, items.y, n_subsamples=halves, **common) if halves else None
+        test = None
+        if permutations:
+            prepared = items.X if scaler is None else scaler.transform(items.X)
+            test = permutation_test(selector, prepared, items.y, n_permutations=permutations, **common)
+    names = _names(items, selector.n_features_in_)
+    if report is not None:
+        with working("drawing the page"):
+            _page(answer, curve, stability, test, selector, items, names).save(report)
+    if output is not None:
+        save_model(joined(scaler, selector), output, items, source)
+    _answer(answer, curve, stability, test, selector, items, names)
+    for what, path in (("model", output), ("report", report)):
+        answer.fact(what, None if path is None else str(path))
+        if path is not None:
+            answer.line(f"The {what} is in {path}.")
+    answer.show()
+
+
+def read_cv(cv: str) -> int | str:
+    """Return a number of folds, or a word."""
+    return int(cv) if cv.strip().isdigit() else cv.strip()
+
+
+def check_alpha(alpha: str) -> float | str:
+    """Return one alpha, or "auto"."""
+    from kernelrank.errors import InvalidInputError
+
+    if alpha == "auto":
+        return alpha
+    try:
+        value = float(alpha)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise InvalidInputError(f"--alpha {alpha!r}: expected a positive number, or auto")
+    return value
+
+
+def selection_model(number: int, alpha: float | str, *, scale: bool, X: Any) -> Any:
+    """Return a selector, behind a scaling of these columns if it is asked for."""
+    from scipy import sparse
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from kernelrank.estimators import GreedyRankRLS
+
+    selector = GreedyRankRLS(number, alpha=alpha)
+    if not scale:
+        return selector
+    return Pipeline([("scale", StandardScaler(with_mean=not sparse.issparse(X))), ("rank", selector)])
+
+
+def fitted_selection(estimator: Any, items: Items) -> tuple[Any, Any]:
+    """Fit to all items; return the scaling, or None, and the selector."""
+    from sklearn.base import clone
+
+    steps = getattr(estimator, "steps", None)
+    if steps is None:
+        return None, clone(estimator).fit(items.X, items.y, qid=items.qid)
+    scaler = clone(steps[0][1]).fit(items.X)
+    return scaler, clone(steps[1][1]).fit(scaler.transform(items.X), items.y, qid=items.qid)
+
+
+def _names(items: Items, n_columns: int) -> list[str]:
+    names = items.column_names
+    return [f"column {number}" for number in range(n_columns)] if names is None else [str(name) for name in names]
+
+
+def _page(
+    answer: Answer,
+    curve: SelectionCurve,
+    stability: SelectionStability | None,
+    test: PermutationTest | None,
+    selector: Any,
+    items: Items,
+    names: list[str],
+) -> Any:
+    from kernelrank.report import selection_report
+
+    return selection_report(
+        curve,
+        stability,
+        test,
+        model=selector,
+        feature_names=names,
+        title=f"Selected columns of {items.path}",
+        command=command_line(),
+        notes=answer.notes,
+    )
+
+
+def _answer(
+    answer: Answer,
+    curve: SelectionCurve,
+    stability: SelectionStability | None,
+    test: PermutationTest | None,
+    selector: Any,
+    items: Items,
+    names: list[str],
+) -> None:
+    chosen = [names[column] for column in curve.features]
+    answer.fact("data", str(items.path))
+    answer.fact("items", len(items))
+    answer.fact("columns", len(names))
+    answer.fact("measure", curve.measure)
+    answer.fact("held_out", curve.held_out)
+    answer.fact("confidence", curve.level)
+    answer.fact("interval", curve.interval_method)
+    answer.fact("criterion", selector.criterion_)
+    answer.fact("best", curve.best)
+    columns = ("criterion", "inside", "nested", "low", "high")
+    values = zip(*(getattr(curve, name).tolist() for name in columns), strict=True)
+    steps = [
+        {"features": k, "feature": name, **dict(zip(columns, row, strict=True))}
+        for k, (name, row) in enumerate(zip(chosen, values, strict=True), start=1)
+    ]
+    answer.fact("steps", steps)
+    answer.fact("coefficients", {names[c]: float(selector.coef_[c]) for c in selector.selected_})
+    rows = [
+        (
+            str(step["features"]),
+            str(step["feature"]),
+            f"{step['inside']:.3f}",
+            f"{step['nested']:.3f}",
+            f"{step['low']:.3f} to {step['high']:.3f}",
+        )
+        for step in steps
+    ]
+    answer.table(
+        f"{curve.measure} of columns selected from {items.path}",
+        ("columns", "added", "where selected", "nested", f"{100 * curve.level:.4g}% interval"),
+        rows,
+    )
+    answer.line(
+        f"Nested: selected anew in every training set, and measured on what was held out ({curve.held_out}). "
+        f"The highest is {curve.nested[curve.best - 1]:.3f}, with {counted(curve.best, 'column')}."
+    )
+    _show_stability(answer, stability, names)
+    if test is not None:
+        answer.fact("pvalue", test.pvalue)
+        answer.fact("permutations", len(test.null))
+        answer.line(f"p = {test.pvalue:.3g} ({test.name} {test.statistic:.3f}, {len(test.null)} permutations).")
+
+
+def _show_stability(answer: Answer, stability: SelectionStability | None, names: list[str]) -> None:
+    if stability is None:
+        return
+    frequent = [(names[column], share) for column, share in zip(stability.features, stability.frequency, strict=True)]
+    expected = {str(share): stability.expected_false(share) for share in (0.6, 0.75, 0.9)}
+    answer.fact(
+        "stability",
+        {"halves": stability.n_subsamples, "frequency": dict(frequent), "expected_false": expected},
+    )
+    answer.table(
+        f"How often {counted(stability.n_subsamples, 'half', 'halves')} of the data selected a column",
+        ("column", "share"),
+        [(name, f"{100 * share:.0f}%") for name, share in frequent[:N_STABLE]],
+    )
+    answer.line(
+        f"Of the columns that at least 90% of the halves select, at most {expected['0.9']:.2g} are expected to be false"
+    )
