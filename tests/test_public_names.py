@@ -36,6 +36,7 @@ NAMES = [
     "TwoStepRLS",
     "TwoStepRLSCV",
     "View",
+    "calibrate_comparisons",
     "compare_auc",
     "dask",
     "data",
@@ -162,6 +163,9 @@ SIGNATURES = {
     "dyadic_holdout": "(estimator, X_rows, X_columns, Y, *, setting='cell', cv=None, alphas=None)",
     "leave_preferences_out": "(estimator, X, pairs, *, groups=None, items=False, alphas=None, magnitude=None, "
     "weight=None, tie=None, side=None, judge=None, n_jobs=None)",
+    "calibrate_comparisons": "(model, X, y, *, qid=None, sample_weight=None)",
+    "RankRLS.compare": "(self, X_a, X_b)",
+    "RankRLS.covariance": "(self, X)",
     "compare_auc": "(a, b, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', n_jobs=None)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None)",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kernelrank.features import View
     from kernelrank.model_selection import (
         QueryKFold,
+        calibrate_comparisons,
         compare_auc,
         estimate_auc,
         leave_one_out,
@@ -81,6 +82,7 @@ __all__ = [
     "TwoStepRLS",
     "TwoStepRLSCV",
     "View",
+    "calibrate_comparisons",
     "compare_auc",
     "dask",
     "data",
@@ -132,6 +134,7 @@ _HOMES = {
     "TwoStepRLSCV": "model_selection.search",
     "View": "features",
     "QueryKFold": "model_selection",
+    "calibrate_comparisons": "model_selection",
     "compare_auc": "model_selection",
     "dyadic_holdout": "dyads",
     "estimate_auc": "model_selection",

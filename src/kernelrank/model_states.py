@@ -214,7 +214,27 @@ LEARNER = FittedState(
     ),
 )
 
+COMPARISONS: dict[str, Kind] = {
+    "precision_factor_": Array(("precisions", "precisions")),
+    "precision_items_": Array(("precisions",), of="indices", below="support"),
+    "comparison_scale_": Number(),
+    "comparison_std_": Number(),
+    "comparison_pairs_": WholeNumber(),
+    "comparison_holdout_": Text(),
+}
+
+RANKER = LEARNER.with_optional(
+    **COMPARISONS,
+    noise_=Number(),
+    compared_first_=Array(("compared",), of="indices", below="support"),
+    compared_second_=Array(("compared",), of="indices", below="support"),
+    compared_weights_=Array(("compared",)),
+    preference_squares_=Number(),
+    preference_count_=WholeNumber(1),
+)
+
 VOTES = LEARNER.with_optional(
+    **COMPARISONS,
     gap_=Number(finite=False),
     objective_=Number(),
     tie_log_=Number(finite=False),
@@ -222,8 +242,6 @@ VOTES = LEARNER.with_optional(
     fitted_to_scores_=Flag(),
     judges_=Array(("judges",), of="labels"),
     judge_effects_=Array(("judges",)),
-    precision_factor_=Array(("precisions", "precisions")),
-    precision_items_=Array(("precisions",), of="indices", below="support"),
 )
 
 SELECTION = LEARNER.with_optional(
@@ -393,8 +411,8 @@ STATES: dict[str, FittedState] = {
     "RLSCV": LEARNER.with_optional(**SEARCH),
     "RLSClassifier": LEARNER,
     "RLSClassifierCV": LEARNER.with_optional(**SEARCH),
-    "RankRLS": LEARNER,
-    "RankRLSCV": LEARNER.with_optional(**SEARCH),
+    "RankRLS": RANKER,
+    "RankRLSCV": RANKER.with_optional(**SEARCH),
     "RankSVM": LEARNER.with_optional(gap_=Number(finite=False)),
     "RelationExtractor": FittedState(
         needed={

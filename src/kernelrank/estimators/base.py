@@ -110,6 +110,9 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    _posterior_state: ClassVar[tuple[str, ...]] = ()
+    """What a fit leaves for comparisons of items, beside the coefficients."""
+
     alpha: float
     kernel: KernelLike
     gamma: GammaLike
@@ -287,7 +290,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         one_output: bool,
     ) -> Self:
         """Store what was fitted, and nothing of an earlier fit with another kernel or basis."""
-        for name in ("coef_", "dual_coef_", "X_fit_", "basis_", "_stream"):
+        for name in ("coef_", "dual_coef_", "X_fit_", "basis_", "_stream", *self._posterior_state):
             self.__dict__.pop(name, None)
         n_outputs = sum(len(columns) for columns, _ in graphs)
         coefficients = np.empty((len(solutions[0].coefficients), n_outputs))

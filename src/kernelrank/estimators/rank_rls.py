@@ -16,6 +16,7 @@ from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not
 from kernelrank.estimators.file_fit import fit_file
 from kernelrank.estimators.file_items import is_path, mapped
 from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
@@ -25,7 +26,7 @@ from kernelrank.lifetimes import event_times
 __all__ = ["RankRLS"]
 
 
-class RankRLS(Ranker, StreamLearner):
+class RankRLS(PreferencePosterior, Ranker, StreamLearner):
     """Kernel ranking by regularised least squares over pairs.
 
     Minimises ``Σ (y_i - y_j - (f_i - f_j))² + alpha ‖f‖²`` over all pairs (i, j) inside a query, exactly, and never
@@ -96,6 +97,12 @@ class RankRLS(Ranker, StreamLearner):
         Its number of iterations; one for a direct solver.
     n_queries_, n_idle_queries_, n_pairs_ : int
         How many queries there were, how many of them without a single pair, and how many pairs.
+    noise_ : float
+        The variance of a preference of weight one, after `fit_pairs`; for a full kernel after the first `compare`.
+    precision_factor_, precision_items_, compared_first_, compared_second_, compared_weights_, preference_squares_, \
+preference_count_
+        What `compare` and `covariance` need after `fit_pairs`: the factor of the precision of up to 2,000 coefficients,
+        or the pairs that were compared, from which a full kernel makes it at the first call.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         As in scikit-learn.

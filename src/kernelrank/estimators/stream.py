@@ -337,6 +337,8 @@ class StreamLearner(KernelLearner):
             solved = Cholesky().solve(equations, float(self.alpha)).coefficients
         coefficients = solved[:, :n_outputs]
         check_finite(coefficients)
+        for name in self._posterior_state:
+            self.__dict__.pop(name, None)
         error = stream.rounding.relative_error(coefficients, solved[:, n_outputs:]) if doubtful else 0.0
         if not linear:
             coefficients = KernelMap.of(self._kernel(), self._kernel().matrix(self.X_fit_)).coefficients(coefficients)

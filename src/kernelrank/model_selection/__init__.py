@@ -8,6 +8,7 @@ from kernelrank.model_selection.nested_selection import SelectionCurve, selectio
 from kernelrank.model_selection.permutation import PermutationTest, permutation_test
 from kernelrank.model_selection.preference_holdout import PreferenceHoldout, leave_preferences_out
 from kernelrank.model_selection.query_k_fold import QueryKFold
+from kernelrank.model_selection.score_calibration import calibrate_comparisons
 from kernelrank.model_selection.selection_frequency import SelectionStability, selection_stability
 from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 
@@ -20,6 +21,7 @@ __all__ = [
     "SelectionCurve",
     "SelectionStability",
     "TournamentROC",
+    "calibrate_comparisons",
     "compare_auc",
     "estimate_auc",
     "leave_one_out",

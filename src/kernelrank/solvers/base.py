@@ -11,7 +11,7 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 
-__all__ = ["Solution", "Solver", "Step"]
+__all__ = ["FactorisedSolution", "Solution", "Solver", "Step"]
 
 State = TypeVar("State")
 
@@ -38,6 +38,20 @@ class Solution:
     unknowns: Float
     n_iter: int | None = None
     residual: float | None = None
+
+
+@dataclass(frozen=True)
+class FactorisedSolution(Solution):
+    """A solution by a factorisation, which tells how sure the coefficients are.
+
+    Parameters
+    ----------
+    factor : ndarray, shape (size, size), or None
+        The upper triangular R with ``RᵀR = A + alpha I`` in the primal form; what stands below its diagonal is not
+        zero. None in the dual form.
+    """
+
+    factor: Float | None = None
 
 
 @dataclass(frozen=True)

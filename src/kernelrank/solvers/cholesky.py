@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
-from kernelrank.solvers.base import Solution, Solver
+from kernelrank.solvers.base import FactorisedSolution, Solution, Solver
 from kernelrank.solvers.normal_equations import NormalEquations
 from kernelrank.solvers.rounding import Rounding, report_error
 from kernelrank.solvers.spectrum import spectrum
@@ -54,7 +54,8 @@ class Cholesky(Solver[NormalEquations]):
             rounding, solve = _spectrum_of(A, diagonal, state, alpha)
         x = solve(state.b)
         report_error(alpha, rounding.relative_error(solve, x, state.b, alpha, state.sums(x)))
-        return Solution(state.back(x), x)
+        kept = factor.T if failed_at == 0 and state.primal else None
+        return FactorisedSolution(state.back(x), x, factor=kept)
 
 
 def _back_substitution(factor: Float, b: Float) -> Float:

@@ -14,6 +14,7 @@ from kernelrank.comparisons.costs import CostOption, Ties
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
@@ -28,7 +29,7 @@ from kernelrank.validation import check_pair_values
 __all__ = ["RankRLSCV"]
 
 
-class RankRLSCV(AlphaSearch, Ranker):
+class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
     """RankRLS with alpha, and kernel parameters, chosen by holding out queries, pairs or folds exactly.
 
     All alphas of a kernel come from one decomposition: the choice costs little more than one training.

@@ -1,0 +1,139 @@
+"""How sure RankRLS is of the differences that it learnt from preferences.
+
+Votes are ``z_e = f_h - f_j + noise`` with the variance ``σ²/w_e``, and scores have the prior ``N(0, (σ²/λ) K)``. Then
+the mean of the posterior is RankRLS, the covariance of its coefficients is ``σ² A⁻¹`` with ``A = ΦᵀLΦ + λI``, and the
+evidence is largest at
+
+    ``σ² = (Σ w z² - (M N)ᵀ f) / l``.
+
+The factor of A is at hand where the problem was solved in columns. For a full kernel it is made at the first
+comparison, in the columns of the empirical kernel map, from the items and the compared pairs that the model keeps; with
+``M N = λ a + L f`` there, a being the dual coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from kernelrank.arrays import Float, Index
+from kernelrank.comparisons import Comparisons, Preferences
+from kernelrank.estimators.score_posterior import COMPARISON_STATE, ScorePosterior
+from kernelrank.features import Features, FullKernel, ReducedSet
+from kernelrank.solvers import Solution
+from kernelrank.solvers.base import FactorisedSolution
+
+__all__ = ["PreferencePosterior"]
+
+KEPT_UNKNOWNS = 2_000
+"""The largest system whose factor a model keeps, 32 MB."""
+
+
+class PreferencePosterior(ScorePosterior):
+    """A least-squares ranker that knows how sure it is of the differences learnt from preferences."""
+
+    _posterior_name: ClassVar[str] = "posterior of the preferences"
+
+    _posterior_state: ClassVar[tuple[str, ...]] = (
+        "noise_",
+        "precision_factor_",
+        "precision_items_",
+        "compared_first_",
+        "compared_second_",
+        "compared_weights_",
+        "preference_squares_",
+        "preference_count_",
+        *COMPARISON_STATE,
+    )
+
+    noise_: float
+    compared_first_: Index
+    compared_second_: Index
+    compared_weights_: Float
+    preference_squares_: float
+    preference_count_: int
+
+    def _keep(
+        self,
+        features: Features,
+        graphs: Sequence[tuple[Index, Comparisons]],
+        solutions: list[Solution],
+        solver: str,
+        *,
+        one_output: bool,
+    ) -> Self:
+        """Keep what `compare` needs too, where the model was fitted to preferences."""
+        super()._keep(features, graphs, solutions, solver, one_output=one_output)
+        graph, solution = graphs[0][1], solutions[0]
+        if not isinstance(graph, Preferences):
+            return self
+        self.preference_squares_ = float(graph.weight @ graph.magnitude**2)
+        self.preference_count_ = int(np.count_nonzero(graph.weight))
+        if features.columns is not None:
+            factor = solution.factor if isinstance(solution, FactorisedSolution) else None
+            if factor is None or len(factor) > KEPT_UNKNOWNS:
+                return self
+            fitted = features.columns.multiply(solution.unknowns)[:, 0]
+            self.noise_ = self._noise(float(graph.target()[:, 0] @ fitted))
+            self._keep_factor(features, factor)
+        elif isinstance(features, FullKernel) and not features.kernel.precomputed:
+            adjacency = sparse.coo_array(graph._adjacency)
+            self.compared_first_, self.compared_second_ = (ends.astype(np.int64) for ends in adjacency.coords)
+            self.compared_weights_ = np.asarray(adjacency.data, dtype=np.float64)
+        return self
+
+    def _noise(self, explained: float) -> float:
+        """Return σ² from ``(M N)ᵀ f``."""
+        return max(self.preference_squares_ - explained, 0.0) / self.preference_count_
+
+    def _keep_factor(self, features: Features, factor: Float) -> None:
+        """Keep the factor of the precision of the coefficients, from that of A."""
+        precision = np.triu(factor)
+        if isinstance(features, ReducedSet):
+            precision = np.triu(precision @ features.map.U)
+            self.precision_items_ = features.map.taken
+        noise = max(self.noise_, float(np.finfo(np.float64).tiny))
+        self.precision_factor_ = precision / np.sqrt(noise)
+
+    def _coefficient_rows(self, X: Any) -> Float:
+        if not hasattr(self, "precision_factor_") and hasattr(self, "compared_first_"):
+            self._factorise_kernel()
+        return super()._coefficient_rows(X)
+
+    def _factorise_kernel(self) -> None:
+        """Make the factor of a full kernel, O(m³) time and m² memory."""
+        items, alpha = self.X_fit_, self._fitted_alpha()
+        assert items is not None
+        m = items.shape[0]
+        pairs = np.column_stack([self.compared_first_, self.compared_second_])
+        graph = Preferences(m, pairs, magnitude=np.ones(len(pairs)), weight=self.compared_weights_)
+        features = ReducedSet(self._kernel(), items, np.arange(m, dtype=np.int64))
+        A, _ = features.normal_equations(graph)
+        fitted = self._kernel().matrix(items) @ self.dual_coef_
+        explained = alpha * float(self.dual_coef_ @ fitted) + float(fitted @ graph.apply(fitted))
+        self.noise_ = self._noise(explained)
+        factor: Float = np.linalg.cholesky(A + alpha * np.eye(len(A))).T.astype(np.float64, copy=False)
+        self._keep_factor(features, factor)
+
+    def _fitted_alpha(self) -> float:
+        return float(getattr(self, "alpha_", None) or self.alpha)
+
+    def _prior_scale(self) -> float:
+        return self.noise_ / self._fitted_alpha()
+
+    def _no_precision(self) -> str:
+        if not hasattr(self, "preference_squares_"):
+            return (
+                f"Expected a model that was fitted by fit_pairs, or calibrated; got a {type(self).__name__} of scores. "
+                "Do model = kernelrank.calibrate_comparisons(model, X, y, qid=qid)"
+            )
+        if self._kernel().precomputed and not hasattr(self, "basis_"):
+            return "compare needs k(x, x) of the items, which a precomputed kernel does not tell. Give kernel and X"
+        return (
+            f"Expected a fit_pairs with at most {KEPT_UNKNOWNS:,} columns, and no more columns than items; got "
+            f"{self.n_features_in_:,} features, solved by {self.solver_!r}. Give basis=np.arange(n_items), which is "
+            "the same model, or a smaller basis. Models of a path keep no factor: fit the one that you choose"
+        )
