@@ -4,7 +4,7 @@ from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.censored_times import CensoredTimes
 from kernelrank.comparisons.costs import compare_pairs, compare_scores
 from kernelrank.comparisons.item_scores import ItemScores
-from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.preference_graph import Preferences
 from kernelrank.comparisons.relative_scores import RelativeScores
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries

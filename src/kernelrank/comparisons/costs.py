@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.censored_times import CensoredTimes
-from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.preference_graph import Preferences
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.comparisons.relative_scores import RelativeScores
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
