@@ -25,6 +25,13 @@ def draw() -> None:
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     compared.plot(ax=figure.add_subplot(), names=("model", "marker"))
     figure.savefig(FOLDER / "compared_aucs.svg", metadata={"Date": None})
+    genes, outcome = make_classification(80, 500, n_informative=5, n_redundant=0, class_sep=1.5, random_state=0)
+    curve = kr.selection_curve(kr.GreedyRankRLS(10, alpha=100.0), genes, outcome, cv=10, n_repeats=2, random_state=0)
+    figure = Figure(figsize=(5.6, 3.8), layout="constrained")
+    ax = kr.report.SelectionDisplay(curve).plot(ax=figure.add_subplot()).ax_
+    ax.set_ylim(0.6, 1.02)
+    ax.legend(loc="lower right")
+    figure.savefig(FOLDER / "selection_curve.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":
