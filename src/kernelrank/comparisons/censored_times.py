@@ -219,6 +219,10 @@ class CensoredTimes(ScoredComparisons):
         values[self._order, 0] = before[first] - start - step * groups.later
         return values
 
+    def largest_magnitude(self) -> float:
+        """Return a bound of y': for the unit cost each of m groups adds a step of one at most."""
+        return float(self.n_items) if self.cost == "unit" else super().largest_magnitude()
+
     def centre(self, V: Float) -> Float:
         """Return ``C V`` in O(m k) time; the rows are in the order of the times."""
         return self._root.centre(np.ascontiguousarray(as_columns(V)[self._order])).reshape(V.shape)

@@ -121,6 +121,11 @@ class _Side:
         """Whether all weights are zero or one."""
         return self.inner.dtype == np.int32
 
+    @cached_property
+    def asked(self) -> NDArray[np.bool_] | None:
+        """Which items have a weight; None if all have."""
+        return None if self.uniform else np.asarray(self.inner != 0, dtype=np.bool_)
+
     def sorted(self, order: Index) -> _Side:
         """Return the weights in another order."""
         inner = self.inner if self.uniform else self.inner[order]
@@ -171,7 +176,7 @@ class _PlacedScoredPairs(PlacedPairs):
             return self._chunks.sums(lower, upper, low, high)
         sizes = pairs.bounds, pairs.n_levels
         below = sums_below(self.sorted, self.levels, lower, *sizes, low, high, FEW_LEVELS)
-        return below, sums_above(self.sorted, self.levels, upper, *sizes, low, high, FEW_LEVELS)
+        return below, sums_above(self.sorted, self.levels, upper, *sizes, low, high, FEW_LEVELS, self.lower.asked)
 
     def counts(self, threshold: float) -> tuple[Float, Float]:
         """Count by two sweeps, over whole numbers where the items have no weights."""

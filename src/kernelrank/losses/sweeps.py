@@ -7,7 +7,7 @@ one running sum for each level where there are few. Whether a pair is taken is d
 ``f_h - high < f_l``, in both directions, so that what one item sees its partner sees too, whatever rounding does.
 
 Values are complex: two sums at a time, for the price of one and an eighth. There is no loop for another type, which
-would have to be compiled too.
+would have to be compiled too. A value of zero, that of a censored item on the lower side, does not enter the tree.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ def _fill_below(
         entering = leaving = stop - 1
         for i in range(stop - 1, start - 1, -1):
             while entering >= start and scores[i] - high < scores[entering]:
-                k = levels[entering] + 1
+                k = levels[entering] + 1 if values[entering] != 0 else n + 1
                 while k <= n:
                     tree[k] += values[entering]
                     k = k + (k & -k) if n > few else n + 1
                 entering -= 1
             while leaving >= start and scores[i] - low < scores[leaving]:
-                k = levels[leaving] + 1
+                k = levels[leaving] + 1 if values[leaving] != 0 else n + 1
                 while k <= n:
                     tree[k] -= values[leaving]
                     k = k + (k & -k) if n > few else n + 1
@@ -121,10 +121,12 @@ def sums_above(
     low: float,
     high: float,
     few: int,
+    asked: NDArray[np.bool_] | None = None,
 ) -> Complex:
     """Sum, for each item l, the values of the items h above it in y with ``low ≤ f_h - f_l < high``.
 
-    Parameters, time and memory are those of `sums_below`; the tree counts the levels from the top.
+    Parameters, time and memory are those of `sums_below`; the tree counts the levels from the top. The sums of items
+    that are not asked for, where `asked` is given, are zero: an item without weight on the lower side needs none.
 
     Examples
     --------
@@ -133,7 +135,10 @@ def sums_above(
     array([1., 0., 0.])
     """
     sums, tree = np.zeros(len(scores), dtype=np.complex128), np.empty(n_levels.max(initial=0) + 1, dtype=np.complex128)
-    _fill_above(scores, levels, values.astype(np.complex128, copy=False), bounds, n_levels, low, high, few, sums, tree)
+    wanted = np.ones(len(scores), dtype=np.bool_) if asked is None else asked
+    _fill_above(
+        scores, levels, values.astype(np.complex128, copy=False), bounds, n_levels, low, high, few, wanted, sums, tree
+    )
     return sums
 
 
@@ -147,6 +152,7 @@ def _fill_above(
     low: float,
     high: float,
     few: int,
+    asked: NDArray[np.bool_],
     sums: Complex,
     tree: Complex,
 ) -> None:
@@ -171,7 +177,7 @@ def _fill_above(
                     tree[k] -= values[leaving]
                     k = k + (k & -k) if n > few else n + 1
                 leaving += 1
-            k = n - 1 - levels[i]
+            k = n - 1 - levels[i] if asked[i] else 0
             while k > 0:
                 sums[i] += tree[k]
                 k = k & (k - 1) if n > few else k - 1
