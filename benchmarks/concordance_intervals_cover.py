@@ -2,8 +2,8 @@
 
 Run: python benchmarks/concordance_intervals_cover.py [--draws 2000] [--sizes 100 400]
 
-Times are exponential with the hazard ``exp(effect x)``, and the score is -x. Censoring times are exponential, so that 30
-or 70 % of the times are censored. The true index is that of a million items: for Harrell's index with the same
+Times are exponential with the hazard ``exp(effect x)``, and the score is -x. Censoring times are exponential, so that
+30 or 70 % of the times are censored. The true index is that of a million items: for Harrell's index with the same
 censoring, for Uno's, which counts events before the 80 % quantile of the times, without any.
 """
 
