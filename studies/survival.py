@@ -2,11 +2,12 @@
 
 Run: python -m studies run survival --data FOLDER [--splits 100] [--peers] [--figure curves.png]
 
-FOLDER has veteran.arff, GBSG2.arff and whas500.arff, packed (.xz) or not: the lung cancer trial of [KP80], the breast
-cancer study of [SBB94] and the heart attack study of [HLM08], as scikit-survival ships them. The protocol is that of
-its user guide: 100 random halves of the items, trained on one half and judged by the concordance index on the other, with
-the alpha that is best on average. Beside it stands the honest figure, with alpha chosen by ten folds inside each half.
-With --peers, scikit-survival's linear and kernel SVM are run on the same halves, if it is installed.
+FOLDER has veteran.arff, GBSG2.arff and whas500.arff, packed (.xz) or not: the lung cancer trial of [KP80], the
+breast cancer study of [SBB94] and the heart attack study of [HLM08], as scikit-survival ships them. The protocol is
+that of its user guide: 100 random halves of the items, trained on one half and judged by the concordance index on
+the other, with the alpha that is best on average. Beside it stands the honest figure, with alpha chosen by ten
+folds inside each half. With --peers, scikit-survival's linear and kernel SVM are run on the same halves, if it is
+installed.
 
 The clinical kernel [DD09] is the mean over the columns of ``(range - |x - z|) / range`` for numbers and of equality for
 categories.
@@ -35,7 +36,7 @@ from kernelrank.data import event_times
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.metrics import concordance
 
-ALPHAS = 2.0 ** np.arange(-6, 25, 2)
+ALPHAS = 2.0 ** np.arange(-6, 25)
 TARGETS = {  # the time, the event, and the word for an event
     "veteran": ("Survival_in_days", "Status", "dead"),
     "GBSG2": ("time", "cens", "1"),
