@@ -42,6 +42,7 @@ NAMES = [
     "data",
     "dyadic_holdout",
     "estimate_auc",
+    "estimate_concordance",
     "holdout",
     "leave_one_out",
     "leave_pair_out",

@@ -3,6 +3,7 @@
 from kernelrank.model_selection.auc_comparison import AUCComparison, compare_auc
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import estimate_auc
+from kernelrank.model_selection.concordance_estimation import ConcordanceEstimate, estimate_concordance
 from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.model_selection.nested_selection import SelectionCurve, selection_curve
 from kernelrank.model_selection.permutation import PermutationTest, permutation_test
@@ -15,6 +16,7 @@ from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 __all__ = [
     "AUCComparison",
     "AUCEstimate",
+    "ConcordanceEstimate",
     "PermutationTest",
     "PreferenceHoldout",
     "QueryKFold",
@@ -24,6 +26,7 @@ __all__ = [
     "calibrate_comparisons",
     "compare_auc",
     "estimate_auc",
+    "estimate_concordance",
     "leave_one_out",
     "leave_pair_out",
     "leave_preferences_out",

@@ -2,6 +2,7 @@
 
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.auc_report import auc_report
+from kernelrank.report.concordance_report import concordance_report
 from kernelrank.report.explanation import Explanation, explain
 from kernelrank.report.forest import ForestDisplay
 from kernelrank.report.page import Page
@@ -20,6 +21,7 @@ __all__ = [
     "ROCDisplay",
     "SelectionDisplay",
     "auc_report",
+    "concordance_report",
     "explain",
     "ranking_report",
     "selection_report",

@@ -1,0 +1,184 @@
+"""``kernelrank concordance``: how well times are ranked, though some are censored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
+from kernelrank.cli.model_file import command_line
+from kernelrank.cli.model_rows import counted
+from kernelrank.cli.number_grid import read_alphas, read_gamma
+from kernelrank.cli.output_file import check_page
+from kernelrank.cli.source_files import SourceFile, speaking_of
+from kernelrank.progress import working
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+    from kernelrank.model_selection import ConcordanceEstimate
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@app.command()
+def concordance(
+    data: Annotated[Path, typer.Argument(help="Items with times; - is standard input.")],
+    time: Annotated[str, typer.Option("--time", help="The column of the times.")],
+    event: Annotated[
+        str,
+        typer.Option("--event", help="The column that tells whether the event happened then, or the time is censored."),
+    ],
+    happened: Annotated[
+        str | None,
+        typer.Option(
+            "--happened", metavar="WORD", help="The word for an event, where the column has neither 0/1 nor true/false."
+        ),
+    ] = None,
+    strata: Annotated[
+        str | None, typer.Option("--strata", help="The column of strata; items are compared inside a stratum only.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
+    ] = None,
+    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from, as in tune.")] = "auto",
+    kernel: options.KernelName = "linear",
+    gamma: options.Gamma = None,
+    degree: options.Degree = None,
+    coef0: options.Coef0 = None,
+    scale: options.Scale = False,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="How many folds are held out.")] = 5,
+    report: options.Report = None,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    input_format: options.InputFormat = None,
+    id: options.Id = None,
+    features: options.Features = None,
+    exclude: options.Exclude = None,
+    missing: options.Missing = "median",
+    missing_indicator: options.MissingIndicator = False,
+    ordinal: options.Ordinal = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Estimate the concordance index of censored times, with an interval.
+
+    Each fold is scored by a model whose alpha was chosen, and which was trained, without it. Examples:
+
+    kernelrank concordance patients.csv --time months --event died --scale
+
+    kernelrank concordance patients.csv --time months --event status --happened dead --strata centre --report out.html
+    """
+    from kernelrank.metrics import log_rank_pvalue
+    from kernelrank.model_selection import estimate_concordance
+
+    answer = Answer("concordance", as_json=as_json)
+    check_page(report, [data])
+    check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
+    learner = LearnerOptions("rankrls", kernel, read_gamma(gamma), degree, coef0, scale=scale, seed=seed)
+    # The reader keeps labels that are no features as groups: here they are the words of the events.
+    source = SourceFile(
+        data,
+        input_format,
+        time,
+        strata or "",
+        id,
+        groups=event,
+        features=features,
+        exclude=exclude,
+        missing=missing,
+        missing_indicator=missing_indicator,
+        ordinal=ordinal or (),
+    )
+    items = source.read(answer)
+    events = read_events(items, event, happened)
+    if scale:
+        answer.note("columns were scaled once, by all items; their times take no part in that")
+    X = scaled(learner.scaler(items.X), items.X)
+    estimator = learner.search(read_alphas(alphas)) if alpha is None else learner.estimator(alpha)
+    with answer.noting_warnings(), speaking_of(items), working(f"holding out {counted(folds, 'fold')}"):
+        estimate = estimate_concordance(
+            estimator,
+            X,
+            items.y,
+            event=events,
+            qid=items.qid,
+            cv=folds,
+            sample_weight=items.weight,
+            confidence=confidence,
+            random_state=seed,
+        )
+    pvalue = log_rank_pvalue(estimate.lifetimes.time, estimate.lifetimes.event, estimate.thirds())
+    if report is not None:
+        from kernelrank.report.concordance_report import concordance_report
+
+        with working("drawing the page"):
+            title = f"Concordance of {items.path}"
+            page = concordance_report(estimate, time_name=time, title=title, command=command_line(), notes=answer.notes)
+            page.save(report)
+    _answer(answer, estimate, items, pvalue, nested=alpha is None)
+    answer.fact("report", None if report is None else str(report))
+    if report is not None:
+        answer.line(f"The report is in {report}.")
+    answer.show()
+
+
+def read_events(items: Items, column: str, happened: str | None) -> Any:
+    """Return events from the labels of a column: 0 and 1, true and false, or a word that was named."""
+    import numpy as np
+
+    from kernelrank.errors import InvalidInputError
+
+    assert items.groups is not None  # the column was named
+    words = np.array([str(label).strip() for label in items.groups])
+    known = np.unique(words)
+    if happened is not None:
+        if happened not in known:
+            shown = ", ".join(map(repr, known[:5].tolist()))
+            raise InvalidInputError(f"{items.path}: Expected {happened!r} in the column {column!r}; it has {shown}.")
+        return words == happened
+    lower = np.char.lower(words)
+    for yes, no in (("1", "0"), ("1.0", "0.0"), ("true", "false"), ("yes", "no")):
+        if np.all((lower == yes) | (lower == no)):
+            return lower == yes
+    shown = ", ".join(map(repr, known[:5].tolist()))
+    raise InvalidInputError(
+        f"{items.path}: Expected 0 and 1, or true and false, in the column {column!r}; got {shown}. Say which word "
+        f"is an event, such as --happened {known[-1]}."
+    )
+
+
+def _answer(answer: Answer, estimate: ConcordanceEstimate, items: Items, pvalue: float, *, nested: bool) -> None:
+    low, high = estimate.interval
+    result = estimate.result
+    n_folds = int(estimate.folds.max()) + 1
+    for name, value in {
+        "data": str(items.path),
+        "concordance": estimate.concordance,
+        "low": low,
+        "high": high,
+        "confidence": estimate.interval.level,
+        "interval": estimate.interval.method,
+        "label": result.label,
+        "items": len(items),
+        "events": result.n_events,
+        "pairs": result.n_pairs,
+        "folds": n_folds,
+        "alpha_chosen_inside": nested,
+        "log_rank_pvalue": pvalue,
+    }.items():
+        answer.fact(name, value)
+    rows = [
+        ("concordance", f"{estimate.concordance:.3f}"),
+        (f"{100 * estimate.interval.level:.4g}% interval", f"{low:.3f} to {high:.3f}"),
+        ("log-rank test of the thirds", f"p = {pvalue:.2g}"),
+        ("events", f"{result.n_events:,} of {len(items):,} items"),
+        ("held out", f"{counted(n_folds, 'fold')}, {counted(result.n_pairs, 'pair')} of known order inside them"),
+        ("alpha", "chosen anew in every training set" if nested else "as given"),
+        ("the interval", estimate.interval.method),
+    ]
+    answer.table(f"Concordance of {items.path}", ("", ""), rows)

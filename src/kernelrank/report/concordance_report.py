@@ -1,0 +1,83 @@
+"""The report of a concordance: the index with its interval, and survival curves of held-out scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernelrank.metrics import KaplanMeier, log_rank_pvalue
+from kernelrank.model_selection import ConcordanceEstimate
+from kernelrank.report.environment import today, versions
+from kernelrank.report.page import Page, render
+from kernelrank.report.survival_curves import THIRDS, survival_picture
+
+__all__ = ["concordance_report"]
+
+FEW_EVENTS = 20
+
+
+def concordance_report(
+    estimate: ConcordanceEstimate,
+    *,
+    time_name: str = "time",
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+) -> Page:
+    """Write a concordance and the survival curves of held-out scores on one self-contained HTML page.
+
+    Parameters
+    ----------
+    estimate : ConcordanceEstimate
+        What `estimate_concordance` returns.
+    time_name : str, default="time"
+        What the times are called.
+    title, command, notes
+        As in `ranking_report`.
+
+    Returns
+    -------
+    Page
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS, estimate_concordance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 2))
+    >>> found = estimate_concordance(RankRLS(), X, np.exp(X[:, 0]), event=rng.random(60) < 0.7)
+    >>> "Kaplan" in concordance_report(found).html
+    True
+    """
+    third, lifetimes = estimate.thirds(), estimate.lifetimes
+    curves = []
+    for number, label in enumerate(THIRDS):
+        part = third == number
+        median = KaplanMeier.of(lifetimes.time[part], lifetimes.event[part]).median()
+        curves.append(
+            (label, int(part.sum()), int(lifetimes.event[part].sum()), median if np.isfinite(median) else None)
+        )
+    found = []
+    low, high = estimate.interval
+    if low <= 0.5 <= high:
+        found.append(
+            "The interval includes 0.5: these items do not show that the model ranks new ones better than chance."
+        )
+    if estimate.result.n_events < FEW_EVENTS:
+        found.append(f"There are only {estimate.result.n_events} events: estimates from so few vary widely.")
+    content = {
+        "title": title or "Concordance report",
+        "estimate": estimate,
+        "n_folds": int(estimate.folds.max()) + 1,
+        "curves": curves,
+        "pvalue": log_rank_pvalue(lifetimes.time, lifetimes.event, third),
+        "survival_picture": survival_picture(lifetimes, third, time_name),
+        "time_name": time_name,
+        "parameters": [],
+        "warnings": found,
+        "notes": list(notes),
+        "command": command,
+        "versions": versions(),
+        "date": today(),
+    }
+    return render("concordance.html.j2", content)

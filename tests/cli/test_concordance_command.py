@@ -1,0 +1,68 @@
+"""``kernelrank concordance``: the estimate of the library, from a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelrank import RankRLS, RankRLSCV, estimate_concordance
+from kernelrank.errors import InvalidInputError
+from kernelrank.metrics import Concordance
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """A file of times, half of them censored."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2)).round(4)
+    time, followed = np.exp(X[:, 0]) * rng.exponential(1.0, 60), rng.exponential(2.0, 60)
+    event, centre = time <= followed, np.arange(60) % 2
+    path = tmp_path / "patients.csv"
+    rows = zip(np.minimum(time, followed).tolist(), event.tolist(), centre.tolist(), X.tolist(), strict=True)
+    lines = [f"{t!r},{'dead' if d else 'alive'},c{c},{a!r},{b!r}" for t, d, c, (a, b) in rows]
+    path.write_text("\n".join(["months,status,centre,a,b", *lines]) + "\n")
+    return path, X, np.minimum(time, followed), event, centre
+
+
+def test_the_estimate_is_that_of_the_library(run, patients):
+    path, X, time, event, centre = patients
+    words = ["concordance", path, "--time", "months", "--event", "status", "--happened", "dead", "--alpha", 2]
+    found = run(*words, "--exclude", "centre", "--report", "page.html", "--json").json
+    expected = estimate_concordance(RankRLS(2.0), X, time, event=event)
+    assert found["concordance"] == pytest.approx(expected.concordance)
+    assert (found["low"], found["high"]) == pytest.approx(tuple(expected.interval))
+    assert (found["events"], found["items"]) == (int(event.sum()), 60)
+    assert "Kaplan" in (path.parent / "page.html").read_text(encoding="utf-8")
+    stratified = run(*words, "--strata", "centre", "--json").json
+    expected = estimate_concordance(RankRLS(2.0), X, time, event=event, qid=centre)
+    assert stratified["concordance"] == pytest.approx(expected.concordance)
+    assert "log-rank" in run(*words, "--exclude", "centre").out
+
+
+def test_words_that_are_no_events_are_named(run, patients):
+    words = ["concordance", patients[0], "--time", "months", "--event", "status"]
+    assert "Say which word is an event" in run(*words, code=None).err.replace("\n", " ")
+    assert "Expected 'gone'" in run(*words, "--happened", "gone", code=None).err.replace("\n", " ")
+
+
+def test_every_fold_is_scored_without_it(patients):
+    _, X, time, event, _ = patients
+    found = estimate_concordance(RankRLSCV(), X, time, event=event, cv=4, random_state=3)
+    right = pairs = 0.0
+    for fold in range(4):
+        test, train = found.folds == fold, found.folds != fold
+        model = RankRLSCV(found_alphas(X)).fit(X[train], time[train], event=event[train])
+        result = Concordance()(time[test], model.predict(X[test]), event=event[test])
+        right, pairs = right + result.mean * result.n_pairs, pairs + result.n_pairs
+    assert found.result.n_pairs == pairs
+    assert found.concordance == pytest.approx(right / pairs)
+    groups = np.arange(60) // 3
+    grouped = estimate_concordance(RankRLS(), X, time, event=event, groups=groups)
+    assert all(len(set(grouped.folds[groups == group])) == 1 for group in range(20))
+    with pytest.raises(InvalidInputError, match="Expected cv between 2 and 60"):
+        estimate_concordance(RankRLS(), X, time, event=event, cv=61)
+
+
+def found_alphas(X):
+    """The whole grid of all items, which every training set tries where a search is held out."""
+    return RankRLSCV()._settled(X).alphas
