@@ -561,3 +561,23 @@ def test_columns_are_numbered_as_in_the_file(run, tmp_path):
         run("fit", "train.txt", "-o", "model.kr")
         found = run("inspect", "model.kr", "--top", "1", "--json").json
         assert [one["name"] for one in found["weights"]] == [name]
+
+
+def test_tune_chooses_by_held_out_preferences(run, tmp_path):
+    X, pairs = kr.make_preferences(n_items=20, n_features=3, n_pairs=80, random_state=0)
+    rows = [f"item {number},{','.join(map(repr, row))}" for number, row in enumerate(X.tolist())]
+    (tmp_path / "items.csv").write_text("\n".join(["id,a,b,c", *rows]))
+    judges = [f"judge {number % 4}" for number in range(80)]
+    votes = [f"item {a},item {b},{judge}" for (a, b), judge in zip(pairs, judges, strict=True)]
+    (tmp_path / "votes.csv").write_text("\n".join(["winner,loser,judge", *votes]))
+    told = run("tune", "items.csv", "--pairs", "votes.csv", "--alphas", "0.1,1,10,100", "-o", "m.kr", "--json").json
+    expected = kr.RankRLSCV([0.1, 1.0, 10.0, 100.0]).fit_pairs(X, pairs, groups=judges)
+    assert told["held_out"] == "every judge held out"
+    assert told["best"]["alpha"] == expected.alpha_
+    assert told["agreement"]["value"] == pytest.approx(expected.best_score_)
+    assert told["agreement"]["low"] < told["agreement"]["value"] < told["agreement"]["high"]
+    np.testing.assert_allclose(kr.load(tmp_path / "m.kr").coef_, expected.coef_)
+    (tmp_path / "votes.csv").write_text("winner,loser\nitem 1,item 22\n")
+    assert "item 2" in run("tune", "items.csv", "--pairs", "votes.csv", code=1).err
+    ended = run("tune", "items.csv", "--pairs", "votes.csv", "--nested", code=1)
+    assert "leave out --cv" in ended.err

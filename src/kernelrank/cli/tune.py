@@ -17,6 +17,8 @@ from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
 from kernelrank.cli.number_grid import read_alphas, read_gammas, read_grid
 from kernelrank.cli.output_file import check_file, check_page
+from kernelrank.cli.preference_file import PreferenceFile
+from kernelrank.cli.preference_tuning import tune_preferences
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
 from kernelrank.cli.source_files import SourceFile, fold_file, fold_part, folds_in, is_fold, speaking_of
@@ -66,6 +68,17 @@ def tune(
         typer.Option("--nested", help="Measure the search itself too: alpha is chosen anew without every query."),
     ] = False,
     report: options.Report = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", help="Preferences to learn from in place of scores; every judge, if any, is held out."),
+    ] = None,
+    winner: options.Winner = None,
+    loser: options.Loser = None,
+    left: options.Left = None,
+    right: options.Right = None,
+    tie: options.TieColumn = None,
+    judge: options.Judge = None,
+    pair_weight: options.PairWeight = None,
     method: options.Method = "rankrls",
     coef0: options.Coef0 = None,
     cost: options.Cost = None,
@@ -102,6 +115,8 @@ def tune(
     kernelrank tune train.txt --nested
 
     kernelrank tune OHSUMED/ --measure ndcg@10
+
+    kernelrank tune items.csv --pairs votes.csv --judge reader -o model.kr
     """
     from kernelrank.errors import InvalidInputError
     from kernelrank.metrics import get_measure
@@ -151,6 +166,18 @@ def tune(
         missing_indicator=missing_indicator,
         ordinal=ordinal or (),
     )
+    if pairs is not None:
+        if nested or report is not None or cv != "auto" or measure != "pairwise_accuracy":
+            raise InvalidInputError(
+                "--pairs is judged by held-out preferences: leave out --cv, --measure, --nested and --report"
+            )
+        file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge)
+        found = tune_preferences(answer, plan.learner, plan.alphas, plan.settings, source, file, output)
+        _answer_candidates(answer, found)
+        answer.fact("model", None if output is None else str(output))
+        answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
+        answer.show()
+        return
     folds = folds_in(train)
     if nested and (folds or method == "ranksvm" or isinstance(plan.cv, int)):
         raise InvalidInputError(
@@ -235,7 +262,6 @@ def _tune_one(
             found = plan.search(scaled(scaler, items.X), items)
             inside = _nested(found, scaled(scaler, items.X), items) if nested else None
         model = joined(scaler, found.model)
-    best = found.best
     page = None if report is None else _page(answer, found, model, items, test, plan)
     if output is not None:
         save_model(model, output, items, source, chosen=found.how, candidates=len(found.candidates))
@@ -244,10 +270,8 @@ def _tune_one(
     answer.fact("data", str(items.path))
     answer.fact("held_out", found.how)
     answer.fact("measure", found.measure)
-    answer.fact("best", best)
-    answer.fact("candidates", found.candidates)
     answer.table("Chosen", ("", ""), setting_rows(model, items))
-    answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
+    _answer_candidates(answer, found)
     if isinstance(inside, float):
         answer.fact("nested", {"measure": "pairwise accuracy", "mean": inside})
         answer.line(f"Nested, alpha chosen anew without every pair: {inside:.4f} of the pairs in the right order.")
@@ -280,6 +304,12 @@ def _nested(found: Search, X: Any, items: Items) -> Any:
     if search.cv == "leave_pair_out" or (search.cv == "auto" and search._without_queries == "leave_pair_out"):
         return float(leave_pair_out(search, X, items.y, differences=False, sample_weight=items.weight).accuracy)
     return leave_one_out(search, X, items.y, sample_weight=items.weight)
+
+
+def _answer_candidates(answer: Answer, found: Search) -> None:
+    answer.fact("best", found.best)
+    answer.fact("candidates", found.candidates)
+    answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
 
 
 def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
