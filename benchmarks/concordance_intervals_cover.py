@@ -48,7 +48,11 @@ def main(draws, sizes):
             harrell, uno = Concordance(), Concordance("uno", tau)
             truths = harrell(seen, score, event=time <= followed).mean, Concordance(tau=tau)(time, score).mean
             for m in sizes:
-                rng, held, widths = np.random.default_rng(3), np.zeros(2), np.zeros(2)
+                rng, held, widths = (
+                    np.random.default_rng([3, m, round(100 * share), round(10 * effect)]),
+                    np.zeros(2),
+                    np.zeros(2),
+                )
                 for _ in range(draws):
                     score, time, followed = draw(rng, m, effect, scale)
                     seen, event = np.minimum(time, followed), time <= followed

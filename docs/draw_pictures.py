@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
 
@@ -32,6 +33,24 @@ def draw() -> None:
     ax.set_ylim(0.6, 1.02)
     ax.legend(loc="lower right")
     figure.savefig(FOLDER / "selection_curve.svg", metadata={"Date": None})
+    _draw_survival()
+
+
+def _draw_survival() -> None:
+    """Draw the curves of the thirds of held-out scores."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    lasted, followed = rng.exponential(np.exp(X[:, 0] - 0.5 * X[:, 1])), rng.exponential(1.5, 200)
+    time, event = np.minimum(lasted, followed), lasted <= followed
+    third = kr.estimate_concordance(kr.RankRLSCV(), X, time, event=event).thirds()
+    figure = Figure(figsize=(5.6, 3.8), layout="constrained")
+    ax = figure.add_subplot()
+    for number, label in enumerate(("lowest third", "middle third", "highest third")):
+        curve = kr.metrics.KaplanMeier.of(time[third == number], event[third == number])
+        ax.step(np.append(0, curve.time), np.append(1, curve.survival), where="post", label=label)
+    ax.set(xlabel="time", ylabel="share without the event", ylim=(0, 1.02))
+    ax.legend(title="held-out score")
+    figure.savefig(FOLDER / "survival_thirds.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":
