@@ -186,3 +186,10 @@ def test_groups_of_one_item_change_nothing():
     one, other = (permutation_test(RankRLS(), X, y, groups=groups, **options) for groups in (None, np.arange(15)))
     assert (one.statistic, one.pvalue, one.permuted) == (other.statistic, other.pvalue, other.permuted)
     np.testing.assert_array_equal(one.null, other.null)
+
+
+@pytest.mark.parametrize("options", [{}, {"cost": "magnitude"}])
+def test_the_default_cost_needs_one_decomposition_for_all_permutations(options):
+    assert permutation._shares_one_graph(RankRLS(**options))
+    assert not permutation._shares_one_graph(RankRLS(cost="unit"))
+    assert not permutation._shares_one_graph(RankRLS(ties="exclude"))

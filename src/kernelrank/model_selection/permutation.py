@@ -26,6 +26,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from kernelrank.arrays import Float, Index
+from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.rls import RLS
@@ -240,7 +241,7 @@ def _shares_one_graph(estimator: Any) -> bool:
     if not takes_shortcut(estimator) or estimator.basis is not None:
         return False
     return isinstance(estimator, (RLS, RLSClassifier)) or (
-        getattr(estimator, "cost", None) == "magnitude" and getattr(estimator, "ties", None) == "include"
+        resolved_cost(getattr(estimator, "cost", "auto")) == "magnitude" and getattr(estimator, "ties", "") == "include"
     )
 
 
