@@ -6,6 +6,8 @@ side by the shortcut of new objects: without the columns J, φ_I are the coeffic
 
     ``F_IJ = φ_I (K₂[J, J̄] P₂)ᵀ``;   without the rows I, φ_J those of new columns, and  ``F_IJ = (K₁[I, Ī] P₁) φ_Jᵀ``.
 
+Where the folds of both sides are large, both are decomposed: ``F_IJ = (K₁[I, Ī] P₁) T (K₂[J, J̄] P₂)ᵀ``.
+
 Rows are queries of a ranking of columns, so new rows leave its weights alone; new columns J change ω(m₂) to
 ``ω(m₂ - |J|)`` in every row.
 """
@@ -166,6 +168,11 @@ class CompleteHoldout:
         """Decompose the side without each of its folds for which that costs less."""
         m1, m2 = self.problem.shape
         row_folds, column_folds = folds.object_folds(0), folds.object_folds(1)
+        if not all(by_shortcut(len(fold), m1, m2) for fold in row_folds) and not all(
+            by_shortcut(len(fold), m2, m1) for fold in column_folds
+        ):
+            self._large_crossings(row_folds, column_folds, regularisations, scores)
+            return
         by_columns = len(column_folds) * float(m2) ** 3 <= len(row_folds) * float(m1) ** 3
         for fold in column_folds if by_columns else row_folds:
             part = self._without_columns(fold) if by_columns else self._without_rows(fold)
@@ -175,6 +182,28 @@ class CompleteHoldout:
                         scores[:, fold, k, number] = part._new_rows(folds.rows, regularisation, k)
                     else:
                         scores[fold, :, k, number] = part._new_columns(folds.columns, regularisation, k)
+
+    def _large_crossings(
+        self,
+        row_folds: Sequence[Index],
+        column_folds: Sequence[Index],
+        regularisations: Sequence[Regularisation],
+        scores: Float,
+    ) -> None:
+        """Decompose each side without each of its folds, and solve for every pair of folds."""
+        assert self.problem.Y is not None
+        without_columns = [self._without_columns(fold) for fold in column_folds]
+        every = np.arange(self.problem.shape[1])
+        for rows in row_folds:
+            kept = np.setdiff1d(np.arange(self.problem.shape[0]), rows)
+            side = RotatedSide.of_part(self.problem.rows, kept, rows, centred=False)
+            for k in range(self.problem.n_outputs):
+                turned = side.P.T @ self.problem.Y[kept, :, k]
+                for columns, part in zip(column_folds, without_columns, strict=True):
+                    rotated = turned[:, np.setdiff1d(every, columns)] @ part.columns.P
+                    for number, regularisation in enumerate(regularisations):
+                        T = rotated * replace(part, rows=side)._shrinkage(regularisation)
+                        scores[rows[:, None], columns, k, number] = side.V @ T @ part.columns.V.T
 
     def _new_rows(self, folds: tuple[Index, ...] | None, regularisation: Regularisation, output: int) -> Float:
         """Return the scores of new rows for the columns that are predicted."""
