@@ -103,8 +103,8 @@ def main() -> None:
             arrays = run_alone(peak, "leave_query_out", 20_000, 1_000, floating, dtype)[0]
             print(f"  floating={floating!s:<6} {dtype}  {arrays:5.2f}")
     print("\n                   items features steps        s    twice the items, features, steps: over twice the time")
-    growth("leave-query-out", by_queries, 5_000, 400, 20)
-    growth("leave-one-out", by_items, 4_000, 800, 20)
+    growth("leave-query-out", by_queries, 10_000, 500, 20)
+    growth("leave-one-out", by_items, 8_000, 800, 20)
     with threadpool_limits(1):
         largest()
         halves()
