@@ -14,6 +14,7 @@ from scipy import sparse
 
 __all__ = [
     "BLOCK_BYTES",
+    "DenseRows",
     "Float",
     "Index",
     "Matrix",
@@ -25,6 +26,7 @@ __all__ = [
     "column_magnitudes",
     "dense_rows",
     "in_gigabytes",
+    "is_full",
     "is_sparse",
     "largest_value",
     "product",
@@ -47,6 +49,39 @@ BLOCK_BYTES = 2**20
 def is_sparse(X: object) -> TypeGuard[Sparse]:
     """Tell whether this is a sparse matrix, to a type checker too."""
     return bool(sparse.issparse(X))
+
+
+FULL = 0.2
+"""From this share of stored entries on, products of dense blocks are faster than those of a sparse matrix."""
+
+
+def is_full(X: object) -> bool:
+    """Tell whether a sparse matrix stores so many entries that dense blocks of it are faster.
+
+    Examples
+    --------
+    >>> is_full(sparse.csr_array(np.ones((2, 2)))), is_full(sparse.csr_array((2, 2)))
+    (True, False)
+    """
+    return is_sparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]
+
+
+class DenseRows:
+    """A sparse matrix whose rows become dense when they are asked for.
+
+    Parameters
+    ----------
+    X : sparse matrix, shape (m, n)
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, X: Sparse) -> None:
+        self.X, self.shape = X.tocsr(), X.shape
+
+    def __getitem__(self, rows: slice | Index) -> Float:
+        """Return some rows."""
+        return np.asarray(self.X[rows].toarray(), dtype=np.float64)
 
 
 def dense_rows(X: Matrix, rows: slice | Index) -> Float:

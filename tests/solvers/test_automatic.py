@@ -10,7 +10,7 @@ from kernelrank.errors import InvalidInputError, LostDigitsWarning, NotConverged
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
-from kernelrank.solvers import Cholesky, ConjugateGradient, NystromConjugateGradient, choose_solver
+from kernelrank.solvers import Cholesky, ConjugateGradient, NystromConjugateGradient, choose_solver, sparse_columns
 
 
 def graph(m):
@@ -46,7 +46,8 @@ def reduced(m, r):
         (dense(100, 5), graph(100), 2, "spectral"),
         (dense(100, 25_000), graph(100), 1, "cholesky"),
         (dense(30_000, 25_000), graph(30_000), 1, "conjugate_gradient"),
-        (sparse_features(30_000, 4_000), graph(30_000), 1, "cholesky"),
+        (sparse_features(30_000, 4_000), graph(30_000), 1, "conjugate_gradient"),
+        (sparse_features(30_000, 4_000), graph(30_000), 3, "spectral"),
         (sparse_features(30_000, 6_000), graph(30_000), 3, "conjugate_gradient"),
         (kernel(6_000), graph(6_000), 1, "cholesky"),
         (kernel(6_000), pairs(6_000), 1, "conjugate_gradient"),
@@ -60,6 +61,41 @@ def reduced(m, r):
 )
 def test_the_decision_table(features, comparisons, n_alphas, expected):
     assert choose_solver(features, comparisons, n_alphas).name == expected
+
+
+@pytest.mark.parametrize(("shape", "solver"), [((400, 300), "conjugate_gradient"), ((300, 300), "cholesky")])
+def test_sparse_columns_are_factorised_where_the_iteration_promises_no_end(monkeypatch, shape, solver):
+    monkeypatch.setattr(sparse_columns, "QUICK", 0.0)
+    monkeypatch.setattr(sparse_columns, "CUBE", 2e-10 if solver == "cholesky" else 1.0)
+    rng = np.random.default_rng(0)
+    X = sparse.random_array(shape, density=0.1, format="csr", rng=rng, data_sampler=rng.standard_normal)
+    y = X @ rng.standard_normal(shape[1]) + rng.standard_normal(shape[0])
+    model, exact = RankRLS(0.01).fit(X, y), RankRLS(0.01, solver="cholesky").fit(X, y)
+    assert model.solver_ == solver
+    expected = exact.predict(X)
+    error = model.predict(X) - expected
+    assert np.std(error) <= 2e-5 * np.std(expected)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_the_tolerance_is_the_error_of_the_scores(tol, scale):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 200)) * scale ** rng.uniform(-1, 1, 200)
+    X[:, 0] += 50.0
+    y = rng.standard_normal(300)
+    expected = RankRLS(solver="cholesky").fit(X, y).predict(X)
+    error = RankRLS(solver="conjugate_gradient", tol=tol).fit(X, y).predict(X) - expected
+    assert np.std(error) <= 3.0 * tol * np.std(expected)
+
+
+def test_full_sparse_columns_are_those_of_the_dense_ones():
+    X, y, qid = make_ranking(n_queries=20, random_state=0)
+    for options in ({}, {"ties": "exclude"}):
+        dense_model = RankRLS(solver="cholesky", **options).fit(X, y, qid=qid)
+        for form in (sparse.csr_array, sparse.csc_array):
+            model = RankRLS(solver="cholesky", **options).fit(form(X), y, qid=qid)
+            np.testing.assert_allclose(model.coef_, dense_model.coef_, rtol=1e-9, atol=1e-12)
 
 
 def test_too_few_iterations_warn_with_what_is_left():

@@ -26,10 +26,12 @@ from scipy import sparse
 
 from kernelrank.arrays import (
     BLOCK_BYTES,
+    DenseRows,
     Float,
     Index,
     Matrix,
     as_columns,
+    is_full,
     is_sparse,
     transpose_product,
     weighted_squares,
@@ -278,13 +280,13 @@ class ScoredQueries(ScoredComparisons):
 
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ``: O(m n²) time; memory n² and one block, whatever m is."""
-        if is_sparse(Phi):
+        if is_sparse(Phi) and not is_full(Phi):
             return self._sparse_gram(self.shifted_features(Phi))
         return self._scatter(Phi, np.zeros((self.n_items, 0)))[0]
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N`` from one pass over Φ."""
-        if not is_sparse(Phi):
+        if not is_sparse(Phi) or is_full(Phi):
             return self._scatter(Phi, self.target())
         Phi = self.shifted_features(Phi)
         return self._sparse_gram(Phi), transpose_product(Phi, self.target())
@@ -299,18 +301,19 @@ class ScoredQueries(ScoredComparisons):
             # No ties to leave out: the same Laplacian, without an order of the levels.
             levels, rest = None, self._by_query.total[self.queries.codes][:, None]
         degree = (self._item_c * self.weight[:, None] * rest).ravel()
-        return query_scatter(Phi, self.queries, self.weight, degree, self._c, levels, target, BLOCK_BYTES)
+        rows: Any = DenseRows(Phi) if is_sparse(Phi) else Phi
+        return query_scatter(rows, self.queries, self.weight, degree, self._c, levels, target, BLOCK_BYTES)
 
     def _sparse_gram(self, Phi: Matrix) -> Float:
         """``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)`` with sparse products only."""
         degree = (self._item_c * self.weight[:, None] * self._rest).ravel()
-        total = Phi.T @ (sparse.diags_array(degree) @ Phi)
+        total = np.asarray((Phi.T @ (sparse.diags_array(degree) @ Phi)).todense(), dtype=np.float64)
         by_query = self._by_query.sums(Phi)
-        total = total - by_query.T @ (sparse.diags_array(self._c) @ by_query)
+        total -= (by_query.T @ (sparse.diags_array(self._c) @ by_query)).todense()
         if self._by_level is not None:
             by_level = self._by_level.sums(Phi)
-            total = total + by_level.T @ (sparse.diags_array(self._c[self._level_query]) @ by_level)
-        return np.asarray(total.todense(), dtype=np.float64)
+            total += (by_level.T @ (sparse.diags_array(self._c[self._level_query]) @ by_level)).todense()
+        return total
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ L Φ`` from squared sums."""

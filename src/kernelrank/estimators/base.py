@@ -103,7 +103,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         "kernel_params": [dict, None],
         "basis": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "solver": [StrOptions(set(SOLVER_NAMES))],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "warm_start": ["boolean"],
         "missing": [StrOptions({"error", "ignore"})],
@@ -124,7 +124,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     # Not every learner has these parameters; one without them is trained in this way.
     solver: str = "auto"
-    tol: float = 1e-10
+    tol: float | None = None
     max_iter: int | None = None
     warm_start: bool = False
     missing: str = "error"
@@ -304,7 +304,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         else:
             self.X_fit_ = features.kept_items
             self.dual_coef_ = coefficients[:, 0] if one_output else coefficients
-        self.solver_ = solver
+        self.solver_ = next((solution.solver for solution in solutions if solution.solver is not None), solver)
         self.n_iter_ = max(solution.n_iter or 1 for solution in solutions)
         self.n_queries_ = graphs[0][1].n_queries
         self.n_idle_queries_ = max(graph.n_idle_queries for _, graph in graphs)

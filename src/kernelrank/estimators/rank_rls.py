@@ -66,8 +66,10 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
         kernels only. All items, unless given.
     solver : {"auto", "cholesky", "spectral", "conjugate_gradient", "nystrom_conjugate_gradient"}, default="auto"
         How the minimum is found; see `kernelrank.solvers.choose_solver` for the automatic choice.
-    tol : float, default=1e-10
-        The relative residual at which conjugate gradients stop.
+    tol : float, optional
+        The error of the scores, beside their spread inside queries, at which conjugate gradients stop: as it is
+        estimated from the last steps, in the root mean square. Unless given 1e-5 where ``solver="auto"`` takes them,
+        which no measure of a ranking sees, and 1e-10 where they are asked for by name.
     max_iter : int, optional
         The largest number of iterations of conjugate gradients; ten times the number of unknowns unless given.
     warm_start : bool, default=False
@@ -156,7 +158,7 @@ preference_count_
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
         solver: str = "auto",
-        tol: float = 1e-10,
+        tol: float | None = None,
         max_iter: int | None = None,
         warm_start: bool = False,
         missing: str = "error",

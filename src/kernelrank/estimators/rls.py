@@ -67,7 +67,7 @@ class RLS(Regressor, StreamLearner):
         kernel_params: dict[str, Any] | None = None,
         basis: int | Sequence[int] | None = None,
         solver: str = "auto",
-        tol: float = 1e-10,
+        tol: float | None = None,
         max_iter: int | None = None,
         warm_start: bool = False,
         missing: str = "error",

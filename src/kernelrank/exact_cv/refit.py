@@ -7,6 +7,7 @@ import numpy as np
 from kernelrank.arrays import Float, Index
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.solvers import choose_solver
+from kernelrank.solvers.automatic import EXACT
 
 __all__ = ["refit_without"]
 
@@ -29,7 +30,7 @@ def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
     The time and memory of training; several alphas share one decomposition.
     """
     rest, rows = problem.without(held)
-    solver = choose_solver(rest.features, rest.graph, len(alphas))
+    solver = choose_solver(rest.features, rest.graph, len(alphas), tol=EXACT)
     state = solver.prepare(rest.features, rest.graph)
     scores = np.empty((len(held), problem.truth.shape[1], len(alphas)))
     for number, alpha in enumerate(alphas):

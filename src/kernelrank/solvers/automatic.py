@@ -10,6 +10,7 @@ from kernelrank.solvers.base import Solver
 from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient
 from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
+from kernelrank.solvers.sparse_columns import SparseColumns
 from kernelrank.solvers.spectral import Spectral
 
 __all__ = ["SOLVER_NAMES", "choose_solver", "get_solver"]
@@ -17,14 +18,17 @@ __all__ = ["SOLVER_NAMES", "choose_solver", "get_solver"]
 SOLVER_NAMES = ("auto", "cholesky", "spectral", "conjugate_gradient", "nystrom_conjugate_gradient")
 
 DENSE_LIMIT = 5_000
-"""The largest system that is made dense for sparse features; below it BLAS wins over any number of iterations."""
+"""The largest system that is made dense for several alphas of sparse features."""
+
+ENOUGH, EXACT = 1e-5, 1e-10
+"""The tolerance where conjugate gradients are chosen, and where they are asked for."""
 
 DIRECT_LIMIT = 20_000
 """The largest system that is factorised at all: 3.2 GB and some 2.7·10¹² multiplications."""
 
 
 def choose_solver(
-    features: Features, comparisons: Comparisons, n_alphas: int = 1, *, tol: float = 1e-10, max_iter: int | None = None
+    features: Features, comparisons: Comparisons, n_alphas: int = 1, *, tol: float = ENOUGH, max_iter: int | None = None
 ) -> Solver[Any]:
     """Choose a solver by what the features and the graph are.
 
@@ -33,7 +37,10 @@ def choose_solver(
     ==============================  =========================  ==========  =======================================
     features                        size                       alphas      solver
     ==============================  =========================  ==========  =======================================
-    sparse columns                  s > 5,000                  any         conjugate gradients, nothing made dense
+    sparse columns                  s > 20,000                 any         conjugate gradients, nothing made dense
+    sparse columns                  s > 5,000                  several     conjugate gradients
+    sparse columns                                             one         conjugate gradients as long as they promise
+                                                                           to cost less than Cholesky
     full kernel, recomputable, or   m > 20,000 or              any         conjugate gradients with a Nyström
     reduced set; root of L cheap    s > 20,000                             preconditioner, rows computed anew
     any                             s > 20,000                 any         conjugate gradients
@@ -59,19 +66,28 @@ def choose_solver(
     iterate = ConjugateGradient(tol=tol, max_iter=max_iter)
     if size > DIRECT_LIMIT and features.recomputable and comparisons.cheap_root:
         return NystromConjugateGradient(tol=tol, max_iter=max_iter)
-    if size > DIRECT_LIMIT or (features.sparse and size > DENSE_LIMIT):
+    if size > DIRECT_LIMIT or (features.sparse and size > DENSE_LIMIT and n_alphas > 1):
         return iterate
+    if features.sparse and n_alphas == 1:
+        return SparseColumns(tol=tol, max_iter=max_iter)
     if size > DENSE_LIMIT and features.primal is None and not comparisons.cheap_root:
         return iterate
     return Cholesky() if n_alphas == 1 else Spectral()
 
 
 def get_solver(
-    name: str, features: Features, comparisons: Comparisons, n_alphas: int = 1, *, tol: float, max_iter: int | None
+    name: str,
+    features: Features,
+    comparisons: Comparisons,
+    n_alphas: int = 1,
+    *,
+    tol: float | None,
+    max_iter: int | None,
 ) -> Solver[Any]:
     """Return the solver of that name; "auto" chooses."""
     if name == "auto":
-        return choose_solver(features, comparisons, n_alphas, tol=tol, max_iter=max_iter)
+        return choose_solver(features, comparisons, n_alphas, tol=ENOUGH if tol is None else tol, max_iter=max_iter)
+    tol = EXACT if tol is None else tol
     if name == "conjugate_gradient":
         return ConjugateGradient(tol=tol, max_iter=max_iter)
     if name == "nystrom_conjugate_gradient":

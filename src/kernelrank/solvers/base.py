@@ -32,12 +32,15 @@ class Solution:
         The number of iterations; None for a direct solver.
     residual : float or None
         The largest relative residual over the outputs; None for a direct solver.
+    solver : str or None
+        Who found them, where that is not the solver that was asked.
     """
 
     coefficients: Float
     unknowns: Float
     n_iter: int | None = None
     residual: float | None = None
+    solver: str | None = None
 
 
 @dataclass(frozen=True)

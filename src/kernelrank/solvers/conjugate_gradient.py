@@ -1,12 +1,21 @@
 """Conjugate gradients: only products with the features and the Laplacian, for large sparse data and many pairs.
 
-The primal operator is ``w ↦ Φᵀ(L(Φ w)) + alpha w``, preconditioned by its diagonal when there are no more columns
-than items and they are stored. With more columns than items it has a large eigenspace with the eigenvalue alpha, which
-plain conjugate gradients find in one step and a diagonal preconditioner would tear apart.
+The primal operator is ``w ↦ Φᵀ(L(Φ w)) + alpha w``, preconditioned by its diagonal when the columns are stored.
+Columns of counts differ by orders of magnitude in size, centred or not, and that is what the diagonal takes away. With
+more columns than items the operator has a large eigenspace with the eigenvalue alpha, which plain conjugate gradients
+find in one step and a diagonal tears apart: there it is used only where the columns differ much.
 
 In the dual, ``L K + alpha I`` is not symmetric, but it is self-adjoint in the inner product ``⟨u, v⟩ = uᵀ K v``.
 Keeping ``K r`` and ``K p`` beside the residual r and the direction p, each step still costs one product with K and
 one with L, no root of L is needed, and the conditioning is that of ``L K + alpha I`` rather than its square.
+
+**When to stop.** What matters is the error of the scores inside queries beside their spread, ``‖C(f - f*)‖ / ‖C f*‖``,
+and not the residual, which is smaller by orders of magnitude where the problem is ill-conditioned. With
+``A = Φᵀ L Φ + alpha I`` and the error x - x* of the unknowns, ``‖C(f - f*)‖ ≤ ‖x - x*‖_A``, in the dual form as well.
+Step j takes ``γ_j r_jᵀ z_j`` off the square of that norm, so the error is the sum of what later steps will take off.
+Two stretches of the last steps of equal length took off s₀ and s₁: at that rate ``s₁ ρ / (1 - ρ)``, ``ρ = s₁ / s₀``, is
+left. The spread comes from the same sums, ``‖x‖²_A = Σ_j γ_j r_jᵀ z_j`` and ``‖C f‖² = ‖x‖²_A - alpha ‖x‖²``. In the
+dual form with a root of L (`NystromConjugateGradient`) the residual itself bounds the error of the scores.
 """
 
 from __future__ import annotations
@@ -18,13 +27,29 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, NotConverged
 from kernelrank.features import Features
+from kernelrank.progress import working
 from kernelrank.solvers.base import Solution, Solver, Step
 
-__all__ = ["ConjugateGradient", "Operator", "Precondition"]
+__all__ = ["LEAST_WAIT", "ConjugateGradient", "Operator", "Precondition", "iterate"]
+
+UNEVEN = 30.0
+"""Columns differ much where the largest squared length is so many times the median."""
+
+STRETCH = 5
+"""The fewest steps from which the rate is estimated at which the error falls; for twice as many steps there is none."""
+
+SURE = 1e-10
+"""A relative residual that ends the iteration where the error is not estimated yet."""
+
+SMALLEST = 1e-15
+"""A relative residual that is all rounding."""
+
+LEAST_WAIT, WAIT = 16, 0.1
+"""So many steps, and that share of those that are worth while, are made before the iteration may be given up."""
 
 Precondition: TypeAlias = Callable[[float], Callable[[Float], Float]]
 """From alpha to a function that nearly divides by ``A + alpha I``."""
@@ -45,6 +70,9 @@ class Operator:
         From alpha to a function that nearly divides by ``A + alpha I``, in the plain inner product.
     back : callable
         From the solution to the coefficients of the feature map.
+    energy : bool, default=True
+        Whether the error of the scores is at most that of the solution in the norm of the operator; if not, it is at
+        most the residual.
     """
 
     multiply: Callable[[Float], Float]
@@ -52,16 +80,17 @@ class Operator:
     b: Float
     precondition: Precondition | None
     back: Callable[[Float], Float]
+    energy: bool = True
 
 
 @dataclass(frozen=True)
 class ConjugateGradient(Solver[Operator]):
-    """Iterate until the relative residual of every output is below `tol`.
+    """Iterate until the scores of every output are known to `tol`.
 
     Parameters
     ----------
     tol : float, default=1e-10
-        The relative residual at which an output is done.
+        The relative error of the scores at which an output is done, as it is estimated.
     max_iter : int, optional
         The largest number of iterations; ten times the number of unknowns unless given.
 
@@ -79,12 +108,16 @@ class ConjugateGradient(Solver[Operator]):
         """Collect the products; nothing is computed but the diagonal of the operator."""
         if features.columns is not None:
             columns = features.columns.shifted_features(comparisons)
-            diagonal = columns.primal is not None and columns.stored
+            precondition = None
+            if columns.stored:
+                diagonal = columns.gram_diagonal(comparisons)
+                uneven = float(diagonal.max(initial=0.0)) > UNEVEN * float(np.median(diagonal))
+                precondition = by_diagonal(diagonal) if columns.primal is not None or uneven else None
             return Operator(
                 lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
                 lambda w: w,
                 columns.transpose_multiply(comparisons.target()),
-                by_diagonal(columns.gram_diagonal(comparisons)) if diagonal else None,
+                precondition,
                 columns.from_primal,
             )
         return Operator(comparisons.apply, features.kernel_multiply, comparisons.target(), None, features.from_dual)
@@ -94,21 +127,40 @@ class ConjugateGradient(Solver[Operator]):
     ) -> Solution:
         """Solve for one alpha, from `start` if it is given; `step` hears of each iteration."""
         max_iter = 10 * len(state.b) if self.max_iter is None else self.max_iter
-        x, n_iter, residual = _iterate(state, alpha, start, self.tol, max_iter, step)
-        if residual > self.tol and n_iter == max_iter:
+        with working("conjugate gradients"):
+            x, n_iter, residual, error = iterate(state, alpha, start, self.tol, max_iter, step)
+        if error > self.tol and n_iter == max_iter:
             warnings.warn(
-                f"conjugate gradients stopped after {n_iter} iterations with a relative residual of {residual:.2g}, "
-                f"above tol={self.tol:g}: raise max_iter or alpha",
+                f"conjugate gradients stopped after {n_iter} iterations with a relative residual of {residual:.2g} and "
+                f"scores known to {error:.1g} of their spread, above tol={self.tol:g}. Scale the columns of X to "
+                "similar sizes (MaxAbsScaler keeps zeros), raise alpha, max_iter or tol, or use solver='cholesky' if "
+                "a matrix of the smaller side of X fits into memory",
                 NotConverged,
                 stacklevel=2,
             )
         return Solution(state.back(x), x, n_iter, residual)
 
 
-def _iterate(
-    operator: Operator, alpha: float, start: Float | None, tol: float, max_iter: int, step: Step | None
-) -> tuple[Float, int, float]:
-    """Run preconditioned conjugate gradients on all outputs at once."""
+def iterate(
+    operator: Operator,
+    alpha: float,
+    start: Float | None,
+    tol: float,
+    max_iter: int,
+    step: Step | None = None,
+    worth: float = np.inf,
+) -> tuple[Float, int, float, float]:
+    """Run preconditioned conjugate gradients on all outputs at once.
+
+    They give up where they promise to take more than `worth` steps.
+
+    Returns
+    -------
+    x : ndarray, shape (size, outputs)
+    n_iter : int
+    residual, error : float
+        The largest relative residual, and the largest estimate of the error of the scores.
+    """
     b = operator.b
     divide = None if operator.precondition is None else operator.precondition(alpha)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -124,7 +176,8 @@ def _iterate(
     z = r if divide is None else divide(r)
     metric_z = operator.metric(z)
     residual = _norm(r, r if divide is not None else metric_z) / scale
-    active = np.flatnonzero(residual > tol)
+    active = np.flatnonzero(residual > min(tol, SURE))
+    error = _ScoreError(operator, alpha, x, residual)
     r, p, metric_p, size = r[:, active], z[:, active], metric_z[:, active], _inner(r, metric_z)[active]
     n_iter = 0
     while len(active) and n_iter < max_iter:
@@ -138,15 +191,71 @@ def _iterate(
         z = r if divide is None else divide(r)
         metric_z = operator.metric(z)
         residual[active] = _norm(r, r if divide is not None else metric_z) / scale[active]
+        known = error.after(active, length * size, x, residual)
         if step is not None and step(n_iter, float(residual.max())):
             break
-        going = (residual[active] > tol) & (length > 0)
+        if n_iter >= max(LEAST_WAIT, WAIT * worth) and n_iter % 8 == 0 and n_iter + error.steps_left(tol) > worth:
+            break
+        going = (known[active] > tol) & (residual[active] > SMALLEST) & (length > 0)
         growth = np.divide(_inner(r, metric_z), size, out=np.zeros_like(size), where=size > 0)
         size = size * growth
         p, metric_p = z + growth * p, metric_z + growth * metric_p
         if not going.all():
             active, r, p, metric_p, size = active[going], r[:, going], p[:, going], metric_p[:, going], size[going]
-    return x, n_iter, float(residual.max(initial=0.0))
+    return x, n_iter, float(residual.max(initial=0.0)), float(error.known.max(initial=0.0))
+
+
+class _ScoreError:
+    """The error of the scores of each output, beside their spread: an estimate that follows the steps.
+
+    Parameters
+    ----------
+    operator : Operator
+    alpha : float
+    x : ndarray, shape (size, outputs)
+        Where the steps begin.
+    residual : ndarray, shape (outputs,)
+    """
+
+    def __init__(self, operator: Operator, alpha: float, x: Float, residual: Float) -> None:
+        self.operator, self.alpha = operator, alpha
+        self.known = residual.copy()
+        self.begin = _inner(operator.metric(x), operator.multiply(operator.metric(x)) + alpha * x) if x.any() else 0.0
+        self.taken: list[Float] = [np.zeros(len(residual))]  # running sums of what steps take off the squared error
+        self.decay = np.zeros(len(residual))  # the logarithm of the error, for each step
+
+    def after(self, active: Index, gain: Float, x: Float, residual: Float) -> Float:
+        """Return the errors after one more step, which took `gain` off those of the active outputs."""
+        total = self.taken[-1].copy()
+        total[active] += gain
+        self.taken.append(total)
+        n_iter = len(self.taken) - 1
+        if not self.operator.energy:
+            self.known[active] = residual[active]
+            return self.known
+        if n_iter < 2 * STRETCH:
+            self.known[active] = np.where(residual[active] <= SURE, residual[active], 1.0)
+            return self.known
+        if n_iter % max(1, n_iter // 100):
+            return self.known
+        stretch = max(STRETCH, n_iter // 10)
+        later = total - self.taken[-1 - stretch]
+        earlier = self.taken[-1 - stretch] - self.taken[-1 - 2 * stretch]
+        rate = np.minimum(np.divide(later, earlier, out=np.ones_like(later), where=earlier > 0), 0.999)
+        left = later * rate / (1.0 - rate)
+        energy = np.maximum(total, self.begin)
+        spread = np.maximum(energy - self.alpha * _inner(x, self.operator.metric(x)), 1e-3 * energy)
+        estimate = np.sqrt(np.divide(left, spread, out=np.zeros_like(left), where=spread > 0))
+        self.known[active] = estimate[active]
+        self.decay[active] = np.log(np.maximum(rate[active], SMALLEST)) / (2.0 * stretch)
+        return self.known
+
+    def steps_left(self, tol: float) -> float:
+        """Return how many more steps there will be at the lesser of the present rate and the mean rate."""
+        level = np.log(np.maximum(self.known, SMALLEST))
+        decay = np.maximum(self.decay, level / (len(self.taken) - 1))
+        steps: Float = (np.log(max(tol, SMALLEST)) - level) / np.minimum(decay, -1e-9)
+        return float(steps.max())
 
 
 def by_diagonal(diagonal: Float) -> Precondition:

@@ -76,4 +76,5 @@ class NystromConjugateGradient(ConjugateGradient):
             comparisons.root_target(),
             lambda alpha: lambda r: divide(r, alpha),
             lambda x: features.from_dual(comparisons.centre_transpose(x)),
+            energy=False,
         )

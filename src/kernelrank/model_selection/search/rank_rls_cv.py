@@ -135,7 +135,7 @@ n_features_in_
         kernel_grid: Any = None,
         held_out_basis: str = "remove",
         solver: str = "auto",
-        tol: float = 1e-10,
+        tol: float | None = None,
         max_iter: int | None = None,
         missing: str = "error",
         random_state: Any = None,

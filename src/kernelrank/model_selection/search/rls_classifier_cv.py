@@ -83,7 +83,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         kernel_grid: Any = None,
         held_out_basis: str = "remove",
         solver: str = "auto",
-        tol: float = 1e-10,
+        tol: float | None = None,
         max_iter: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -79,7 +79,7 @@ class RLSCV(AlphaSearch, Regressor):
         kernel_grid: Any = None,
         held_out_basis: str = "remove",
         solver: str = "auto",
-        tol: float = 1e-10,
+        tol: float | None = None,
         max_iter: int | None = None,
         missing: str = "error",
         random_state: Any = None,
