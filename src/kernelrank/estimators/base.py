@@ -124,7 +124,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     # Not every learner has these parameters; one without them is trained in this way.
     solver: str = "auto"
-    tol: float | None = None
+    tol: Any = None  # a number; None where conjugate gradients have a default
     max_iter: int | None = None
     warm_start: bool = False
     missing: str = "error"

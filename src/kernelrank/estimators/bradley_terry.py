@@ -164,6 +164,7 @@ class BradleyTerry(Ranker, ScorePosterior):
         "judge_effect": [StrOptions({"side", "scale"}), None],
         "judge_alpha": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"auto", "cholesky", "conjugate_gradient"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 

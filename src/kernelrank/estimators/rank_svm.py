@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -129,6 +129,7 @@ class RankSVM(Ranker):
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "query_weight": [StrOptions(set(QUERY_WEIGHTS))],
         "solver": [StrOptions({"auto", "newton", "bundle"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 

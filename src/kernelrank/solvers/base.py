@@ -40,7 +40,7 @@ class Solution:
     unknowns: Float
     n_iter: int | None = None
     residual: float | None = None
-    solver: str | None = None
+    solver: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
