@@ -130,10 +130,10 @@ ERRORS = {
 # What scripts write in a call; a new parameter goes to the end or is named only.
 SIGNATURES = {
     "RankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
-    "cost='auto', ties='include', query_weight='pairs', basis=None, solver='auto', tol=1e-10, max_iter=None, "
+    "cost='auto', ties='include', query_weight='pairs', basis=None, solver='auto', tol=None, max_iter=None, "
     "warm_start=False, missing='error', random_state=None)",
     "RLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
-    "basis=None, solver='auto', tol=1e-10, max_iter=None, warm_start=False, missing='error', random_state=None)",
+    "basis=None, solver='auto', tol=None, max_iter=None, warm_start=False, missing='error', random_state=None)",
     "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, event=None, queries='whole')",
     "RankRLS.fit_pairs": "(self, X, pairs, *, magnitude=None, weight=None)",
     "RankRLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
@@ -146,7 +146,7 @@ SIGNATURES = {
     "RLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
     "RLSClassifier": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, basis=None, "
-    "solver='auto', tol=1e-10, max_iter=None, warm_start=False, random_state=None)",
+    "solver='auto', tol=None, max_iter=None, warm_start=False, random_state=None)",
     "RLSClassifier.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "RLSClassifier.decision_function": "(self, X)",
     "RLSClassifierCV.fit": "(self, X, y, *, qid=None, sample_weight=None)",
