@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RankRLS, RankRLSCV, estimate_concordance
+from kernelrank import RankRLS, RankRLSCV, RankSVM, estimate_concordance
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Concordance
 
@@ -37,6 +37,30 @@ def test_the_estimate_is_that_of_the_library(run, patients):
     expected = estimate_concordance(RankRLS(2.0), X, time, event=event, qid=centre)
     assert stratified["concordance"] == pytest.approx(expected.concordance)
     assert "log-rank" in run(*words, "--exclude", "centre").out
+
+
+@pytest.mark.filterwarnings("ignore:the best alpha")
+def test_fit_tune_evaluate_and_compare(run, patients):
+    path, X, time, event, centre = patients
+    columns = ["--time", "months", "--event", "status", "--happened", "dead"]
+    plain = [*columns, "--exclude", "centre"]
+    run("fit", path, "-o", "first.kr", "--alpha", 2, *plain)
+    run("fit", path, "-o", "second.kr", "--alpha", 2, "--method", "ranksvm", "--loss", "squared_hinge", *plain)
+    model = RankRLS(2.0).fit(X, time, event=event)
+    expected = Concordance()(time, model.predict(X), event=event)
+    (found,) = run("evaluate", "first.kr", path, *columns, "--json").json["measures"]
+    assert found["mean"] == pytest.approx(expected.mean)
+    assert (found["low"], found["high"]) == pytest.approx(tuple(expected.interval()))
+    other = Concordance()(time, RankSVM(2.0, loss="squared_hinge").fit(X, time, event=event).predict(X), event=event)
+    (found,) = run("compare", "first.kr", "second.kr", path, *columns, "--json").json["measures"]
+    assert found["difference"] == pytest.approx(expected.mean - other.mean)
+    assert found["pvalue"] == pytest.approx(expected.minus(other).pvalue)
+    tuned = run("tune", path, "-o", "tuned.kr", *columns, "--strata", "centre", "--alphas", "1,10,100", "--json").json
+    search = RankRLSCV([1.0, 10.0, 100.0]).fit(X, time, event=event, qid=centre)
+    assert tuned["best"]["alpha"] == search.alpha_
+    assert "concordance" in run("tune", path, *plain, "--alphas", "1,10,100").out
+    assert "--time and --event together" in run("fit", path, "--time", "months", code=None).err
+    assert "kernelrank concordance" in run("tune", path, *plain, "--nested", code=None).err.replace("\n", " ")
 
 
 def test_words_that_are_no_events_are_named(run, patients):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import Judgement, judge, measured
 from kernelrank.cli.measuring import MeasureRules
-from kernelrank.cli.source_files import SourceFile, fold_part
+from kernelrank.cli.source_files import SourceFile, fold_part, survival_columns
 
 if TYPE_CHECKING:
     from kernelrank.metrics import Measure
@@ -43,6 +44,10 @@ def compare(
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
     target: options.Target = None,
+    time: options.Time = None,
+    event: options.Event = None,
+    happened: options.Happened = None,
+    strata: options.Strata = None,
     positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
@@ -56,14 +61,21 @@ def compare(
     kernelrank compare linear.kr rbf.kr test.txt --measure ndcg@10
 
     kernelrank compare old.run new.run qrels.txt --trec
+
+    kernelrank compare old.kr new.kr patients.csv --time months --event died
     """
     from kernelrank.metrics.paired_tests import WILCOXON
 
     answer = Answer("compare", as_json=as_json)
     rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
-    measures = rules.measures(measure)
-    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)
+    measures = rules.measures(["concordance"] if measure is None and event is not None else measure)
+    target, query = survival_columns(target, query, time, event, strata)
+    events: dict[str, Any] = {"event": event, "happened": happened}
+    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive, **events)
     pair = judge(answer, first, source), judge(answer, second, source)
+    if event is not None:
+        _compare_times(answer, (str(first), str(second)), pair, measures, rules, confidence)
+        return
     compared = measured(
         answer,
         measures,
@@ -90,6 +102,39 @@ def compare(
     answer.line(f"Wilcoxon: p-value by {WILCOXON}, two-sided.", style="dim")
     if len(found) > 1:
         answer.line("Several measures are several tests: a small p among many is less than it seems.", style="dim")
+    answer.show()
+
+
+def _compare_times(
+    answer: Answer,
+    names: tuple[str, str],
+    pair: tuple[Judgement, Judgement],
+    measures: Sequence[Measure],
+    rules: MeasureRules,
+    confidence: float,
+) -> None:
+    """Compare two models by the concordance of censored times: what varies is the items."""
+    from kernelrank.metrics import ConcordanceResult
+
+    found, rows = [], []
+    for measure in measures:
+        first, second = (judgement.measure(measure, rules) for judgement in pair)
+        assert isinstance(first, ConcordanceResult)
+        assert isinstance(second, ConcordanceResult)
+        test = first.minus(second, confidence=confidence)
+        low, high = test.interval
+        facts = {"measure": measure.name, "first": first.mean, "second": second.mean, "difference": test.difference}
+        found.append({**facts, "low": low, "high": high, "pvalue": test.pvalue, "interval": test.interval.method})
+        values = [f"{first.mean:.4f}", f"{second.mean:.4f}", f"{test.difference:+.4f}", f"[{low:+.4f}, {high:+.4f}]"]
+        rows.append([measure.name, *values, f"{test.pvalue:.3g}"])
+    answer.fact("first", names[0])
+    answer.fact("second", names[1])
+    answer.fact("measures", found)
+    columns = ("measure", "first", "second", "difference", f"{100 * confidence:.4g}% interval", "p")
+    answer.table(f"{names[0]} (first) and {names[1]} (second)", columns, rows)
+    for measure in measures:
+        answer.line(rules.label_of(measure), style="dim")
+    answer.line(f"Difference: first - second; p is two-sided; {found[0]['interval']}.", style="dim")
     answer.show()
 
 

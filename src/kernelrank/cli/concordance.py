@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,18 +31,10 @@ def concordance(
     data: Annotated[Path, typer.Argument(help="Items with times; - is standard input.")],
     time: Annotated[str, typer.Option("--time", help="The column of the times.")],
     event: Annotated[
-        str,
-        typer.Option("--event", help="The column that tells whether the event happened then, or the time is censored."),
+        str, typer.Option("--event", help="The column that tells whether the event happened then; else it is censored.")
     ],
-    happened: Annotated[
-        str | None,
-        typer.Option(
-            "--happened", metavar="WORD", help="The word for an event, where the column has neither 0/1 nor true/false."
-        ),
-    ] = None,
-    strata: Annotated[
-        str | None, typer.Option("--strata", help="The column of strata; items are compared inside a stratum only.")
-    ] = None,
+    happened: options.Happened = None,
+    strata: options.Strata = None,
     alpha: Annotated[
         float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
     ] = None,
@@ -80,14 +72,14 @@ def concordance(
     check_page(report, [data])
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     learner = LearnerOptions("rankrls", kernel, read_gamma(gamma), degree, coef0, scale=scale, seed=seed)
-    # The reader keeps labels that are no features as groups: here they are the words of the events.
     source = SourceFile(
         data,
         input_format,
         time,
         strata or "",
         id,
-        groups=event,
+        event=event,
+        happened=happened,
         features=features,
         exclude=exclude,
         missing=missing,
@@ -95,7 +87,6 @@ def concordance(
         ordinal=ordinal or (),
     )
     items = source.read(answer)
-    events = read_events(items, event, happened)
     if scale:
         answer.note("columns were scaled once, by all items; their times take no part in that")
     X = scaled(learner.scaler(items.X), items.X)
@@ -105,7 +96,6 @@ def concordance(
             estimator,
             X,
             items.y,
-            event=events,
             qid=items.qid,
             cv=folds,
             sample_weight=items.weight,
@@ -125,31 +115,6 @@ def concordance(
     if report is not None:
         answer.line(f"The report is in {report}.")
     answer.show()
-
-
-def read_events(items: Items, column: str, happened: str | None) -> Any:
-    """Return events from the labels of a column: 0 and 1, true and false, or a word that was named."""
-    import numpy as np
-
-    from kernelrank.errors import InvalidInputError
-
-    assert items.groups is not None  # the column was named
-    words = np.array([str(label).strip() for label in items.groups])
-    known = np.unique(words)
-    if happened is not None:
-        if happened not in known:
-            shown = ", ".join(map(repr, known[:5].tolist()))
-            raise InvalidInputError(f"{items.path}: Expected {happened!r} in the column {column!r}; it has {shown}.")
-        return words == happened
-    lower = np.char.lower(words)
-    for yes, no in (("1", "0"), ("1.0", "0.0"), ("true", "false"), ("yes", "no")):
-        if np.all((lower == yes) | (lower == no)):
-            return lower == yes
-    shown = ", ".join(map(repr, known[:5].tolist()))
-    raise InvalidInputError(
-        f"{items.path}: Expected 0 and 1, or true and false, in the column {column!r}; got {shown}. Say which word "
-        f"is an event, such as --happened {known[-1]}."
-    )
 
 
 def _answer(answer: Answer, estimate: ConcordanceEstimate, items: Items, pvalue: float, *, nested: bool) -> None:

@@ -14,7 +14,7 @@ from kernelrank.cli.measuring import MeasureRules, facts_of, interval_lines, row
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.preference_evaluation import evaluate_preferences
 from kernelrank.cli.preference_file import PreferenceFile
-from kernelrank.cli.source_files import SourceFile, fold_part
+from kernelrank.cli.source_files import SourceFile, fold_part, survival_columns
 
 if TYPE_CHECKING:
     from kernelrank.metrics import MeasureResult
@@ -59,6 +59,10 @@ def evaluate(
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
     target: options.Target = None,
+    time: options.Time = None,
+    event: options.Event = None,
+    happened: options.Happened = None,
+    strata: options.Strata = None,
     positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
@@ -74,6 +78,8 @@ def evaluate(
     kernelrank evaluate run.txt qrels.txt --trec
 
     kernelrank evaluate model.kr items.csv --pairs held_out.csv
+
+    kernelrank evaluate model.kr patients.csv --time months --event died
     """
     answer = Answer("evaluate", as_json=as_json)
     rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
@@ -83,8 +89,10 @@ def evaluate(
         file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
         evaluate_preferences(answer, judged, source, file, confidence)
         return
-    measures = rules.measures(measure)
-    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive)
+    measures = rules.measures(["concordance"] if measure is None and event is not None else measure)
+    target, query = survival_columns(target, query, time, event, strata)
+    events: dict[str, Any] = {"event": event, "happened": happened}
+    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive, **events)
     judgement = judge(answer, judged, source)
     known = measured(answer, measures, lambda one: judgement.measure(one, rules), asked=measure is not None)
     measures, results = [one for one, _ in known], [result for _, result in known]

@@ -16,7 +16,7 @@ from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.number_grid import read_gamma
 from kernelrank.cli.output_file import check_file
 from kernelrank.cli.preference_file import PreferenceFile
-from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
+from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -54,6 +54,10 @@ def fit(
     scale: options.Scale = False,
     input_format: options.InputFormat = None,
     target: options.Target = None,
+    time: options.Time = None,
+    event: options.Event = None,
+    happened: options.Happened = None,
+    strata: options.Strata = None,
     positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
@@ -75,6 +79,8 @@ def fit(
     kernelrank fit patients.csv --target outcome --kernel rbf --gamma 0.01 --scale
 
     kernelrank fit items.csv --pairs votes.csv
+
+    kernelrank fit patients.csv --time months --event died --strata centre
     """
     from kernelrank.errors import InvalidInputError
 
@@ -86,6 +92,7 @@ def fit(
         method, kernel, read_gamma(gamma), degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
     )
     ranker = learner.estimator(alpha)
+    target, query = survival_columns(target, query, time, event, strata)
     source = SourceFile(
         train,
         input_format,
@@ -99,15 +106,17 @@ def fit(
         missing=missing,
         missing_indicator=missing_indicator,
         ordinal=ordinal or (),
+        event=event,
+        happened=happened,
     )
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
     preferences = None
     if pairs is not None:
         preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
-    scaler, ranker, data = (pairs is None and fit_large_file(source, learner, alpha, answer)) or _fit_in_memory(
-        source, learner, alpha, preferences, answer
-    )
+    scaler, ranker, data = (
+        pairs is None and event is None and fit_large_file(source, learner, alpha, answer)
+    ) or _fit_in_memory(source, learner, alpha, preferences, answer)
     model = joined(scaler, ranker)
     save_model(model, output, data, source, preferences=None if pairs is None else str(pairs))
     answer.fact("model", str(output))

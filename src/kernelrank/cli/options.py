@@ -21,11 +21,13 @@ __all__ = [
     "Degree",
     "Discount",
     "Empty",
+    "Event",
     "Exclude",
     "Features",
     "Gain",
     "Gamma",
     "Groups",
+    "Happened",
     "Id",
     "InputFormat",
     "Judge",
@@ -49,11 +51,13 @@ __all__ = [
     "Right",
     "Scale",
     "Seed",
+    "Strata",
     "Target",
     "Threshold",
     "TieColumn",
     "Ties",
     "TiesOfList",
+    "Time",
     "TrecRules",
     "Weight",
     "Winner",
@@ -102,6 +106,22 @@ def _column(flag: str, what: str) -> Any:
 
 
 Target = Annotated[str | None, _column("--target", "The column of the scores to learn; guessed when obvious.")]
+Time = Annotated[
+    str | None, _column("--time", "The column of times, some of them censored, to learn in place of --target.")
+]
+Event = Annotated[
+    str | None,
+    _column("--event", "With --time: the column that tells whether the event happened then; else it is censored."),
+]
+Happened = Annotated[
+    str | None,
+    typer.Option(
+        "--happened",
+        metavar="WORD",
+        help="The word for an event, where the column of --event has neither 0/1 nor true/false.",
+    ),
+]
+Strata = Annotated[str | None, _column("--strata", "With --time: the column of strata, as --query.")]
 Positive = Annotated[
     str | None,
     typer.Option(

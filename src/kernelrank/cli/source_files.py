@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from kernelrank.data import Items, TablePreparation
     from kernelrank.data.roles import ColumnRequest
 
-__all__ = ["SourceFile", "fold_file", "fold_part", "folds_in", "is_fold", "read_ordinal", "speaking_of"]
+__all__ = [
+    "SourceFile",
+    "fold_file",
+    "fold_part",
+    "folds_in",
+    "is_fold",
+    "read_events",
+    "read_ordinal",
+    "speaking_of",
+    "survival_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,8 @@ class SourceFile:
         What is done to the columns, where a model knows it; learnt from the file unless given.
     strict : bool
         Whether cells that are no numbers are errors, and nothing is prepared.
+    event, happened : str or None
+        The column that tells which targets are times of an event, and its word for one.
     """
 
     path: Path
@@ -59,6 +71,8 @@ class SourceFile:
     ordinal: Sequence[str] = ()
     preparation: TablePreparation | None = None
     strict: bool = False
+    event: str | None = None
+    happened: str | None = None
 
     def at(self, path: Path) -> SourceFile:
         """Return the same way of reading another file."""
@@ -89,7 +103,15 @@ class SourceFile:
             )
         if items.notes:
             answer.note(f"{items.path}: {'; '.join(items.notes)}")
-        return items
+        return items if self.event is None else self._with_events(items)
+
+    def _with_events(self, items: Items) -> Items:
+        """Return the items with times and events for their targets."""
+        from kernelrank.data import event_times
+
+        assert self.event is not None
+        events = read_events(items, self.event, self.happened)
+        return replace(items, y=event_times(items.y, events), groups=None)
 
     def request(self) -> ColumnRequest:
         """Return which columns the options name, and as what."""
@@ -104,7 +126,8 @@ class SourceFile:
             "query": self.query,
             "id": self.id,
             "weight": self.weight,
-            "groups": self.groups,
+            # The reader keeps labels that are no features as groups: here they are the words of the events.
+            "groups": self.groups if self.event is None else self.event,
             "features": None if names is None else list(names),
             "exclude": [] if self.exclude is None else [name.strip() for name in self.exclude.split(",")],
             "n_features": self.n_features,
@@ -121,6 +144,46 @@ class SourceFile:
             return items
         answer.note(f"{items.path}: no two rows share a group, so that groups change nothing")
         return replace(items, groups=None)
+
+
+def read_events(items: Items, column: str, happened: str | None) -> Any:
+    """Return events from the labels of a column: 0 and 1, true and false, or a word that was named."""
+    import numpy as np
+
+    from kernelrank.errors import InvalidInputError
+
+    assert items.groups is not None  # the column was named
+    words = np.array([str(label).strip() for label in items.groups])
+    known = np.unique(words)
+    if happened is not None:
+        if happened not in known:
+            shown = ", ".join(map(repr, known[:5].tolist()))
+            raise InvalidInputError(f"{items.path}: Expected {happened!r} in the column {column!r}; it has {shown}.")
+        return words == happened
+    lower = np.char.lower(words)
+    for yes, no in (("1", "0"), ("1.0", "0.0"), ("true", "false"), ("yes", "no")):
+        if np.all((lower == yes) | (lower == no)):
+            return lower == yes
+    shown = ", ".join(map(repr, known[:5].tolist()))
+    raise InvalidInputError(
+        f"{items.path}: Expected 0 and 1, or true and false, in the column {column!r}; got {shown}. Say which word "
+        f"is an event, such as --happened {known[-1]}."
+    )
+
+
+def survival_columns(
+    target: str | None, query: str | None, time: str | None, event: str | None, strata: str | None
+) -> tuple[str | None, str | None]:
+    """Return the columns of targets and queries: times are targets, and strata are queries."""
+    from kernelrank.errors import InvalidInputError
+
+    if time is None and event is None and strata is None:
+        return target, query
+    if time is None or event is None:
+        raise InvalidInputError("Expected --time and --event together; got one of them. --strata goes with both.")
+    if target is not None or query is not None:
+        raise InvalidInputError("Expected --time and --strata in the place of --target and --query; got both.")
+    return time, strata or ""
 
 
 def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:

@@ -21,7 +21,15 @@ from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.preference_tuning import tune_preferences
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
-from kernelrank.cli.source_files import SourceFile, fold_file, fold_part, folds_in, is_fold, speaking_of
+from kernelrank.cli.source_files import (
+    SourceFile,
+    fold_file,
+    fold_part,
+    folds_in,
+    is_fold,
+    speaking_of,
+    survival_columns,
+)
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -89,6 +97,10 @@ def tune(
     scale: options.Scale = False,
     input_format: options.InputFormat = None,
     target: options.Target = None,
+    time: options.Time = None,
+    event: options.Event = None,
+    happened: options.Happened = None,
+    strata: options.Strata = None,
     positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
@@ -117,6 +129,8 @@ def tune(
     kernelrank tune OHSUMED/ --measure ndcg@10
 
     kernelrank tune items.csv --pairs votes.csv --judge reader -o model.kr
+
+    kernelrank tune patients.csv --time months --event died --strata centre -o model.kr
     """
     from kernelrank.errors import InvalidInputError
     from kernelrank.metrics import get_measure
@@ -126,6 +140,9 @@ def tune(
     check_page(report, [train])
     if output is not None and report is not None and output.resolve() == report.resolve():
         raise InvalidInputError(f"{output}: is both the model and its report; give two names")
+    target, query = survival_columns(target, query, time, event, strata)
+    if event is not None:
+        measure, cv = _for_times(measure, cv, method, strata, refused=nested or report is not None or pairs is not None)
     names = [name.strip() for name in kernels.split(",")]
     check_kernel_options(names, gammas=gammas, degrees=degrees, coef0=coef0)
     plan = Plan(
@@ -165,6 +182,8 @@ def tune(
         missing=missing,
         missing_indicator=missing_indicator,
         ordinal=ordinal or (),
+        event=event,
+        happened=happened,
     )
     if pairs is not None:
         if nested or report is not None or cv != "auto" or measure != "pairwise_accuracy":
@@ -191,6 +210,19 @@ def tune(
     else:
         _tune_one(answer, plan, source, output, report, nested=nested)
     answer.show()
+
+
+def _for_times(measure: str, cv: str, method: str, strata: str | None, *, refused: bool) -> tuple[str, str]:
+    """Return the measure and the hold-out of censored times: the concordance, by strata or by ten folds of items."""
+    from kernelrank.errors import InvalidInputError
+
+    if method != "rankrls" or refused:
+        raise InvalidInputError(
+            "Expected --method rankrls without --nested, --report and --pairs where there are censored times; got one "
+            "of them. For a nested estimate and its page, run: kernelrank concordance."
+        )
+    folds = "10" if cv == "auto" and strata is None else cv
+    return ("concordance" if measure == "pairwise_accuracy" else measure), folds
 
 
 @dataclass(frozen=True)
