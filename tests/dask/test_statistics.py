@@ -128,8 +128,8 @@ def test_small_arguments_travel_with_each_task_and_large_ones_are_sent_once():
 def test_a_constant_added_to_the_scores_of_a_query_changes_nothing(learner, level):
     rng = np.random.default_rng(0)
     high = rng.normal(size=len(y)) + level
-    order = rng.permutation(len(y)) if learner.cost == "magnitude" else np.arange(len(y))
-    cuts = [9, 20, 33] if learner.cost == "magnitude" else np.flatnonzero(np.diff(qid))[[2, 6]] + 1
+    order = rng.permutation(len(y)) if learner.cost in ("auto", "magnitude") else np.arange(len(y))
+    cuts = [9, 20, 33] if learner.cost in ("auto", "magnitude") else np.flatnonzero(np.diff(qid))[[2, 6]] + 1
     parts = np.split(order, cuts)
     found, expected = (statistics(parts, qid, None, learner, scores=scores)[0] for scores in (high, high - level))
     for name in ("gram", "right", "energy"):

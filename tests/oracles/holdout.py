@@ -103,19 +103,20 @@ def _laplacian(estimator, kept, y, qid, weight):
             L[a, a], target[a] = w[a], w[a] * s[a]
         return L, target
     query = [0 if qid is None else qid[i] for i in kept]
+    cost = "magnitude" if estimator.cost == "auto" else estimator.cost
     for label in set(query):
         items = [a for a in range(size) if query[a] == label]
         total = sum(w[a] for a in items)
-        ties_out = estimator.ties == "exclude" or estimator.cost != "magnitude"
+        ties_out = estimator.ties == "exclude" or cost != "magnitude"
         pairs = [(a, b) for a in items for b in items if b < a and not (ties_out and s[a] == s[b])]
         copies = sum(0 if ties_out else w[a] * (w[a] - 1) / 2 for a in items if w[a] > 1)
         divisor = {"pairs": 1, "items": total, "queries": sum(w[a] * w[b] for a, b in pairs) + copies}
         for a, b in pairs:
             z = s[a] - s[b]
             edge = w[a] * w[b] / divisor[estimator.query_weight]
-            if estimator.cost == "unit":
+            if cost == "unit":
                 z = mpmath.sign(z)
-            elif estimator.cost == "relative":
+            elif cost == "relative":
                 edge /= z**2
             for i, j, sign in ((a, b, 1), (b, a, -1)):
                 L[i, i] += edge

@@ -45,14 +45,14 @@ class Edges:
         return Edges(len(kept), h, j, self.z[rows], self.w2[rows])
 
 
-def scored_edges(y, qid=None, *, cost="magnitude", ties="include", query_weight="pairs", weight=None) -> Edges:
+def scored_edges(y, qid=None, *, cost="auto", ties="include", query_weight="pairs", weight=None) -> Edges:
     """Write out every pair of a query, as the definitions of the costs (20), (21), (22) say."""
     y = np.asarray(y, dtype=float)
     m = len(y)
     qid = [0] * m if qid is None else list(qid)
     weight = np.ones(m) if weight is None else np.asarray(weight, dtype=float)
     items = {q: [i for i in range(m) if qid[i] == q] for q in set(qid)}
-    ties_out = ties == "exclude" or cost != "magnitude"
+    ties_out = ties == "exclude" or cost not in ("auto", "magnitude")
     c = {q: _query_weight(query_weight, y[items[q]], weight[items[q]], ties_out) for q in items}
     edges = []
     for h in range(m):
