@@ -28,6 +28,8 @@ class ItemCodes:
     items : iterable, optional
         The names of all items, which fixes their numbers: any other name is an error. Otherwise names are numbered as
         they first occur.
+    kind : str, default="items"
+        What messages call them all.
 
     Examples
     --------
@@ -36,13 +38,14 @@ class ItemCodes:
     (0, 1, 0)
     """
 
-    def __init__(self, items: Iterable[object] | None = None) -> None:
+    def __init__(self, items: Iterable[object] | None = None, kind: str = "items") -> None:
+        self.kind = kind
         self.fixed = items is not None
         names = [str(item) for item in (() if items is None else items)]
         self.code_of = {name: code for code, name in enumerate(names)}
         if len(self.code_of) < len(names):
             twice = next(name for code, name in enumerate(names) if self.code_of[name] != code)
-            raise InvalidInputError(f"items has {twice!r} twice")
+            raise InvalidInputError(f"{kind} has {twice!r} twice")
         self.first_places: list[Any] = []
 
     def code(self, name: str, place: Any, error: Callable[[str, Any], Exception]) -> int:
@@ -50,7 +53,7 @@ class ItemCodes:
         code = self.code_of.get(name)
         if code is None:
             if self.fixed:
-                raise error(f"{shown(name)} is not among the items{self._nearest(name)}", place)
+                raise error(f"{shown(name)} is not among the {self.kind}{self._nearest(name)}", place)
             code = self.code_of[name] = len(self.code_of)
             self.first_places.append(place)
         return code

@@ -1,0 +1,133 @@
+"""A table of numbers whose rows and columns have names: features of objects, similarities, or scores of dyads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.data.file_format import file_format
+from kernelrank.data.item_codes import ItemCodes
+from kernelrank.data.line import shown
+from kernelrank.data.source import Source, readable, source_name
+from kernelrank.data.table import Table
+from kernelrank.data.vote_table import open_votes
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["NamedTable", "open_named", "read_named_table", "table_values"]
+
+
+@dataclass(frozen=True, eq=False)
+class NamedTable:
+    """Numbers with a name for each row and each column.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the rows, all different.
+    columns : tuple of str
+        Of the columns, all different.
+    values : ndarray, shape (len(names), len(columns))
+    path : str
+        What messages call the file.
+
+    Examples
+    --------
+    >>> table = NamedTable(("tea", "milk"), ("hot", "white"), np.array([[1.0, 0.0], [0.0, 1.0]]), "drinks.csv")
+    >>> table.with_columns(["white"]).values.tolist()
+    [[0.0], [1.0]]
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+    path: str
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def with_columns(self, columns: Sequence[str]) -> NamedTable:
+        """Return these columns, in this order; one that is not there is an error with the nearest names."""
+        codes = ItemCodes(self.columns, f"columns of {self.path}")
+        places = [codes.code(name, None, lambda message, _: InvalidInputError(message)) for name in columns]
+        return replace(self, columns=tuple(columns), values=self.values[:, places])
+
+    def chosen(self, rows: NDArray[np.bool_]) -> NamedTable:
+        """Return some of the rows."""
+        names = tuple(name for name, kept in zip(self.names, rows.tolist(), strict=True) if kept)
+        return replace(self, names=names, values=self.values[rows])
+
+    def square(self) -> NamedTable:
+        """Return the table with its columns in the order of its rows; each name must be that of a row and a column."""
+        for name in self.columns:
+            if name not in set(self.names) and len(self.columns) != len(self.names):
+                raise InvalidInputError(
+                    f"{self.path}: expected a square table of similarities, with the same names in the first row and "
+                    f"the first column; got {len(self.names)} rows and {len(self.columns)} columns, and no row "
+                    f"{shown(name)}. Leave --similarity out if these are features"
+                )
+        return self.with_columns(self.names)
+
+
+def open_named(source: Source, format: str | None) -> Table:
+    """Open a table whose first column holds names."""
+    kind = file_format(source, format)
+    if kind == "svmlight":
+        raise FileFormatError("expected a CSV, TSV, Parquet or Excel table with names", source_name(source))
+    table = open_votes(source, kind)
+    if len(table.names) < 2:
+        raise table.error("expected names in the first column and numbers in the others; got one column")
+    return table
+
+
+def read_named_table(path: str | os.PathLike[str], *, format: str | None = None) -> NamedTable:
+    r"""Read a table with names in its first column and numbers in all others. Time O(bytes), memory O(result).
+
+    Parameters
+    ----------
+    path : str or path-like
+        CSV, TSV, Parquet or Excel, also compressed; "-" is standard input.
+    format : str, optional
+        The suffix or the first line says it unless told.
+
+    Raises
+    ------
+    FileFormatError
+        At the first cell that is no number, and for a name that occurs twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "drinks.csv"
+    ...     _ = path.write_text("drink,hot,white\ntea,1,0\nmilk,0,1\n")
+    ...     table = read_named_table(path)
+    >>> table.names, table.columns, table.values.tolist()
+    (('tea', 'milk'), ('hot', 'white'), [[1.0, 0.0], [0.0, 1.0]])
+    """
+    with readable(path) as source:
+        return table_values(open_named(source, format))
+
+
+def table_values(table: Table, *, missing: bool = False) -> NamedTable:
+    """Read an open table; with `missing`, empty cells become NaN."""
+    numbers = range(1, len(table.names))
+    table.choose(range(len(table.names)), numbers)
+    places: dict[str, int] = {}
+    blocks = []
+    for block in table.blocks():
+        for name, position in zip(block.words(0).tolist(), block.positions.tolist(), strict=True):
+            if not name:
+                raise table.error("the first cell is empty: expected a name", position)
+            first = places.setdefault(name, position)
+            if first != position:
+                message = f"the name {shown(name)} occurs twice, first in {table.place_in_words(first)}"
+                raise table.error(f"{message}: expected one row for each name", position)
+        blocks.append(block.numbers(numbers, missing=missing))
+    if not blocks:
+        raise table.error("the table has no rows")
+    return NamedTable(tuple(places), table.names[1:], np.concatenate(blocks), table.path)
