@@ -28,6 +28,7 @@ class Commands(LazyGroup):
         "compare": ("kernelrank.cli.compare", "Test whether one of two models, or of two runs, ranks better."),
         "inspect": ("kernelrank.cli.inspect", "Show what is in a model file, and why one item stands above another."),
         "convert": ("kernelrank.cli.convert", "Turn a file of items into another format."),
+        "dyads": ("kernelrank.cli.dyads", "Rank the objects of one table for each object of another."),
         "relations": ("kernelrank.cli.relations", "Find interactions in parsed sentences."),
     }
 

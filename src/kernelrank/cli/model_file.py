@@ -90,6 +90,10 @@ def load_model(path: Path) -> Any:
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{path}: holds a {type(model).__name__}, which does not rank")
     if not hasattr(model, "n_features_in_"):
+        if hasattr(model, "n_features_rows_in_"):
+            raise InvalidInputError(
+                f"{path}: holds a {type(model).__name__}, which scores dyads; use kernelrank dyads predict"
+            )
         raise InvalidInputError(
             f"{path}: holds a {type(model).__name__}, which does not rank rows of numbers; models of kernelrank "
             "relations train are for kernelrank relations extract"

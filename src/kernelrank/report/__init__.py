@@ -3,6 +3,7 @@
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.auc_report import auc_report
 from kernelrank.report.concordance_report import concordance_report
+from kernelrank.report.dyads_report import dyads_report
 from kernelrank.report.explanation import Explanation, explain
 from kernelrank.report.forest import ForestDisplay
 from kernelrank.report.page import Page
@@ -22,6 +23,7 @@ __all__ = [
     "SelectionDisplay",
     "auc_report",
     "concordance_report",
+    "dyads_report",
     "explain",
     "ranking_report",
     "selection_report",

@@ -1,0 +1,97 @@
+"""Models of dyads as files, and the rankings that they write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelrank.cli.dyads_files import DyadFiles, Dyads, read_side
+from kernelrank.cli.model_file import command_line, provenance
+
+if TYPE_CHECKING:
+    from kernelrank.cli.answer import Answer
+    from kernelrank.data.named_table import NamedTable
+
+__all__ = ["load_dyad_model", "objects", "save_dyad_model", "write_ranking"]
+
+
+def save_dyad_model(model: Any, path: Path, dyads: Dyads, files: DyadFiles) -> None:
+    """Write a model with the names that predictions need, whole or not at all."""
+    from kernelrank import __version__
+    from kernelrank.persistence import save
+
+    def side(name: str, table: NamedTable) -> dict[str, Any]:
+        return {
+            "file": table.path,
+            "names": list(table.names),
+            "columns": list(table.columns),
+            "similarity": files.given(name),
+        }
+
+    model.provenance_ = {
+        "rows": side("rows", dyads.rows),
+        "columns": side("columns", dyads.columns),
+        "scores": str(dyads.scores),
+        "command": command_line(),
+        "version": __version__,
+    }
+    save(model, path)
+
+
+def load_dyad_model(path: Path) -> Any:
+    """Read a model, and refuse one that is not of dyads."""
+    from kernelrank.dyads.dyadic_learner import DyadicLearner
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.persistence import load
+
+    model = load(path)
+    if not isinstance(model, DyadicLearner):
+        raise InvalidInputError(f"{path}: expected a model of kernelrank dyads; got a {type(model).__name__}")
+    return model
+
+
+def objects(
+    model: Any, rows: Path, columns: Path | None, answer: Answer, format: str | None
+) -> tuple[NamedTable, NamedTable]:
+    """Read the objects to predict for, as the model expects them."""
+    from kernelrank.errors import InvalidInputError
+
+    known = provenance(model)
+    if "rows" not in known:
+        raise InvalidInputError(
+            "the model was saved by kernelrank.save and knows no names of columns: use its predict in Python"
+        )
+    if columns is None and model.relation is None:
+        raise InvalidInputError("--columns is missing: the model was fitted to two sets of objects")
+    of_rows = read_side(rows, known["rows"]["columns"], answer, format)
+    of_columns = of_rows if columns is None else read_side(columns, known["columns"]["columns"], answer, format)
+    return of_rows, of_columns
+
+
+def write_ranking(
+    output: Path,
+    scores: Any,
+    rows: NamedTable,
+    columns: NamedTable,
+    ranked: str | None,
+    *,
+    format: str,
+    top: int | None,
+) -> int:
+    """Write scores as a matrix, or as a list with the best first for each object; return how many."""
+    import numpy as np
+
+    from kernelrank.data.delimited_writer import write_delimited
+    from kernelrank.data.words import as_strings
+
+    of_rows, of_columns = as_strings(rows.names), as_strings(columns.names)
+    if format == "matrix":
+        write_delimited({"row": of_rows}, str(output), matrix=scores, matrix_names=columns.names)
+        return int(scores.size)
+    turned = ranked == "rows"
+    by_query = scores.T if turned else scores
+    best = np.argsort(-by_query, axis=1, kind="stable")[:, :top]
+    queries = np.repeat(np.arange(len(best)), best.shape[1])
+    row, column = (best.ravel(), queries) if turned else (queries, best.ravel())
+    write_delimited({"row": of_rows[row], "column": of_columns[column], "score": scores[row, column]}, str(output))
+    return len(row)
