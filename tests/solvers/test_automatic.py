@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +12,14 @@ from kernelrank.errors import InvalidInputError, LostDigitsWarning, NotConverged
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
-from kernelrank.solvers import Cholesky, ConjugateGradient, NystromConjugateGradient, choose_solver, sparse_columns
+from kernelrank.solvers import (
+    Cholesky,
+    ConjugateGradient,
+    NystromConjugateGradient,
+    choose_solver,
+    conjugate_gradient,
+    sparse_columns,
+)
 
 
 def graph(m):
@@ -103,6 +112,31 @@ def test_too_few_iterations_warn_with_what_is_left():
     X, y = rng.standard_normal((50, 20)), rng.standard_normal(50)
     with pytest.warns(NotConverged, match="after 2 iterations with a relative residual of"):
         RankRLS(1e-3, solver="conjugate_gradient", max_iter=2).fit(X, y)
+
+
+def test_sparse_columns_show_progress_and_warn_at_the_last_iteration(monkeypatch):
+    shown = []
+
+    @contextmanager
+    def working(what):
+        shown.append(what)
+        yield
+
+    monkeypatch.setattr(conjugate_gradient, "working", working)
+    monkeypatch.setattr(sparse_columns, "QUICK", 0.0)
+    monkeypatch.setattr(sparse_columns, "CUBE", 1.0)
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((60, 30), density=0.3, format="csr", rng=rng, data_sampler=rng.standard_normal)
+    y = rng.standard_normal(60)
+    with pytest.warns(NotConverged, match="after 2 iterations .* or use solver='cholesky'"):
+        model = RankRLS(1e-3, max_iter=2).fit(X, y)
+    assert (model.solver_, model.n_iter_) == ("conjugate_gradient", 2)
+    assert shown == ["conjugate gradients"]
+    RankRLS(1e-3).fit(X, y)  # enough iterations: no warning, which would be an error here
+    assert shown == ["conjugate gradients"] * 2
+    state = ExplicitFeatures(X), graph(60)
+    stopped = sparse_columns.SparseColumns().solve(state, 1e-3, step=lambda n_iter, _: n_iter == 3)
+    assert (stopped.solver, stopped.n_iter) == (None, 3)  # and no factorisation after it
 
 
 def test_outputs_that_are_done_leave_the_iteration():

@@ -126,9 +126,22 @@ class ConjugateGradient(Solver[Operator]):
         self, state: Operator, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object
     ) -> Solution:
         """Solve for one alpha, from `start` if it is given; `step` hears of each iteration."""
+        return self.attempt(state, alpha, start, step)[0]
+
+    def attempt(
+        self, state: Operator, alpha: float, start: Float | None, step: Step | None, worth: float = np.inf
+    ) -> tuple[Solution, bool]:
+        """Solve, or give up where that promises to take more than `worth` steps.
+
+        Returns
+        -------
+        solution : Solution
+        ended : bool
+            Whether the scores are known to `tol`, `max_iter` was reached, which warns, or `step` stopped the iteration.
+        """
         max_iter = 10 * len(state.b) if self.max_iter is None else self.max_iter
         with working("conjugate gradients"):
-            x, n_iter, residual, error = iterate(state, alpha, start, self.tol, max_iter, step)
+            x, n_iter, residual, error, stopped = iterate(state, alpha, start, self.tol, max_iter, step, worth)
         if error > self.tol and n_iter == max_iter:
             warnings.warn(
                 f"conjugate gradients stopped after {n_iter} iterations with a relative residual of {residual:.2g} and "
@@ -136,9 +149,9 @@ class ConjugateGradient(Solver[Operator]):
                 "similar sizes (MaxAbsScaler keeps zeros), raise alpha, max_iter or tol, or use solver='cholesky' if "
                 "a matrix of the smaller side of X fits into memory",
                 NotConverged,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return Solution(state.back(x), x, n_iter, residual)
+        return Solution(state.back(x), x, n_iter, residual), error <= self.tol or n_iter == max_iter or stopped
 
 
 def iterate(
@@ -149,7 +162,7 @@ def iterate(
     max_iter: int,
     step: Step | None = None,
     worth: float = np.inf,
-) -> tuple[Float, int, float, float]:
+) -> tuple[Float, int, float, float, bool]:
     """Run preconditioned conjugate gradients on all outputs at once.
 
     They give up where they promise to take more than `worth` steps.
@@ -160,6 +173,8 @@ def iterate(
     n_iter : int
     residual, error : float
         The largest relative residual, and the largest estimate of the error of the scores.
+    stopped : bool
+        Whether `step` stopped the iteration.
     """
     b = operator.b
     divide = None if operator.precondition is None else operator.precondition(alpha)
@@ -179,7 +194,7 @@ def iterate(
     active = np.flatnonzero(residual > min(tol, SURE))
     error = _ScoreError(operator, alpha, x, residual)
     r, p, metric_p, size = r[:, active], z[:, active], metric_z[:, active], _inner(r, metric_z)[active]
-    n_iter = 0
+    n_iter, stopped = 0, False
     while len(active) and n_iter < max_iter:
         n_iter += 1
         product = operator.multiply(metric_p) + alpha * p
@@ -192,7 +207,8 @@ def iterate(
         metric_z = operator.metric(z)
         residual[active] = _norm(r, r if divide is not None else metric_z) / scale[active]
         known = error.after(active, length * size, x, residual)
-        if step is not None and step(n_iter, float(residual.max())):
+        stopped = step is not None and step(n_iter, float(residual.max()))
+        if stopped:
             break
         if n_iter >= max(LEAST_WAIT, WAIT * worth) and n_iter % 8 == 0 and n_iter + error.steps_left(tol) > worth:
             break
@@ -202,7 +218,7 @@ def iterate(
         p, metric_p = z + growth * p, metric_z + growth * metric_p
         if not going.all():
             active, r, p, metric_p, size = active[going], r[:, going], p[:, going], metric_p[:, going], size[going]
-    return x, n_iter, float(residual.max(initial=0.0)), float(error.known.max(initial=0.0))
+    return x, n_iter, float(residual.max(initial=0.0)), float(error.known.max(initial=0.0)), stopped
 
 
 class _ScoreError:

@@ -17,7 +17,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.cholesky import Cholesky
-from kernelrank.solvers.conjugate_gradient import LEAST_WAIT, ConjugateGradient, Operator, iterate
+from kernelrank.solvers.conjugate_gradient import LEAST_WAIT, ConjugateGradient
 
 __all__ = ["SparseColumns"]
 
@@ -71,11 +71,9 @@ class SparseColumns(Solver["tuple[Features, Comparisons]"]):
         worth = worthwhile_steps(features, comparisons.target().shape[1])
         if worth > 0.0:
             iteration = ConjugateGradient(self.tol, self.max_iter)
-            operator: Operator = iteration.prepare(features, comparisons)
-            limit = 10 * len(operator.b) if self.max_iter is None else self.max_iter
-            x, n_iter, residual, error = iterate(operator, alpha, start, self.tol, limit, step, worth)
-            if error <= self.tol or n_iter >= limit:
-                return Solution(operator.back(x), x, n_iter, residual)
+            solution, ended = iteration.attempt(iteration.prepare(features, comparisons), alpha, start, step, worth)
+            if ended:
+                return solution
         direct = Cholesky()
         return replace(direct.solve(direct.prepare(features, comparisons), alpha, last=True), solver=direct.name)
 
