@@ -39,12 +39,13 @@ def choose_solver(
     ==============================  =========================  ==========  =======================================
     sparse columns                  s > 20,000                 any         conjugate gradients, nothing made dense
     sparse columns                  s > 5,000                  several     conjugate gradients
-    sparse columns                                             one         conjugate gradients as long as they promise
+    sparse columns                  s ≤ 20,000                 one         conjugate gradients as long as they promise
                                                                            to cost less than Cholesky
     full kernel, recomputable, or   m > 20,000 or              any         conjugate gradients with a Nyström
     reduced set; root of L cheap    s > 20,000                             preconditioner, rows computed anew
     any                             s > 20,000                 any         conjugate gradients
-    r > m, root of L not cheap      s > 5,000                  any         conjugate gradients, no root needed
+    r > m or full kernel, root of   s > 5,000                  any         conjugate gradients, no root needed
+    L not cheap
     any other                                                  one         Cholesky
     any other                                                  several     spectral
     ==============================  =========================  ==========  =======================================
