@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
 
 import kernelrank as kr
+from kernelrank.metrics import dyadic_concordance
+from kernelrank.report import ForestDisplay
 
 FOLDER = Path(__file__).parent / "how_to" / "pictures"
 
@@ -51,6 +53,22 @@ def _draw_survival() -> None:
     ax.set(xlabel="time", ylabel="share without the event", ylim=(0, 1.02))
     ax.legend(title="held-out score")
     figure.savefig(FOLDER / "survival_thirds.svg", metadata={"Date": None})
+    draw_settings()
+
+
+def draw_settings() -> None:
+    """Draw the four settings of dyads."""
+    rng = np.random.default_rng(0)
+    drugs, targets = rng.standard_normal((40, 60)), rng.standard_normal((25, 12))
+    effects = rng.standard_normal((60, 12)) / 60**0.5
+    Y = drugs @ effects @ targets.T + 0.5 * rng.standard_normal((40, 25))
+    measured = []
+    for setting in ("cell", "row", "column", "both"):
+        search = kr.KroneckerRankRLSCV(setting=setting).fit(drugs, targets, Y)
+        measured.append((setting, dyadic_concordance(Y, search.holdout_scores_, per="row")))
+    figure = Figure(figsize=(5.6, 2.8), layout="constrained")
+    ForestDisplay(measured).plot(ax=figure.add_subplot())
+    figure.savefig(FOLDER / "four_settings.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelrank import (
     RLS,
+    KroneckerRankRLS,
     Leaderboard,
     RankRLS,
     RankRLSCV,
@@ -20,8 +21,8 @@ from kernelrank import (
     permutation_test,
     tournament_roc,
 )
-from kernelrank.metrics import Interval
-from kernelrank.report import Page, auc_report, leaderboard_report, ranking_report
+from kernelrank.metrics import DyadicConcordance, Interval
+from kernelrank.report import Page, auc_report, dyads_report, leaderboard_report, ranking_report
 
 ATTACK = "<script>window.hit = 1</script>\"'><img src=x onerror='window.hit = 1'>{{ 7 * 7 }}$x^$&amp;"
 """What comes from the user and must be shown as it is."""
@@ -74,6 +75,17 @@ def leaderboard_page():
     return leaderboard_report(board, title=f"A title {ATTACK}", command=f"kernelrank {ATTACK}", notes=[ATTACK])
 
 
+def dyads_page():
+    """The four settings, one of them no better than chance."""
+    interval = Interval(0.7, 0.9, 0.95, "rows and columns vary")
+    found = {setting: DyadicConcordance(0.8, interval, "row", 300) for setting in ("cell", "row", "column")}
+    found["both"] = DyadicConcordance(0.55, Interval(0.42, 0.67, 0.95, interval.method), "row", 300)
+    alphas = {setting: {"alpha": 12.5} for setting in found}
+    return dyads_report(
+        found, alphas, model=KroneckerRankRLS(), shape=(20, 15), title=f"Dyads {ATTACK}", notes=[ATTACK]
+    )
+
+
 @cache
 def page(name: str) -> Page:
     """Return a page by name."""
@@ -102,6 +114,8 @@ def page(name: str) -> Page:
         return hostile_run()
     if name == "leaderboard":
         return leaderboard_page()
+    if name == "dyads":
+        return dyads_page()
     y = np.repeat(["well", f"ill {ATTACK}"], 15)
     X = rng.standard_normal((30, 3)) + (y != "well")[:, None]
     model = RankRLS()
@@ -119,4 +133,4 @@ def page(name: str) -> Page:
     )
 
 
-NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc", "auc compared", "leaderboard")
+NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc", "auc compared", "leaderboard", "dyads")

@@ -141,9 +141,9 @@ def tune(
     n_tried = len(model.cv_results_["params"])
     low, high = concordance.interval
     answer.line(
-        f"Held out with {SETTINGS[setting]} new ({setting}): {measure_name(learner)} {concordance.value:.3f}, "
-        f"{100 * confidence:.4g}% interval {low:.3f} to {high:.3f}. It is the best of {n_tried}, "
-        "and therefore a little too high."
+        f"Setting {setting}, what is new: {SETTINGS[setting]}. Held-out {measure_name(learner)} "
+        f"{concordance.value:.3f}, {100 * confidence:.4g}% interval {low:.3f} to {high:.3f}. It is the best "
+        f"of {n_tried}, and therefore a little too high."
     )
     _saved(answer, output)
     answer.show()

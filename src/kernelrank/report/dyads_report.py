@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import DyadicConcordance
 from kernelrank.report.environment import parameters_of, today, versions
-from kernelrank.report.forest_rows import Forest
+from kernelrank.report.forest import ForestDisplay
 from kernelrank.report.number_format import with_decimals, with_digits
 from kernelrank.report.page import Page, render
+from kernelrank.report.picture import Picture, drawing
 
 __all__ = ["dyads_report"]
 
@@ -73,24 +74,23 @@ def dyads_report(
             f"Expected concordances of the settings {', '.join(SETTINGS)}; got {', '.join(unknown) or 'none'}."
         )
     settings = [setting for setting in SETTINGS if setting in concordances]
-    forest = Forest.of_shares(
-        [(SETTINGS[name][0], concordances[name].value, concordances[name].interval) for name in settings]
-    )
     some = concordances[settings[0]]
     strengths = {} if alphas is None else alphas
+    rows = [
+        {
+            "name": SETTINGS[name][0],
+            "option": name,
+            "what": SETTINGS[name][1],
+            "value": concordances[name].value,
+            "interval": concordances[name].interval,
+            "alpha": ", ".join(with_digits(value, 3) for value in strengths.get(name, {}).values()),
+        }
+        for name in settings
+    ]
     content = {
         "title": title or "Dyads: the four settings",
-        "forest": forest,
-        "headline": list(zip(settings, forest.rows, strict=True)),
-        "held_out": [
-            {
-                "name": SETTINGS[name][0],
-                "option": name,
-                "what": SETTINGS[name][1],
-                "alpha": ", ".join(with_digits(value, 3) for value in strengths.get(name, {}).values()),
-            }
-            for name in settings
-        ],
+        "rows": rows,
+        "picture": _picture([(SETTINGS[name][0], concordances[name]) for name in settings]),
         "has_alphas": len(strengths) > 0,
         "some": some,
         "each": "" if some.per == "overall" else f" of each {some.per}",
@@ -103,6 +103,17 @@ def dyads_report(
         "date": today(),
     }
     return render("dyads.html.j2", content)
+
+
+def _picture(named: Sequence[tuple[str, DyadicConcordance]]) -> Picture:
+    with drawing("settings", height=0.9 + 0.4 * len(named)) as canvas:
+        ForestDisplay(named).plot(ax=canvas.ax)
+        values = ", ".join(f"{name} {with_decimals(found.value)}" for name, found in named)
+        caption = (
+            "Squares are concordances, lines their intervals, and the dotted line is chance. The intervals allow for "
+            f"dyads that share an object: {named[0][1].interval.method}."
+        )
+        return canvas.picture(f"The concordance of each setting with its interval: {values}.", caption)
 
 
 def _warnings(concordances: Mapping[str, DyadicConcordance]) -> list[str]:

@@ -1,11 +1,11 @@
-"""A forest plot: AUCs of several models on the same items, and below a line how two of them differ."""
+"""A forest plot: AUCs or concordances, one below the other, and below a line how two AUCs differ."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from kernelrank.metrics import Interval
+from kernelrank.metrics import DyadicConcordance, Interval
 from kernelrank.model_selection import AUCComparison, AUCEstimate
 from kernelrank.report.display import Display
 
@@ -19,12 +19,12 @@ DIFFERENCE_PLACE, LOWEST = -1.1, -2.2
 
 
 class ForestDisplay(Display):
-    """AUCs with their intervals, one below the other.
+    """AUCs, or concordances of dyads, with their intervals, one below the other.
 
     Parameters
     ----------
     estimates : sequence of tuple
-        Names and estimates.
+        Names and estimates: what `estimate_auc` or `dyadic_concordance` returns.
     difference : tuple, optional
         A name, a difference of two AUCs and its interval, which is drawn below on an axis of its own.
 
@@ -47,7 +47,7 @@ class ForestDisplay(Display):
 
     def __init__(
         self,
-        estimates: Sequence[tuple[str, AUCEstimate]],
+        estimates: Sequence[tuple[str, AUCEstimate | DyadicConcordance]],
         *,
         difference: tuple[str, float, Interval] | None = None,
     ) -> None:
@@ -85,7 +85,7 @@ class ForestDisplay(Display):
 
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         """Draw the AUCs, and the difference below a line."""
-        rows = [(name, estimate.auc, estimate.interval) for name, estimate in self.estimates]
+        rows = [(name, float(estimate), estimate.interval) for name, estimate in self.estimates]
         n = len(rows)
         _draw_rows(ax, rows, {"color": "C0", **line_options})
         names = [name for name, _, _ in rows]
@@ -93,7 +93,8 @@ class ForestDisplay(Display):
         self.difference_ax_ = None
         if self.difference is None:
             ax.axvline(0.5, color="0.5", linestyle=":", linewidth=1)
-            ax.set(xlabel="AUC", ylim=(-0.6, n - 0.4))
+            shared = any(isinstance(estimate, DyadicConcordance) for _, estimate in self.estimates)
+            ax.set(xlabel="concordance" if shared else "AUC", ylim=(-0.6, n - 0.4))
         else:
             # The axis of the AUCs moves to the top: the lowest rows of the plot have one of their own.
             names, places = [*names, self.difference[0]], [*places, DIFFERENCE_PLACE]

@@ -65,13 +65,10 @@ class Forest:
         >>> forest.start, forest.rows[0].places[1], forest.reference_place
         (0.5, 0.5, 0.0)
         """
-        return cls.of_shares([(name, estimate.auc, estimate.interval) for name, estimate in estimates])
-
-    @classmethod
-    def of_shares(cls, values: Sequence[tuple[str, float, Interval]]) -> Forest:
-        """Put shares of pairs, for which half is chance, on an axis that ends at 1."""
-        lowest = min((interval.low for _, _, interval in values), default=0.5)
-        return cls._on_axis(values, min(0.5, floor(10 * lowest) / 10), 1.0, 0.5)
+        lowest = min((estimate.interval.low for _, estimate in estimates), default=0.5)
+        start = min(0.5, floor(10 * lowest) / 10)
+        values = [(name, estimate.auc, estimate.interval) for name, estimate in estimates]
+        return cls._on_axis(values, start, 1.0, 0.5)
 
     @classmethod
     def of_difference(cls, name: str, value: float, interval: Interval) -> Forest:
