@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from kernelrank import BradleyTerry, RankRLS, RankSVM, leave_preferences_out
+from kernelrank import BradleyTerry, RankRLS, RankRLSCV, RankSVM, leave_preferences_out
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import preference_items, preference_sets
 from kernelrank.metrics import preference_agreement
@@ -178,6 +180,22 @@ def test_the_agreement_is_that_of_the_differences():
     assert "34 preferences held out (one preference at a time)" in str(found)
     assert found.to_frame()["difference"].tolist() == found.difference.tolist()
     assert "agreement" in path._repr_html_()
+
+
+@pytest.mark.parametrize("learner", [RankRLS, partial(RankRLSCV, [0.1, 1.0])])
+def test_a_magnitude_of_zero_is_a_tie_unless_the_cost_is_one_for_all(learner):
+    X, pairs, _ = votes(7)
+    magnitude = np.ones(len(pairs))
+    magnitude[[3, 8, 20]] = 0.0
+    tied = leave_preferences_out(learner(), X, pairs, magnitude=magnitude)
+    np.testing.assert_array_equal(tied.tie, magnitude == 0.0)
+    assert tied.agreement.n_preferences == len(pairs) - 3
+    unit = leave_preferences_out(learner(cost="unit"), X, pairs, magnitude=magnitude)
+    plain = leave_preferences_out(learner(), X, pairs)
+    assert unit.tie is None
+    np.testing.assert_allclose(unit.difference, plain.difference, rtol=0, atol=1e-12)
+    assert unit.agreement.n_preferences == len(pairs)
+    assert unit.agreement.value == plain.agreement.value
 
 
 @pytest.mark.parametrize(

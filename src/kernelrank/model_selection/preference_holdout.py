@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons.costs import compare_pairs, resolved_cost
+from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import BradleyTerry, RankRLS
 from kernelrank.estimators.base import KernelLearner, check_alphas
@@ -51,7 +51,8 @@ class PreferenceHoldout(Result):
         How probable the model found what was observed, where it predicts probabilities. A tie that counts as half a
         vote for each item has the geometric mean of the two probabilities.
     tie : ndarray of bool, shape (l,), or None
-        Which votes are ties, or have the magnitude zero. The agreement leaves them out.
+        Which votes are ties, or have the magnitude zero, which is one with ``cost="unit"``. The agreement leaves them
+        out.
 
     Examples
     --------
@@ -225,13 +226,13 @@ def leave_preferences_out(
         values,
         "one group" if groups is not None else ("all that touch two items" if items else "one preference"),
         probability[:, 0] if one and probability is not None else probability,
-        _ties(given),
+        _ties(given, getattr(settled, "cost", "magnitude")),
     )
 
 
-def _ties(given: dict[str, Any]) -> NDArray[np.bool_] | None:
-    """Return which preferences say nothing of the order: ties, and those of magnitude zero."""
-    magnitude = given.get("magnitude")
+def _ties(given: dict[str, Any], cost: CostOption) -> NDArray[np.bool_] | None:
+    """Return which preferences say nothing of the order: ties, and magnitudes of zero if the cost looks at them."""
+    magnitude = None if resolved_cost(cost) == "unit" else given.get("magnitude")
     if magnitude is not None and np.any(magnitude == 0.0):
         return np.asarray(magnitude == 0.0, dtype=np.bool_)
     return given.get("tie")
