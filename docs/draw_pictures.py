@@ -36,6 +36,7 @@ def draw() -> None:
     ax.legend(loc="lower right")
     figure.savefig(FOLDER / "selection_curve.svg", metadata={"Date": None})
     _draw_survival()
+    _draw_preferences()
 
 
 def _draw_survival() -> None:
@@ -69,6 +70,31 @@ def draw_settings() -> None:
     figure = Figure(figsize=(5.6, 2.8), layout="constrained")
     ForestDisplay(measured).plot(ax=figure.add_subplot())
     figure.savefig(FOLDER / "four_settings.svg", metadata={"Date": None})
+
+
+def _draw_preferences() -> None:
+    """Draw the agreement with held-out preferences over alpha, and comparisons of new items with their intervals."""
+    X, pairs = kr.make_preferences(n_items=100, n_features=10, n_pairs=1500, noise=0.3, random_state=0)
+    judges = np.random.default_rng(0).integers(20, size=len(pairs))
+    alphas = 2.0 ** np.arange(-5, 16)
+    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for label, style, options in (
+        ("a vote", "-", {}),
+        ("a judge", "--", {"groups": judges}),
+        ("both items", ":", {"items": True}),
+    ):
+        held_out = kr.leave_preferences_out(kr.RankRLS(), X, pairs, alphas=alphas, **options)
+        left.plot(alphas, [one.value for one in held_out.agreement], style, label=label)
+    left.set(xscale="log", xlabel="alpha", ylabel="agreement with held-out votes")
+    left.legend(title="what is held out", loc="lower left")
+    model = kr.RankRLSCV().fit_pairs(X, pairs, groups=judges)
+    found = model.compare(np.random.default_rng(1).standard_normal((12, 10)), X[:1])
+    order = np.argsort(found.difference)
+    right.errorbar(found.difference[order], np.arange(12), xerr=1.96 * found.std[order], fmt="o", markersize=4)
+    right.axvline(0.0, color="0.5", linewidth=1)
+    right.set(xlabel="score minus that of item 0, ± 1.96 std", ylabel="new items", yticks=[])
+    figure.savefig(FOLDER / "held_out_preferences.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

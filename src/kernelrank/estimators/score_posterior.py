@@ -96,6 +96,11 @@ class ScorePosterior(KernelLearner):
         Notes
         -----
         O(k s²) time for s coefficients; O(k s) for a calibrated model.
+
+        The posterior of preferences takes alpha as known. On simulated preferences, 1.96 standard deviations cover the
+        true difference in 94 to 96% of the comparisons where alpha is that of the simulation, but only in 89 to 92%
+        where `RankRLSCV` chose it from the same preferences. Choose alpha on other data, or multiply the standard
+        deviations by 1.3, which covered 94 to 97%.
         """
         a, b = self.predict(X_a), self.predict(X_b)
         if a.ndim != 1:
