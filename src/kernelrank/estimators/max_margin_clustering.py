@@ -79,6 +79,10 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
     and m × r numbers. The search is a heuristic. ``python benchmarks/clustering_finds_the_optimum.py`` compares it with
     all possible labels.
 
+    References
+    ----------
+    .. [GPK09] Gieseke, Pahikkala and Kramer (2009). Fast evolutionary maximum margin clustering. ICML 26.
+
     Examples
     --------
     >>> from kernelrank import MaxMarginClustering

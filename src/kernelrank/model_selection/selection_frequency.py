@@ -75,7 +75,7 @@ class SelectionStability(Result):
         return [name for name, share in zip(self.features, self.frequency, strict=True) if share >= threshold - 1e-12]
 
     def expected_false(self, threshold: float = 0.9) -> float:
-        """Return how many of these are expected to be false, at most: the bound of [MB10]_.
+        """Return how many of these are expected to be false, at most: the bound of [MB10].
 
         Parameters
         ----------
