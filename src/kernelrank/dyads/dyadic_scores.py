@@ -30,7 +30,13 @@ def check_score_matrix(Y: Any, shape: tuple[int, int]) -> tuple[Float, bool]:
     _refuse_duplicate_names(Y)
     try:
         scores: Float = check_array(
-            Y, dtype=np.float64, input_name="Y", allow_nd=True, ensure_all_finite="allow-nan", ensure_min_samples=0
+            Y,
+            dtype=np.float64,
+            input_name="Y",
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=0,
         )
     except ValueError as error:
         if "could not convert" not in str(error):
@@ -125,6 +131,6 @@ def refuse_unknown_objects(rows: Index, columns: Index, shape: tuple[int, int], 
             more = int(np.count_nonzero(~seen)) - 1
             raise InvalidInputError(
                 f"{name} {int(np.argmin(seen))} has no known score"
-                + (f", nor have {more} others" if more else "")
+                + (f", nor {'has 1 other' if more == 1 else f'have {more} others'}" if more else "")
                 + ": leave out of the training data what is to be predicted only"
             )

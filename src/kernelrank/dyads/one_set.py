@@ -55,6 +55,11 @@ def check_relation(Y: Float, sign: int) -> Float:
     wrong = np.abs(Y - mirrored) > DIGITS * scale
     if wrong.any():
         a, b, output = (int(number) for number in np.argwhere(wrong)[0])
+        if a == b:
+            raise InvalidInputError(
+                f"Y is not reciprocal: Y[{a}, {a}] is {Y[a, a, output]:g}, but relation='reciprocal' means that an "
+                "object has the score 0 against itself. Set it to 0 or NaN, or use relation='any'"
+            )
         word, rule = ("symmetric", "Y[b, a] = Y[a, b]") if sign == 1 else ("reciprocal", "Y[b, a] = -Y[a, b]")
         raise InvalidInputError(
             f"Y is not {word}: Y[{a}, {b}] is {Y[a, b, output]:g} and Y[{b}, {a}] is {Y[b, a, output]:g}, but "
