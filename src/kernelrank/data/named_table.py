@@ -62,13 +62,12 @@ class NamedTable:
 
     def square(self) -> NamedTable:
         """Return the table with its columns in the order of its rows; each name must be that of a row and a column."""
-        for name in self.columns:
-            if name not in set(self.names) and len(self.columns) != len(self.names):
-                raise InvalidInputError(
-                    f"{self.path}: expected a square table of similarities, with the same names in the first row and "
-                    f"the first column; got {len(self.names)} rows and {len(self.columns)} columns, and no row "
-                    f"{shown(name)}. Leave --similarity out if these are features"
-                )
+        if len(self.columns) != len(self.names):
+            raise InvalidInputError(
+                f"{self.path}: expected a square table of similarities, with the same names in the first row and the "
+                f"first column; got {len(self.names)} rows and {len(self.columns)} columns. Leave --similarity out if "
+                "these are features"
+            )
         return self.with_columns(self.names)
 
 
