@@ -102,7 +102,7 @@ def leaderboard(
 
         with working("writing the page"):
             notes = [note for note in answer.notes if note not in board.notes_]
-            title, command = f"Leaderboard of {votes}", command_line()
+            title, command = f"Leaderboard of {Path(votes).name}", command_line()
             page = leaderboard_report(board, n_pairs=pairs, power=power, title=title, command=command, notes=notes)
             page.save(report)
         answer.line(f"The report is in {report}.")
