@@ -6,10 +6,11 @@ All preferences that touch one of the two items h and j leave. In the coordinate
     ``(A - T) x = c``,   ``T = S_h + S_j - w_hj δδᵀ``,   ``δ = ψ_h - ψ_j``,
 
 for what stands between the two items is counted twice, and is always the same row up to its sign. The difference is
-``δᵀx``. Two items out of many change A by little, so conjugate gradients with the preconditioner A reach the rounding
-of double precision in a handful of products with T, for all pairs of a block and all alphas at once: they converge as
-if the condition number were ``1 / (1 - ‖A^-½ T A^-½‖)``. What has not converged then is factorised, and where a pivot
-is small, the two items alone carry a direction of the features, and the pair is left to the caller.
+``δᵀx``. Two items out of many change A by little, so conjugate gradients with the preconditioner A need a handful of
+products with T, for all pairs of a block and all alphas at once: they converge as if the condition number were ``1 / (1
+- ‖A^-½ T A^-½‖)``. Adding ``A⁻¹r`` of the last residual r multiplies the error by ``A⁻¹T`` once more and needs no
+product. What has not converged then is factorised, and where a pivot is small, the two items alone carry a direction of
+the features, and the pair is left to the caller.
 
 **Few preferences an item.** Where an item has fewer preferences than there are features, T is not added up: the
 leaving preferences are held out as a set (`SetRemoval`).
@@ -44,8 +45,11 @@ SMOOTH = 0.05
 STEPS = 30
 """The largest number of steps of conjugate gradients."""
 
-CONVERGED = 1e-15
-"""The error, beside the right-hand side, at which conjugate gradients stop."""
+CONVERGED = 1e-12
+"""The error, beside the right-hand side, at which conjugate gradients stop; a last correction makes it smaller yet."""
+
+CONVERGED_WITH_BASIS = 1e-15
+"""The same where a basis loses items: small pivots of `_orthogonal` enlarge the error."""
 
 
 def leave_items_out(problem: PreferenceProblem, features: Features, alphas: Float) -> Float:
@@ -128,7 +132,7 @@ class _Pairs:
         problem, size = self.problem, len(self.problem.values)
         sums = np.stack([problem.sum(edges) for edges in touching])
         targets, sums = np.ascontiguousarray(sums[:, :, -1]), np.ascontiguousarray(sums[:, :, :-1])
-        a = problem.values[:, None] + alphas  # (s, n)
+        a = problem.values + alphas[:, None]  # (n, s)
         found = np.empty((len(self.first), len(alphas)))
         for part in blocks(len(self.first), 16 * size * (size + 4 * len(alphas)), 2**22):
             first, second, rows = self.first[part], self.second[part], self.rows(part)
@@ -136,10 +140,10 @@ class _Pairs:
             T += sums[second]
             T -= (self.between[part, None] * rows)[:, :, None] * rows[:, None, :]
             c = problem.target - targets[first] - targets[second] + self.won[part, None] * rows
-            x = _solve(T, a, c)
+            x = _solve(T, a, c, CONVERGED if self.constraints is None else CONVERGED_WITH_BASIS)
             if self.constraints is not None:
                 self._constrain(part, T, a, x)
-            found[part] = np.einsum("bs,bsn->bn", rows, x)
+            found[part] = _products(x, rows[:, None, :])
         return found
 
     def _constrain(self, part: slice, T: Float, a: Float, x: Float) -> None:
@@ -151,9 +155,9 @@ class _Pairs:
             if B is None:
                 x[number] = np.nan
                 continue
-            solved = _solve(np.repeat(T[number][None], len(B), axis=0), a, B)
-            for k in range(x.shape[2]):
-                x[number, :, k] = _orthogonal(x[number, :, k], solved[:, :, k].T, B)
+            solved = _solve(np.repeat(T[number][None], len(B), axis=0), a, B, CONVERGED_WITH_BASIS)
+            for k in range(x.shape[1]):
+                x[number, k] = _orthogonal(x[number, k], solved[:, k].T, B)
 
     def by_sets(self, touching: ItemSets, alphas: Float) -> Float:
         """Hold the leaving preferences out as a set, pair by pair; return the differences, shape (pairs, n)."""
@@ -203,39 +207,47 @@ def _orthogonal(x: Float, solved: Float, B: Float) -> Float:
     return np.asarray(x - solved @ (scale * nu.ravel()))
 
 
-def _solve(T: Float, a: Float, c: Float) -> Float:
-    """Solve ``(diag(a_k) - T_b) x = c_b`` for all systems T (b, s, s) and all columns of a (s, n).
+def _solve(T: Float, a: Float, c: Float, converged: float) -> Float:
+    """Solve ``(diag(a_k) - T_b) x = c_b`` for all systems T (b, s, s) and all rows of a (n, s).
 
     Returns
     -------
-    ndarray, shape (b, s, n)
+    ndarray, shape (b, n, s)
         NaN where digits are lost.
     """
-    x = c[:, :, None] / a
-    least = CONVERGED**2 * np.einsum("bsn,bs->bn", x, c)
-    r = T @ x
-    z = r / a
-    p, rho = z.copy(), np.einsum("bsn,bsn->bn", r, z)
+    inverse = 1.0 / a
+    x = c[:, None, :] * inverse
+    least = converged**2 * _products(x, c[:, None, :])
+    r = x @ T
+    z = r * inverse
+    p, rho = z.copy(), _products(r, z)
     smooth = np.ones(rho.shape, dtype=bool)
     for _ in range(STEPS):
         if np.all((rho <= least) | ~smooth):
             break
         q = a * p
-        norm = np.einsum("bsn,bsn->bn", p, q)
-        q -= T @ p
-        curvature = np.einsum("bsn,bsn->bn", p, q)
+        norm = _products(p, q)
+        q -= p @ T
+        curvature = _products(p, q)
         smooth &= curvature >= SMOOTH * norm
-        step = np.where(smooth, rho / np.where(curvature > 0.0, curvature, 1.0), 0.0)[:, None, :]
+        step = np.where(smooth, rho / np.where(curvature > 0.0, curvature, 1.0), 0.0)[:, :, None]
         x += step * p
-        r -= step * q
-        np.divide(r, a, out=z)
-        later = np.einsum("bsn,bsn->bn", r, z)
-        p *= (later / np.where(rho > 0.0, rho, 1.0))[:, None, :]
+        q *= step
+        r -= q
+        np.multiply(r, inverse, out=z)
+        later = _products(r, z)
+        p *= (later / np.where(rho > 0.0, rho, 1.0))[:, :, None]
         p += z
         rho = later
+    x += z  # the error times A⁻¹T, which needs no further product
     for number, k in np.argwhere((rho > least) | ~smooth):
-        x[number, :, k] = _factorise(T[number], a[:, k], c[number])
+        x[number, k] = _factorise(T[number], a[k], c[number])
     return x
+
+
+def _products(u: Float, v: Float) -> Float:
+    """Return the products of the vectors of two arrays (b, n, s), shape (b, n)."""
+    return np.asarray(np.einsum("bns,bns->bn", u, v))
 
 
 def _factorise(T: Float, a: Float, c: Float) -> Float:
