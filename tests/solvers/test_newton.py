@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
+from kernelrank import RankSVM
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
+from kernelrank.solvers import pair_problem
 from kernelrank.solvers.bundle import Bundle
 from kernelrank.solvers.newton import Newton, _Path
 from tests.oracles import hinge as oracle
@@ -243,3 +245,35 @@ def test_a_kernel_without_columns_is_refused():
     graph = ScoredQueries(np.array([[1.0], [2.0]]), Queries.from_labels(None, 2), cost="unit")
     with pytest.raises(TypeError, match="columns"):
         Newton().prepare(FullKernel(Kernel("rbf"), np.eye(2)), graph)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rank", "tol"),
+    [("hinge", 12, 1e-9), ("hinge", 30, 1e-3), ("squared_hinge", 12, 1e-9), ("squared_hinge", 30, 1e-9)],
+)
+def test_wide_columns_are_solved_in_the_span_of_the_items(loss, rank, tol, monkeypatch):
+    rng = np.random.default_rng(rank)
+    X = rng.standard_normal((30, rank)) @ rng.standard_normal((rank, 200)) + 5.0
+    y, qid, new = rng.integers(0, 4, 30), rng.integers(0, 3, 30), rng.standard_normal((20, 200))
+    options = {"loss": loss, "tol": tol}
+    edges = scored_edges(y, qid, cost="unit")
+    sizes = []
+    advance = _Path.advance
+    monkeypatch.setattr(_Path, "advance", lambda path: (sizes.append(path.problem.size), advance(path)))
+    model = RankSVM(0.5, **options).fit(X, y, qid=qid)
+    assert sizes.count(30) > sizes.count(200)
+    path = RankSVM(**options).fit_path(X, y, [50.0, 0.5], qid=qid)
+    monkeypatch.setattr(pair_problem, "WIDE_BYTES", 0)
+    sizes.clear()
+    plain = RankSVM(0.5, **options).fit(X, y, qid=qid)
+    assert set(sizes) == {200}
+    for found in (model, path[1]):
+        assert found.gap_ <= tol
+        assert found.objective_ == pytest.approx(plain.objective_, rel=2.0 * tol)
+        w = found.coef_
+        assert found.objective_ == pytest.approx(objective(w, X, edges, 0.5, loss), rel=1e-11)
+        # An objective within tol J of the minimum: weights within √(tol J / alpha) of its own.
+        near = 2.0 * np.sqrt(tol * plain.objective_ / 0.5)
+        assert np.linalg.norm(w - plain.coef_) <= near
+        error = np.abs(found.predict(new) - plain.predict(new))
+        assert np.all(error <= near * np.linalg.norm(new, axis=1))

@@ -226,10 +226,14 @@ class Path(Protocol):
 def follow(path: Path, tol: float, max_iter: int, step: Step | None) -> tuple[Certificate, bool]:
     """Take steps until the gap is proved to be `tol` at most, or no step is left; also tell whether `step` stopped it.
 
-    One step is taken in any case: w = 0 may be as near to the minimum as was asked, but ranks nothing.
+    One step is taken in any case, unless the path has taken some: w = 0 may be as near to the minimum as was asked, but
+    ranks nothing.
     """
+    arrived = path.n_iter > 0 and (path.gap <= tol or path.n_iter >= max_iter)
     while True:
-        path.advance()
+        if not arrived:
+            path.advance()
+        arrived = False
         stopped = step is not None and step(path.n_iter, path.gap)
         ends = path.n_iter >= max_iter or path.exhausted or stopped
         if path.gap > tol and not ends:

@@ -14,10 +14,14 @@ needs, cutting planes go on from the best point: they need no smoothing.
 A large problem is solved for a sample of its items first. Their minimum is so near that all items see a step or two.
 The Hessian of the sample serves for the first of these [BCNN11]_ where it should close the gap: from s items it differs
 by a relative error of about ``√(r / s)``, so that such a step leaves about ``r / s`` of ``‖∇‖²``.
+
+With many more dense columns than items, w lies in the span of the items. The steps are taken there, on an m × m factor,
+and the certificate is that of the columns themselves.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -119,21 +123,32 @@ class Newton(Solver[PairProblem]):
         return self.loss == "hinge" and certificate.gap > self.tol and n_iter < self.max_iter and not stopped
 
     def _begin(self, problem: PairProblem, alpha: float, start: Float | None) -> _Path:
-        """Begin at a given point, at the solution of a sample of a large problem, or at zero."""
+        """Begin at a given point, at the solution of a smaller problem, or at zero.
+
+        A wide problem is solved in the span of its items first, a large one for a sample of them.
+        """
+        if problem.turned is not None:
+            turned, Q = problem.turned
+            path = self._begin(turned, alpha, None if start is None else Q.T @ problem.begin(start))
+            return self._settle(path).back(problem, Q)
         if start is not None:
             return _Path(problem, alpha, self, problem.begin(start), WARM)
         m = problem.features.n_items
         sample = problem.sample(SHARE * min(1.0, (EIGHTH / m) ** (1 / 3))) if m > LARGE else None
         if sample is None:
             return _Path(problem, alpha, self, problem.begin(None), WIDEST)
-        path = self._begin(sample, alpha * sample.pairs.total / problem.pairs.total, None)
-        while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not path.exhausted):
-            path.advance()
+        path = self._settle(self._begin(sample, alpha * sample.pairs.total / problem.pairs.total, None))
         if sample.size > COARSE * self.tol * sample.features.n_items:
             return _Path(problem, alpha, self, path.best, max(path.width, WARM))
         if path.narrow():  # the sample may have got by with a band that is too wide for all items
             path.advance()
         return _Path(problem, alpha, self, path.w, path.width, sample=path)
+
+    def _settle(self, path: _Path) -> _Path:
+        """Take steps until the gap is closed, as it looks without a proof."""
+        while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not path.exhausted):
+            path.advance()
+        return path
 
 
 class _Path:
@@ -157,6 +172,20 @@ class _Path:
         self._arrive(self._loss().at(self.scores))
         if width < WIDEST:
             self.narrow()
+
+    def back(self, problem: PairProblem, Q: Float) -> _Path:
+        """Return the same point, with its bounds, of the problem whose columns this one has in the basis Q.
+
+        A certificate is then one of that problem: its scores and the slopes of planes are computed from its columns.
+        """
+        path = copy(self)
+        path.problem, path.w, path.best, path.gradient = problem, Q @ self.w, Q @ self.best, Q @ self.gradient
+        scores, point, _ = self.best_at
+        path.best_at = scores, point, problem.features.transpose_multiply(point.gradient)
+        if self.plane is not None:
+            loss, scores, point, _ = self.plane
+            path.plane = loss, scores, point, problem.features.transpose_multiply(point.gradient)
+        return path
 
     @property
     def gap(self) -> float:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, qr
 from threadpoolctl import threadpool_limits
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
-from kernelrank.features import ColumnFeatures, Features
+from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
 from kernelrank.solvers.base import Solution
 
@@ -23,6 +23,10 @@ __all__ = ["CertifiedSolution", "PairProblem", "warn_of_gap"]
 
 GRAM_COLUMNS = 1_000
 """Up to so many dense columns the Gram matrix of all pairs preconditions; beyond, its diagonal does."""
+
+WIDE, WIDE_BYTES = 2, 2**30
+"""With more than so many times as many columns as items, the problem is solved in the span of the items first, while a
+basis of it takes no more memory than that."""
 
 SMALL = 2**20
 """Up to so many features in all, waking a second thread for a product costs more than the product."""
@@ -105,6 +109,20 @@ class PairProblem:
             kept = rng.random(graph.n_items) < share
         part = graph.without(np.flatnonzero(~kept))
         return None if part.n_pairs == 0 else PairProblem(features.part(np.flatnonzero(kept)), part)
+
+    @cached_property
+    def turned(self) -> tuple[PairProblem, Float] | None:
+        """The same problem in the span of the items, and an orthonormal basis of that; None unless Φ is dense and wide.
+
+        With ``Φᵀ = Q R`` the scores are ``Φ w = Rᵀ v`` for ``w = Q v``, and ``‖w‖ = ‖v‖``. What is orthogonal to Q
+        changes no score. O(m² r) time, and m × r numbers.
+        """
+        m, X = self.features.n_items, self.features.X
+        wide = WIDE * m < self.size and m <= GRAM_COLUMNS and 8 * m * self.size <= WIDE_BYTES
+        if not wide or not isinstance(X, np.ndarray):
+            return None
+        Q, R = qr(X.T.astype(np.float64), overwrite_a=True, mode="economic", check_finite=False)
+        return PairProblem(ExplicitFeatures(np.ascontiguousarray(R.T)), self.comparisons), Q
 
     def begin(self, start: Float | None) -> Float:
         """Return the vector to start from, shape (r,)."""
