@@ -277,3 +277,14 @@ def test_wide_columns_are_solved_in_the_span_of_the_items(loss, rank, tol, monke
         assert np.linalg.norm(w - plain.coef_) <= near
         error = np.abs(found.predict(new) - plain.predict(new))
         assert np.all(error <= near * np.linalg.norm(new, axis=1))
+
+
+def test_every_step_of_wide_columns_is_told():
+    rng = np.random.default_rng(0)
+    graph = ScoredQueries(rng.standard_normal((30, 1)), Queries.from_labels(None, 30), cost="unit")
+    solver = Newton("squared_hinge", 1e-9)
+    state = solver.prepare(ExplicitFeatures(rng.standard_normal((30, 200))), graph)
+    told = []
+    solution = solver.solve(state, 1.0, step=lambda n_iter, _: bool(told.append(n_iter)))
+    assert told == list(range(1, solution.n_iter + 1))
+    assert solver.solve(state, 1.0, step=lambda n_iter, _: n_iter >= 2).n_iter <= 3 < solution.n_iter

@@ -231,10 +231,11 @@ def follow(path: Path, tol: float, max_iter: int, step: Step | None) -> tuple[Ce
     """
     arrived = path.n_iter > 0 and (path.gap <= tol or path.n_iter >= max_iter)
     while True:
+        stopped = False
         if not arrived:
             path.advance()
+            stopped = step is not None and step(path.n_iter, path.gap)
         arrived = False
-        stopped = step is not None and step(path.n_iter, path.gap)
         ends = path.n_iter >= max_iter or path.exhausted or stopped
         if path.gap > tol and not ends:
             continue

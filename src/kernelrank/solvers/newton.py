@@ -106,7 +106,7 @@ class Newton(Solver[PairProblem]):
     ) -> CertifiedSolution:
         """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
         with state.threads():
-            path = self._begin(state, alpha, start)
+            path = self._begin(state, alpha, start, step)
             certificate, stopped = follow(path, self.tol, self.max_iter, step)
             best, n_iter, exhausted = path.best, path.n_iter, path.exhausted
             if self._goes_on_by_planes(certificate, n_iter, stopped=stopped):
@@ -122,7 +122,7 @@ class Newton(Solver[PairProblem]):
     def _goes_on_by_planes(self, certificate: Certificate, n_iter: int, *, stopped: bool) -> bool:
         return self.loss == "hinge" and certificate.gap > self.tol and n_iter < self.max_iter and not stopped
 
-    def _begin(self, problem: PairProblem, alpha: float, start: Float | None) -> _Path:
+    def _begin(self, problem: PairProblem, alpha: float, start: Float | None, step: Step | None = None) -> _Path:
         """Begin at a given point, at the solution of a smaller problem, or at zero.
 
         A wide problem is solved in the span of its items first, a large one for a sample of them.
@@ -130,7 +130,7 @@ class Newton(Solver[PairProblem]):
         if problem.turned is not None:
             turned, Q = problem.turned
             path = self._begin(turned, alpha, None if start is None else Q.T @ problem.begin(start))
-            return self._settle(path).back(problem, Q)
+            return self._settle(path, step).back(problem, Q)
         if start is not None:
             return _Path(problem, alpha, self, problem.begin(start), WARM)
         m = problem.features.n_items
@@ -144,10 +144,12 @@ class Newton(Solver[PairProblem]):
             path.advance()
         return _Path(problem, alpha, self, path.w, path.width, sample=path)
 
-    def _settle(self, path: _Path) -> _Path:
-        """Take steps until the gap is closed, as it looks without a proof."""
+    def _settle(self, path: _Path, step: Step | None = None) -> _Path:
+        """Take steps until the gap is closed, as it looks without a proof, or `step` stops them."""
         while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not path.exhausted):
             path.advance()
+            if step is not None and step(path.n_iter, path.gap):
+                break
         return path
 
 
