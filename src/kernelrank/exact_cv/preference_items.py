@@ -7,10 +7,10 @@ All preferences that touch one of the two items h and j leave. In the coordinate
 
 for what stands between the two items is counted twice, and is always the same row up to its sign. The difference is
 ``δᵀx``. Two items out of many change A by little, so conjugate gradients with the preconditioner A need a handful of
-products with T, for all pairs of a block and all alphas at once: they converge as if the condition number were ``1 / (1
-- ‖A^-½ T A^-½‖)``. Adding ``A⁻¹r`` of the last residual r multiplies the error by ``A⁻¹T`` once more and needs no
-product. What has not converged then is factorised, and where a pivot is small, the two items alone carry a direction of
-the features, and the pair is left to the caller.
+products with T, for all pairs of a block and all alphas at once: they converge as if the condition number were
+``1 / (1 - ‖A^-½ T A^-½‖)``. Adding ``A⁻¹r`` of the last residual r multiplies the error by ``A⁻¹T`` once more and needs
+no product. What has not converged then is factorised, and where a pivot is small, the two items alone carry a direction
+of the features, and the pair is left to the caller.
 
 **Few preferences an item.** Where an item has fewer preferences than there are features, T is not added up: the
 leaving preferences are held out as a set (`SetRemoval`).
