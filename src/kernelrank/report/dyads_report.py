@@ -59,7 +59,6 @@ def dyads_report(
     >>> import numpy as np
     >>> from kernelrank import KroneckerRLS, dyadic_holdout
     >>> from kernelrank.metrics import dyadic_concordance
-    >>> from kernelrank.report import dyads_report
     >>> rng = np.random.default_rng(0)
     >>> drugs, targets = rng.standard_normal((8, 2)), rng.standard_normal((6, 2))
     >>> Y = drugs @ targets.T + rng.standard_normal((8, 6))

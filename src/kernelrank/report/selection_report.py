@@ -61,7 +61,6 @@ def selection_report(
     --------
     >>> import numpy as np
     >>> from kernelrank import GreedyRankRLS, selection_curve
-    >>> from kernelrank.report import selection_report
     >>> X = np.random.default_rng(0).standard_normal((40, 6))
     >>> y = X[:, 2] > 0
     >>> page = selection_report(selection_curve(GreedyRankRLS(2), X, y.astype(int), n_repeats=1, random_state=0))
