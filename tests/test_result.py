@@ -16,7 +16,15 @@ import kernelrank as kr
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.estimators.score_comparison import ScoreComparison
 from kernelrank.frames import to_frame
-from kernelrank.metrics import AUC, NDCG, paired_test, preference_agreement, sensitivity_at
+from kernelrank.metrics import (
+    AUC,
+    NDCG,
+    Concordance,
+    dyadic_concordance,
+    paired_test,
+    preference_agreement,
+    sensitivity_at,
+)
 from kernelrank.relations import RelationExtractor, cross_validate, evaluate_on, make_corpus
 from kernelrank.report import ROCDisplay, explain
 from kernelrank.result import Result
@@ -37,6 +45,9 @@ def results():
     extractor = RelationExtractor(alphas=[0.5, 1.0])
     crossed = cross_validate(extractor, corpus.candidates, cv=3)
     model = kr.RankRLS().fit(X, (y == "well").astype(float))
+    times, event = np.exp(X[:, 0]), np.arange(24) % 3 > 0
+    ranked = Concordance()(times, X[:, 1], event=event)
+    Y = X[:6] @ X[6:11].T
     made = [
         kr.estimate_auc(kr.RankRLS(), X, y),
         kr.tournament_roc(kr.RankRLS(), X, y),
@@ -55,6 +66,12 @@ def results():
         crossed.mean(),
         evaluate_on(extractor.fit(corpus.candidates), make_corpus(20, random_state=1)),
         explain(model, X[:2], feature_names=["a", ATTACK, "c"]),
+        ranked,
+        ranked.minus(Concordance()(times, X[:, 2], event=event)),
+        kr.estimate_concordance(kr.RankRLS(), X, times, event=event),
+        dyadic_concordance(Y, kr.dyadic_holdout(kr.KroneckerRLS(), X[:6], X[6:11], Y)),
+        kr.selection_curve(kr.GreedyRankRLS(2), X, scores, n_repeats=1, random_state=0),
+        kr.selection_stability(kr.GreedyRankRLS(1), X, scores, n_subsamples=4, random_state=0),
         ScoreComparison.normal(X[:, 0], np.abs(X[:, 1]), f"posterior {ATTACK}"),
     ]
     return {type(one).__name__: one for one in made}
@@ -78,6 +95,12 @@ NAMES = [
     "CrossCorpus",
     "Explanation",
     "ScoreComparison",
+    "ConcordanceResult",
+    "ConcordanceDifference",
+    "ConcordanceEstimate",
+    "DyadicConcordance",
+    "SelectionCurve",
+    "SelectionStability",
 ]
 
 

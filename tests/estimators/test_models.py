@@ -143,7 +143,9 @@ def test_warm_start_with_other_data_starts_cold():
 
 
 def test_iterations_that_are_cut_off_warn():
-    with pytest.warns(NotConverged, match="stopped after 1 iterations .* above tol=1e-10: raise max_iter or alpha"):
+    with pytest.warns(
+        NotConverged, match="stopped after 1 iterations .* above tol=1e-10. Scale the columns .* raise alpha, max_iter"
+    ):
         model = RankRLS(1e-6, solver="conjugate_gradient", max_iter=1).fit(X, y, qid=qid)
     assert model.n_iter_ == 1
 

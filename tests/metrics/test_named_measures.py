@@ -72,6 +72,8 @@ def test_the_public_names_are_these():
         "auc",
         "bootstrap_interval",
         "Concordance",
+        "DyadicConcordance",
+        "dyadic_concordance",
         "ConcordanceDifference",
         "ConcordanceResult",
         "KaplanMeier",

@@ -181,7 +181,6 @@ def test_in_a_pipeline_and_cloned():
     twin = clone(pipeline[-1])
     assert not hasattr(twin, "alpha_")
     assert not hasattr(twin, "fit_path")
-    assert not hasattr(twin, "fit_pairs")
 
 
 def test_missing_scores_and_basis_and_weights():
