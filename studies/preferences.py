@@ -1,0 +1,291 @@
+"""Claim: for judges who were not seen, a regularised Bradley-Terry model predicts votes no worse than evalica's.
+
+Run: python -m studies run preferences --data FOLDER [--folds 10] [--seed 0]
+
+FOLDER has llmfao.csv (votes of people on the answers of language models) and the folders of PrefLib that are listed in
+`RANKINGS`; packed files (llmfao.csv.xz, preflib.tar.xz) are unpacked into a temporary folder. Ten folds of judges, or
+of whole rankings, are held out. Alpha is chosen inside each training part, by five folds of its judges.
+
+Reported are the mean log-loss over decisive votes, ``-log P(the winner wins)``, the agreement (the share of decisive
+votes whose winner has the higher score; equal scores count a half) and, for votes with ties, the log-loss over the
+three outcomes win, loss and tie. A model without a probability of ties takes the share of ties in its training part.
+Weights are scaled to a mean of one. The interval is that of the difference in log-loss to evalica's Bradley-Terry
+model, from the jackknife over judges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import tarfile
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.model_selection import GroupKFold
+
+from kernelrank import BradleyTerry, RankRLS, read_pairs
+from kernelrank.data import Preferences
+
+ALPHAS = 2.0 ** np.arange(7, -8, -1)
+RANKINGS = (
+    "00006 - skate/00006-00000003.soc",
+    "00024 - dots/00024-00000001.soc",
+    "00025 - puzzle/00025-00000001.soc",
+)
+LEAST = 1e-6
+"""The least probability that counts in a log-loss: without regularisation some are zero."""
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes of judges on items that have numbers.
+
+    Parameters
+    ----------
+    pairs : ndarray of int, shape (l, 2)
+        Winner and loser; in a tie the order means nothing.
+    tie : ndarray of bool, shape (l,)
+    weight : ndarray, shape (l,)
+    side : ndarray of int, shape (l,)
+    judge : ndarray of int, shape (l,)
+    n_items : int
+    """
+
+    pairs: np.ndarray
+    tie: np.ndarray
+    weight: np.ndarray
+    side: np.ndarray
+    judge: np.ndarray
+    n_items: int
+
+    @classmethod
+    def of(cls, read: Preferences) -> Votes:
+        """Give every vote a judge, a weight and a side."""
+        n_votes = len(read.pairs)
+        return cls(
+            read.pairs,
+            np.zeros(n_votes, dtype=bool) if read.tie is None else read.tie,
+            np.ones(n_votes) if read.weight is None else read.weight / read.weight.mean(),
+            np.zeros(n_votes, dtype=int) if read.side is None else read.side.astype(int),
+            np.arange(n_votes) if read.judge is None else np.unique(read.judge, return_inverse=True)[1],
+            int(read.pairs.max()) + 1,
+        )
+
+    def part(self, rows: np.ndarray) -> Votes:
+        """Return some of the votes."""
+        chosen = (column[rows] for column in (self.pairs, self.tie, self.weight, self.side, self.judge))
+        return Votes(*chosen, self.n_items)
+
+    @property
+    def items(self) -> sparse.csr_array:
+        """Items without features: one column each."""
+        return sparse.eye_array(self.n_items, format="csr")
+
+    def folds(self, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Split into votes of some judges and those of the others."""
+        n_folds = min(n_folds, len(np.unique(self.judge)))
+        return GroupKFold(n_folds, shuffle=True, random_state=seed).split(self.pairs, groups=self.judge)
+
+
+Predict = Callable[[Votes], np.ndarray]
+"""From votes to the probabilities of win, loss and tie of each, shape (l, 3)."""
+
+
+def with_ties(win: np.ndarray, votes: Votes) -> np.ndarray:
+    """Add ties with the share that they have among some votes."""
+    share = np.average(votes.tie, weights=votes.weight)
+    return np.c_[(1 - share) * win, (1 - share) * (1 - win), np.full(len(win), share)]
+
+
+def fit_bradley_terry(train: Votes, alpha: float, **options: object) -> Predict:
+    """Fit kernelrank's model."""
+    model = BradleyTerry(alpha, **options).fit_pairs(
+        train.items, train.pairs, tie=train.tie, weight=train.weight, side=train.side, judge=train.judge
+    )
+
+    def predict(votes: Votes) -> np.ndarray:
+        found = model.predict_proba(votes.items, votes.pairs, side=votes.side)
+        return found if found.shape[1] == 3 else with_ties(found[:, 0], train)
+
+    return predict
+
+
+def fit_least_squares(train: Votes, alpha: float) -> Predict:
+    """Fit differences of 1, or 0 for a tie: the share of votes won less the share lost."""
+    model = RankRLS(alpha).fit_pairs(train.items, train.pairs, magnitude=1.0 - train.tie, weight=train.weight)
+    scores = model.predict(train.items)
+
+    def predict(votes: Votes) -> np.ndarray:
+        difference = scores[votes.pairs[:, 0]] - scores[votes.pairs[:, 1]]
+        return with_ties(np.clip((1 + difference) / 2, 0.01, 0.99), train)
+
+    return predict
+
+
+def fit_evalica(train: Votes, alpha: float) -> Predict:
+    """Fit evalica's Bradley-Terry model, which has no regularisation."""
+    del alpha
+    import evalica
+
+    first, second = (list(map(str, column)) for column in train.pairs.T)
+    outcome = [evalica.Winner.Draw if tie else evalica.Winner.X for tie in train.tie]
+    found = evalica.bradley_terry(first, second, outcome, weights=list(train.weight)).scores
+    strength = np.array([float(found.get(str(item), np.nan)) for item in range(train.n_items)])
+    strength = np.where(np.isnan(strength), np.nanmedian(strength), strength)
+
+    def predict(votes: Votes) -> np.ndarray:
+        first, second = strength[votes.pairs[:, 0]], strength[votes.pairs[:, 1]]
+        return with_ties(first / np.maximum(first + second, 1e-300), train)
+
+    return predict
+
+
+def fit_choix(train: Votes, alpha: float) -> Predict:
+    """Fit choix's Luce spectral ranking; a tie is a vote each way, and decisive votes count twice.
+
+    It takes no weights, so that votes are repeated as often as the one of least weight fits into theirs.
+    """
+    import choix
+
+    times = np.rint(train.weight / train.weight.min()).astype(int)
+    pairs, tie = np.repeat(train.pairs, times, axis=0), np.repeat(train.tie, times)
+    decisive, tied = pairs[~tie], pairs[tie]
+    data = np.concatenate([decisive, decisive, tied, tied[:, ::-1]]).tolist()
+    scores = choix.ilsr_pairwise(train.n_items, data, alpha=alpha)
+
+    def predict(votes: Votes) -> np.ndarray:
+        difference = scores[votes.pairs[:, 0]] - scores[votes.pairs[:, 1]]
+        return with_ties(1 / (1 + np.exp(-difference)), train)
+
+    return predict
+
+
+MODELS: dict[str, tuple[Callable[..., Predict], dict[str, object], np.ndarray | None]] = {
+    "evalica, Bradley-Terry": (fit_evalica, {}, None),
+    "choix, iterated Luce": (fit_choix, {}, 10.0 ** np.arange(0, -7, -1)),
+    "least squares": (fit_least_squares, {}, ALPHAS),
+    "Bradley-Terry": (fit_bradley_terry, {}, ALPHAS),
+    "Bradley-Terry, side bias": (fit_bradley_terry, {"side_bias": True}, ALPHAS),
+    "Bradley-Terry, scales of judges": (fit_bradley_terry, {"judge_effect": "scale"}, ALPHAS),
+    "Bradley-Terry, Davidson's ties": (fit_bradley_terry, {"ties": "davidson"}, ALPHAS),
+}
+"""How each model is fitted, with its options, and the values of its regularisation to choose from."""
+
+
+def losses(found: np.ndarray, votes: Votes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each vote the log-loss of a decisive one, its agreement, and the log-loss over three outcomes."""
+    win = found[:, 0] / (found[:, 0] + found[:, 1])
+    decisive = np.where(votes.tie, np.nan, -np.log(np.maximum(win, LEAST)))
+    agreement = np.where(votes.tie, np.nan, (win > 0.5) + 0.5 * (win == 0.5))
+    three = -np.log(np.maximum(np.where(votes.tie, found[:, 2], found[:, 0]), LEAST))
+    return decisive, agreement, three
+
+
+def chosen_alpha(name: str, train: Votes, seed: int) -> float:
+    """Choose the regularisation by the log-loss over decisive votes of held-out judges of the training part."""
+    fit, options, alphas = MODELS[name]
+    if alphas is None:
+        return 0.0
+    totals = np.zeros(len(alphas))
+    for inner, outer in train.folds(5, seed):
+        held = train.part(outer)
+        for number, alpha in enumerate(alphas):
+            values = losses(fit(train.part(inner), alpha, **options)(held), held)[0]
+            totals[number] += np.nansum(values * held.weight)
+    return float(alphas[np.argmin(totals)])
+
+
+def held_out(name: str, votes: Votes, n_folds: int, seed: int) -> np.ndarray:
+    """Return the three values of every vote, predicted without its judge, shape (3, l)."""
+    fit, options, _ = MODELS[name]
+    found = np.empty((3, len(votes.pairs)))
+    for train, test in votes.folds(n_folds, seed):
+        part = votes.part(train)
+        model = fit(part, chosen_alpha(name, part, seed), **options)
+        found[:, test] = losses(model(votes.part(test)), votes.part(test))
+    return found
+
+
+def difference(first: np.ndarray, second: np.ndarray, votes: Votes) -> str:
+    """Return the difference of two mean losses over decisive votes, with a 95 % interval over judges."""
+    known = ~np.isnan(first)
+    judges = np.unique(votes.judge[known], return_inverse=True)[1]
+    sums = np.bincount(judges, weights=((first - second) * votes.weight)[known])
+    weights = np.bincount(judges, weights=votes.weight[known])
+    mean = sums.sum() / weights.sum()
+    if len(sums) < 3:
+        return f"{mean:+.4f}"
+    without = (sums.sum() - sums) / (weights.sum() - weights)
+    n = len(sums)
+    error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
+    reach = stats.t.ppf(0.975, n - 1) * error
+    return f"{mean:+.4f} [{mean - reach:+.4f}, {mean + reach:+.4f}]"
+
+
+def study(title: str, votes: Votes, n_folds: int, seed: int) -> None:
+    """Print one table."""
+    print(
+        f"{title}: {votes.n_items} items, {len(votes.pairs):,} votes ({votes.tie.sum():,} ties), "
+        f"{len(np.unique(votes.judge)):,} judges or rankings"
+    )
+    print(f"  {'':<34}{'log-loss':>9}{'agreement':>11}{'3 outcomes':>12}  difference in log-loss to evalica")
+    reference = None
+    for name, (_, options, _) in MODELS.items():
+        if options and not votes.side.any():
+            continue  # rankings have no sides and no ties, and each judge votes on every pair once
+        try:
+            found = held_out(name, votes, n_folds, seed)
+        except ImportError as error:
+            print(f"  {name:<34}not installed: {error.name}")
+            continue
+        reference = found[0] if name.startswith("evalica") else reference
+        log_loss, agreement, three = (
+            np.average(row[~np.isnan(row)], weights=votes.weight[~np.isnan(row)]) for row in found
+        )
+        beside = "" if reference is None or name.startswith("evalica") else difference(found[0], reference, votes)
+        outcomes = f"{three:.4f}" if votes.tie.any() else ""
+        print(f"  {name:<34}{log_loss:>9.4f}{agreement:>11.4f}{outcomes:>12}  {beside}", flush=True)
+
+
+@contextmanager
+def unpacked(folder: Path) -> Iterator[Path]:
+    """Give a folder with the files as they are, whether they are packed or not."""
+    with tempfile.TemporaryDirectory() as place:
+        target = Path(place)
+        for name in ("llmfao.csv", *RANKINGS):
+            if (folder / name).exists():
+                (target / name).parent.mkdir(exist_ok=True)
+                (target / name).symlink_to((folder / name).resolve())
+        if not (target / "llmfao.csv").exists() and (folder / "llmfao.csv.xz").exists():
+            (target / "llmfao.csv").write_bytes(lzma.decompress((folder / "llmfao.csv.xz").read_bytes()))
+        if not (target / RANKINGS[0]).exists() and (folder / "preflib.tar.xz").exists():
+            with tarfile.open(folder / "preflib.tar.xz") as archive:
+                archive.extractall(target, filter="data")
+        yield target
+
+
+def main() -> None:
+    """Hold out judges, and rankings."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sets", nargs="+", default=["llmfao.csv", *RANKINGS], help="files of the folder")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # fits of few votes may be separable
+    with unpacked(arguments.data) as folder:
+        for name in arguments.sets:
+            if not (folder / name).exists():
+                print(f"{name}: not in {arguments.data}")
+                continue
+            study(name, Votes.of(read_pairs(folder / name)), arguments.folds, arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
