@@ -69,6 +69,9 @@ def files(tmp_path_factory):
 
 
 def as_hexadecimal(colour):
+    if colour.startswith("color(srgb"):  # a mixture, with parts from 0 to 1
+        assert "/" not in colour, f"what shines through is not known: {colour}"
+        return "#" + "".join(f"{round(255 * float(part)):02x}" for part in re.findall(r"[\d.]+", colour)[:3])
     return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour)[:3])
 
 
