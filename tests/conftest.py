@@ -3,6 +3,8 @@
 A run that fails can be repeated, and one that passes means the same tomorrow.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
