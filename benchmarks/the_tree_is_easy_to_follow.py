@@ -90,7 +90,8 @@ def measure(source: Path) -> dict[str, object]:
         if path.relative_to(source).parts[0] in WING or WING_FILES.match(path.relative_to(source).as_posix())
     ]
     asked = re.compile(rf"isinstance\(.*\b({ASKED_FOR})\b")
-    names = Counter(path.name for path in paths if path.name not in ("__init__.py", "base.py", "__main__.py"))
+    local = [path for path in paths if path.parent.name != "dask"]  # Dask repeats the local names
+    names = Counter(path.name for path in local if path.name not in ("__init__.py", "base.py", "__main__.py"))
     every, inner = parameters_of_any(paths)
     return {
         "lines": lines_of(paths),

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,13 @@ def test_the_files_that_the_page_names_are_there():
     homes = (Path(kernelrank.__file__).parent, Path(kernelrank.__file__).parents[1], ROOT)
     assert len(named) > 20
     assert [name for name in named if not any(any(home.glob(name)) for home in homes)] == []
+
+
+def test_a_file_name_occurs_in_one_room():
+    package = Path(kernelrank.__file__).parent
+    local = [path for path in package.rglob("*.py") if path.parent.name != "dask"]  # Dask repeats the local names
+    names = Counter(path.name for path in local if path.name not in ("__init__.py", "__main__.py", "base.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_a_list_is_read_and_written():

@@ -24,8 +24,11 @@ class Commands(LazyGroup):
         "evaluate": ("kernelrank.cli.evaluate", "Measure a model on a file, or a run against qrels."),
         "auc": ("kernelrank.cli.auc", "Estimate an AUC from two classes, with an interval and a p-value."),
         "select": ("kernelrank.cli.select", "Select a few columns that rank well, and measure what that is worth."),
-        "concordance": ("kernelrank.cli.concordance", "Estimate how well censored times are ranked, with an interval."),
-        "leaderboard": ("kernelrank.cli.leaderboard", "Rank items by votes, with intervals."),
+        "concordance": (
+            "kernelrank.cli.concordance_command",
+            "Estimate how well censored times are ranked, with an interval.",
+        ),
+        "leaderboard": ("kernelrank.cli.leaderboard_command", "Rank items by votes, with intervals."),
         "compare": ("kernelrank.cli.compare", "Test whether one of two models, or of two runs, ranks better."),
         "inspect": ("kernelrank.cli.inspect", "Show what is in a model file, and why one item stands above another."),
         "convert": ("kernelrank.cli.convert", "Turn a file of items into another format."),
