@@ -2,7 +2,8 @@
 
 A lifetime is a time and whether the event happened then. Where it did not, the item is only known to last longer. Times
 and events travel together as a structured array with a field of bool and a field of numbers, which is what
-scikit-survival takes too. It has one entry per item, so whatever selects items selects both.
+scikit-survival takes too. It has one entry per item, so whatever selects items selects both. A data frame with two
+columns, one of bool and one of numbers, is turned into such an array.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
@@ -32,8 +34,9 @@ def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
 
     Parameters
     ----------
-    time : array-like, shape (m,)
-        Times; finite, or NaN for an item without one.
+    time : array-like, shape (m,), or data frame with two columns
+        Times; finite, or NaN for an item without one. A data frame with a bool and a number column holds events and
+        times; so does one whose columns are named "event" and "time", where the events may be 0 and 1.
     event : array-like of bool or of 0 and 1, shape (m,), optional
         Whether the event happened at that time; otherwise the item is censored. Without it, `time` is returned as it
         is.
@@ -55,9 +58,10 @@ def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
     >>> event_times([3.0, 5.0], [True, False])
     array([( True, 3.), (False, 5.)], dtype=[('event', '?'), ('time', '<f8')])
     """
+    columns = _two_columns(time)
     if event is None:
-        return time
-    if has_events(time):
+        return time if columns is None else event_times(*columns, weight=weight)
+    if has_events(time) or columns is not None:
         raise InvalidInputError("Expected event=None where y has the events already; got both. Leave one of them out.")
     times = _numbers(time, "the times")
     events = check_events(event, len(times))
@@ -67,6 +71,22 @@ def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
     if weight is not None:
         result["weight"] = _check_weight(weight, len(times))
     return result
+
+
+def _two_columns(y: Any) -> tuple[Any, Any] | None:
+    """Return the times and the events of a data frame that holds both, else None."""
+    if not hasattr(y, "columns"):
+        return None
+    frame = nw.from_native(y, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame) or len(frame.columns) != 2:
+        return None
+    events = [name for name in frame.columns if frame[name].dtype == nw.Boolean]
+    if len(events) != 1 and set(frame.columns) == {"event", "time"}:
+        events = ["event"]
+    times = [name for name in frame.columns if name not in events and frame[name].dtype.is_numeric()]
+    if len(events) != 1 or len(times) != 1:
+        return None
+    return frame[times[0]].to_numpy(), frame[events[0]].to_numpy()
 
 
 def check_events(event: Any, n_items: int) -> NDArray[np.bool_]:

@@ -102,6 +102,24 @@ def test_forms_of_y_and_solvers_agree():
     np.testing.assert_allclose(stream.coef_, expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
+def test_a_frame_holds_times_and_events_as_two_columns(package):
+    frames = pytest.importorskip(package)
+    build = frames.table if package == "pyarrow" else frames.DataFrame
+    X, time, event, *_ = draw(7)
+    expected = RankRLS(0.3).fit(X, time, event=event)
+    for columns in ({"died": event, "months": time}, {"time": time, "event": event.astype(float)}):
+        y = build(columns)
+        model = RankRLS(0.3).fit(X, y)
+        assert np.array_equal(model.coef_, expected.coef_)
+        assert model.score(X, y) == expected.score(X, time, event=event)
+        assert float(Concordance()(y, time)) == float(Concordance()(time, time, event=event))
+        with pytest.raises(InvalidInputError, match="got both"):
+            model.fit(X, y, event=event)
+    two_outputs = RankRLS(0.3).fit(X, build({"first": time, "second": event.astype(float)}))
+    assert two_outputs.coef_.shape == (2, 4)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("case", CASES)
 def test_hinges_equal_listed_pairs(case, loss):

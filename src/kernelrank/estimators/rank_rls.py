@@ -211,7 +211,8 @@ preference_count_
             Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times. Not for files.
         event : array-like of bool, or of 0 and 1, shape (m,), optional
             Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
-            item is only known to last longer. y may also be a structured array of events and times.
+            item is only known to last longer. y may also be a structured array of events and
+            times, or a data frame with both as columns. Two columns of a plain array are two outputs.
             Not for files.
         queries : {"whole", "mergeable"}, default="whole"
             For files: whether the rows of a query stand together, so that one that comes back in a later batch is an

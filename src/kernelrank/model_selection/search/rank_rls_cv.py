@@ -176,7 +176,8 @@ n_features_in_
             Item weights, for training; all held-out items count the same.
         event : array-like of bool, or of 0 and 1, shape (m,), optional
             Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
-            item is only known to last longer. y may also be a structured array of events and times.
+            item is only known to last longer. y may also be a structured array of events and
+            times, or a data frame with both as columns. Two columns of a plain array are two outputs.
 
         Returns
         -------
