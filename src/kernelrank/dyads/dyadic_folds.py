@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, check_cv
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
 
@@ -188,7 +189,9 @@ def _units(known: NDArray[np.bool_], one_set: bool) -> NDArray[np.bool_]:
     return np.triu(known | known.T) if one_set else known
 
 
-def _cell_folds(cv: Any, known: NDArray[np.bool_], one_set: bool, random_state: Any) -> tuple[Index, ...] | None:
+def _cell_folds(
+    cv: Any, known: NDArray[np.bool_], one_set: bool, random_state: RandomStateLike
+) -> tuple[Index, ...] | None:
     shape = known.shape[0], known.shape[1]
     units = np.flatnonzero(_units(known, one_set))
     folds = _folds(cv, len(units), "known cells", random_state)
@@ -198,7 +201,7 @@ def _cell_folds(cv: Any, known: NDArray[np.bool_], one_set: bool, random_state: 
     return tuple(np.union1d(fold, mirrored(fold, shape)) for fold in cells) if one_set else tuple(cells)
 
 
-def _folds(cv: Any, size: int, noun: str, random_state: Any) -> tuple[Index, ...] | None:
+def _folds(cv: Any, size: int, noun: str, random_state: RandomStateLike) -> tuple[Index, ...] | None:
     """Return what each split holds out; None if each leaves alone."""
     if size < 2:
         raise InvalidInputError(f"Expected at least two {noun}, so that one can be held out; got {size}")

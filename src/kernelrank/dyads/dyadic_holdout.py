@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from kernelrank.argument_types import ItemsLike
 from kernelrank.arrays import Float
 from kernelrank.dyads.complete_holdout import CompleteHoldout
 from kernelrank.dyads.dyadic_folds import DyadicFolds, Setting
@@ -28,11 +30,11 @@ Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
 
 def dyadic_holdout(
     estimator: Any,
-    X_rows: Any,
-    X_columns: Any,
-    Y: Any,
+    X_rows: ItemsLike,
+    X_columns: ItemsLike | None,
+    Y: ArrayLike,
     *,
-    setting: Any = "cell",
+    setting: Setting | Sequence[Setting] = "cell",
     cv: Any = None,
     alphas: Any = None,
 ) -> Any:
@@ -110,7 +112,7 @@ def dyadic_holdout(
         return found if alphas is not None else found[..., 0]
 
     if isinstance(setting, str):
-        return scores(cast(Setting, setting))
+        return scores(setting)
     return {name: scores(name) for name in setting}
 
 

@@ -7,12 +7,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Matrix, blocks, product
+from kernelrank.argument_types import ItemsLike
+from kernelrank.arrays import Float, Index, Matrix, blocks, product
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation
@@ -87,7 +89,7 @@ class DyadicLearner(BaseEstimator):
         assert not isinstance(gamma, str)
         return gamma
 
-    def predict(self, X_rows: Any, X_columns: Any = None) -> Float:
+    def predict(self, X_rows: ItemsLike, X_columns: ItemsLike | None = None) -> Float:
         """Predict the score of every dyad of some row objects and some column objects.
 
         Parameters
@@ -105,7 +107,9 @@ class DyadicLearner(BaseEstimator):
         scores = np.stack([part @ right.T for part in left], axis=2)
         return scores[:, :, 0] if self._coefficients.ndim == 2 else scores
 
-    def predict_dyads(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any) -> Float:
+    def predict_dyads(
+        self, X_rows: ItemsLike, X_columns: ItemsLike | None, rows: ArrayLike, columns: ArrayLike
+    ) -> Float:
         """Predict the scores of listed dyads; no matrix of all dyads is made.
 
         Parameters
@@ -133,7 +137,7 @@ class DyadicLearner(BaseEstimator):
         coefficients: Float = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
         return coefficients
 
-    def _factors(self, X_rows: Any, X_columns: Any) -> tuple[list[Float], Float]:
+    def _factors(self, X_rows: ItemsLike, X_columns: ItemsLike | None) -> tuple[list[Float], Float]:
         """Return ``P`` for each output and ``Q`` with scores ``P Qᵀ``: the coefficients stand in P."""
         check_is_fitted(self)
         one_set = self.relation is not None
@@ -161,7 +165,7 @@ class DyadicLearner(BaseEstimator):
         metric, gamma, degree, coef0, parameters = (getattr(self, f"{name}_{side}") for name in names)
         return Kernel(metric, gamma, degree, coef0, dict(parameters or {})).copied()
 
-    def _sides(self, X_rows: Any, X_columns: Any) -> tuple[DyadicSide, DyadicSide]:
+    def _sides(self, X_rows: ItemsLike, X_columns: ItemsLike | None) -> tuple[DyadicSide, DyadicSide]:
         """Check the objects and fix the kernels on them; both are remembered."""
         one_set = self.relation is not None
         if one_set and X_columns is not None:
@@ -199,7 +203,7 @@ class DyadicLearner(BaseEstimator):
                 "kernel_columns out"
             )
 
-    def _problem(self, X_rows: Any, X_columns: Any, Y: Any) -> DyadicProblem:
+    def _problem(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike) -> DyadicProblem:
         """Make a problem of objects and a matrix of scores; kernels, number and names of features are remembered."""
         rows, columns = self._sides(X_rows, X_columns)
         shape = rows.n_objects, columns.n_objects
@@ -217,7 +221,7 @@ class DyadicLearner(BaseEstimator):
         return self._with_scores(rows, columns, scores, one_output, *KnownCells.by_output(scores))
 
     def _with_scores(
-        self, rows: DyadicSide, columns: DyadicSide, Y: Float | None, one_output: bool, *cells: Any
+        self, rows: DyadicSide, columns: DyadicSide, Y: Float | None, one_output: bool, *cells: tuple[Index, KnownCells]
     ) -> DyadicProblem:
         return DyadicProblem(
             rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from kernelrank.arrays import Float, Index
@@ -13,7 +14,7 @@ from kernelrank.errors import InvalidInputError
 __all__ = ["check_dyad_list", "check_dyads", "check_score_matrix", "refuse_unknown_objects"]
 
 
-def check_score_matrix(Y: Any, shape: tuple[int, int]) -> tuple[Float, bool]:
+def check_score_matrix(Y: ArrayLike, shape: tuple[int, int]) -> tuple[Float, bool]:
     """Return scores as (m₁, m₂, outputs), NaN where unknown, and whether there is one output without an axis.
 
     Parameters
@@ -55,7 +56,7 @@ def check_score_matrix(Y: Any, shape: tuple[int, int]) -> tuple[Float, bool]:
     return (scores[:, :, None], True) if scores.ndim == 2 else (scores, False)
 
 
-def _refuse_duplicate_names(Y: Any) -> None:
+def _refuse_duplicate_names(Y: ArrayLike) -> None:
     """Refuse a data frame two of whose rows or columns have the same name."""
     for axis, what in (("index", "rows"), ("columns", "columns")):
         names: Any = getattr(Y, axis, None)
@@ -65,7 +66,7 @@ def _refuse_duplicate_names(Y: Any) -> None:
             raise InvalidInputError(f"Y has several {what} with the name {name!r}: each object must occur once")
 
 
-def check_dyads(rows: Any, columns: Any, shape: tuple[int, int]) -> tuple[Index, Index]:
+def check_dyads(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[Index, Index]:
     """Return dyads as two lists of object numbers.
 
     Parameters
@@ -84,7 +85,7 @@ def check_dyads(rows: Any, columns: Any, shape: tuple[int, int]) -> tuple[Index,
     return checked[0], checked[1]
 
 
-def _object_numbers(numbers: Any, name: str, n_objects: int) -> Index:
+def _object_numbers(numbers: ArrayLike, name: str, n_objects: int) -> Index:
     values = np.asarray(numbers)
     if values.ndim != 1:
         raise InvalidInputError(f"{name} must be a list with one object number for each dyad, got shape {values.shape}")

@@ -39,12 +39,8 @@ class KroneckerRankRLS(KroneckerRLS):
 
     Attributes
     ----------
-    coef_, dual_coef_, X_rows_fit_, X_columns_fit_, kernel_rows_, kernel_columns_, gamma_rows_, gamma_columns_
-        As in `KroneckerRLS`.
-    solver_, n_iter_, n_dyads_, n_features_rows_in_, n_features_columns_in_
-        As in `KroneckerRLS`.
-    feature_names_rows_in_, feature_names_columns_in_ : ndarray of str
-        As in `KroneckerRLS`.
+    coef_, dual_coef_, kernel_rows_, solver_, n_dyads_, …
+        All attributes of `KroneckerRLS`.
 
     See Also
     --------
@@ -77,6 +73,8 @@ class KroneckerRankRLS(KroneckerRLS):
         self,
         alpha: float = 1.0,
         *,
+        rank: Ranked = "columns",
+        query_weight: QueryWeight = "pairs",
         kernel_rows: KernelLike = "linear",
         kernel_columns: KernelLike = "linear",
         gamma_rows: GammaLike = None,
@@ -87,29 +85,29 @@ class KroneckerRankRLS(KroneckerRLS):
         coef0_columns: float = 1.0,
         kernel_params_rows: dict[str, Any] | None = None,
         kernel_params_columns: dict[str, Any] | None = None,
-        rank: Ranked = "columns",
-        query_weight: QueryWeight = "pairs",
         relation: Relation | None = None,
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.alpha = alpha
-        self.kernel_rows = kernel_rows
-        self.kernel_columns = kernel_columns
-        self.gamma_rows = gamma_rows
-        self.gamma_columns = gamma_columns
-        self.degree_rows = degree_rows
-        self.degree_columns = degree_columns
-        self.coef0_rows = coef0_rows
-        self.coef0_columns = coef0_columns
-        self.kernel_params_rows = kernel_params_rows
-        self.kernel_params_columns = kernel_params_columns
+        super().__init__(
+            alpha,
+            kernel_rows=kernel_rows,
+            kernel_columns=kernel_columns,
+            gamma_rows=gamma_rows,
+            gamma_columns=gamma_columns,
+            degree_rows=degree_rows,
+            degree_columns=degree_columns,
+            coef0_rows=coef0_rows,
+            coef0_columns=coef0_columns,
+            kernel_params_rows=kernel_params_rows,
+            kernel_params_columns=kernel_params_columns,
+            relation=relation,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+        )
         self.rank: Ranked | None = rank
         self.query_weight: QueryWeight = query_weight
-        self.relation: Relation | None = relation
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state

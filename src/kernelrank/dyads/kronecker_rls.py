@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from kernelrank.dyads.dyadic_learner import POSITIVE
@@ -148,7 +149,7 @@ class KroneckerRLS(PlainDyadicLearner):
         """Return alpha, the same in every direction."""
         return Regularisation.kronecker(self.alpha)
 
-    def _check_path(self, alphas: Any) -> list[Any]:
+    def _check_path(self, alphas: ArrayLike) -> list[Any]:
         """Return positive numbers."""
         return list(check_alphas(alphas))
 

@@ -6,8 +6,10 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 
+from kernelrank.argument_types import ItemsLike
 from kernelrank.dyads.dyadic_learner import DyadicLearner
 from kernelrank.dyads.dyadic_problem import DyadicProblem
 from kernelrank.dyads.dyadic_scores import check_dyad_list, check_dyads, refuse_unknown_objects
@@ -26,12 +28,12 @@ class PlainDyadicLearner(DyadicLearner):
         """Return a copy, not fitted, with one entry of a path of alphas."""
 
     @abstractmethod
-    def _check_path(self, alphas: Any) -> list[Any]:
+    def _check_path(self, alphas: ArrayLike) -> list[Any]:
         """Return the entries of a path of alphas."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X_rows: Any, X_columns: Any, Y: Any) -> Self:
+    def fit(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike) -> Self:
         """Fit to a matrix of scores.
 
         Parameters
@@ -52,7 +54,9 @@ class PlainDyadicLearner(DyadicLearner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit_dyads(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any, y: Any) -> Self:
+    def fit_dyads(
+        self, X_rows: ItemsLike, X_columns: ItemsLike | None, rows: ArrayLike, columns: ArrayLike, y: Any
+    ) -> Self:
         """Fit to a list of dyads; no matrix of all dyads is made.
 
         Parameters
@@ -73,7 +77,7 @@ class PlainDyadicLearner(DyadicLearner):
         return self._keep(problem, *self._solve(problem))
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X_rows: Any, X_columns: Any, Y: Any, alphas: Any) -> list[Self]:
+    def fit_path(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike, alphas: Any) -> list[Self]:
         """Fit for many alphas from one pair of eigendecompositions.
 
         Parameters
@@ -100,7 +104,9 @@ class PlainDyadicLearner(DyadicLearner):
             model._keep(problem, solution, solver.name)
         return models
 
-    def _listed_problem(self, X_rows: Any, X_columns: Any, rows: Any, columns: Any, y: Any) -> DyadicProblem:
+    def _listed_problem(
+        self, X_rows: ItemsLike, X_columns: ItemsLike | None, rows: ArrayLike, columns: ArrayLike, y: ArrayLike
+    ) -> DyadicProblem:
         """Make a problem of objects and a list of dyads."""
         sides = self._sides(X_rows, X_columns)
         shape = sides[0].n_objects, sides[1].n_objects

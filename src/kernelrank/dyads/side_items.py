@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from kernelrank.argument_types import ItemsLike
 from kernelrank.arrays import Matrix
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel, takes_sparse
@@ -26,7 +27,7 @@ class Columns(BaseEstimator):
 SIDES: dict[str, Any] = {"rows": Rows, "columns": Columns}
 
 
-def check_side(learner: BaseEstimator, X: Any, side: str, kernel: Kernel, *, reset: bool) -> Matrix:
+def check_side(learner: BaseEstimator, X: ItemsLike, side: str, kernel: Kernel, *, reset: bool) -> Matrix:
     """Return the objects of a side as an array or sparse matrix.
 
     Parameters

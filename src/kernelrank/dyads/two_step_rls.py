@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from kernelrank.dyads.dyadic_learner import POSITIVE
@@ -40,12 +41,8 @@ class TwoStepRLS(PlainDyadicLearner):
 
     Attributes
     ----------
-    coef_, dual_coef_, X_rows_fit_, X_columns_fit_, kernel_rows_, kernel_columns_, gamma_rows_, gamma_columns_
-        As in `KroneckerRLS`.
-    solver_, n_iter_, n_dyads_, n_features_rows_in_, n_features_columns_in_
-        As in `KroneckerRLS`.
-    feature_names_rows_in_, feature_names_columns_in_ : ndarray of str
-        As in `KroneckerRLS`.
+    coef_, dual_coef_, kernel_rows_, solver_, n_dyads_, …
+        All attributes of `KroneckerRLS`.
 
     See Also
     --------
@@ -63,6 +60,7 @@ class TwoStepRLS(PlainDyadicLearner):
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import ArrayLike
     >>> from kernelrank import TwoStepRLS
     >>> drugs, targets = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [-1.0]])
     >>> model = TwoStepRLS(alpha_rows=0.01, alpha_columns=0.01).fit(drugs, targets, drugs @ targets.T)
@@ -124,7 +122,7 @@ class TwoStepRLS(PlainDyadicLearner):
             )
         return Regularisation.two_step(self.alpha_rows, self.alpha_columns)
 
-    def _check_path(self, alphas: Any) -> list[Any]:
+    def _check_path(self, alphas: ArrayLike) -> list[Any]:
         """Return pairs of positive numbers; a single number is that of both sides."""
         values = np.asarray(alphas, dtype=np.float64)
         if values.ndim == 2 and values.shape[1] == 2 and len(values):

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
@@ -77,7 +78,7 @@ class DyadicConcordance(Result):
 
 
 def dyadic_concordance(
-    Y: Any, scores: Any, *, per: Per = "overall", one_set: bool = False, confidence: float = 0.95
+    Y: ArrayLike, scores: ArrayLike, *, per: Per = "overall", one_set: bool = False, confidence: float = 0.95
 ) -> DyadicConcordance:
     """Measure how many pairs of dyads predicted scores have in the right order.
 

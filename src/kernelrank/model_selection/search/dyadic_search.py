@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
+from kernelrank.argument_types import ItemsLike
 from kernelrank.arrays import Float
 from kernelrank.dyads import DyadicHoldout, DyadicProblem, DyadicSide, Regularisation, Setting
 from kernelrank.dyads.dyadic_folds import SETTINGS
 from kernelrank.dyads.dyadic_learner import DyadicLearner
+from kernelrank.dyads.dyadic_problem import Relation
 from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
 from kernelrank.model_selection.search.alpha_scale import mean_eigenvalue
 from kernelrank.model_selection.search.candidates import Candidates, Measured
 from kernelrank.model_selection.search.dyadic_scoring import PER, DyadicScoring
 from kernelrank.solvers.rounding import one_warning
 
-__all__ = ["DyadicSearch", "KroneckerSearch", "side_scale"]
+__all__ = ["DyadicSearch", "KroneckerSearch", "Measure", "side_scale"]
+
+Measure: TypeAlias = Callable[[list[Regularisation]], Measured]
+"""Holds out with each of some regularisations, and judges the scores."""
 
 
 class DyadicSearch(DyadicLearner):
     """What the searches for dyads share: hold out in one setting, choose, and fit to all scores."""
 
-    _search_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DyadicLearner._parameter_constraints,
         "alphas": [StrOptions({AUTO}), "array-like"],
         "setting": [StrOptions(set(SETTINGS))],
@@ -34,15 +42,54 @@ class DyadicSearch(DyadicLearner):
         "per": [StrOptions(set(PER))],
     }
 
-    alphas: Any
-    setting: Setting
-    cv: Any
-    scoring: Any
-    per: str
+    def __init__(
+        self,
+        alphas: Any = AUTO,
+        *,
+        setting: Setting = "cell",
+        cv: Any = None,
+        scoring: Any = None,
+        per: str = "auto",
+        kernel_rows: KernelLike = "linear",
+        kernel_columns: KernelLike = "linear",
+        gamma_rows: GammaLike = None,
+        gamma_columns: GammaLike = None,
+        degree_rows: float = 3,
+        degree_columns: float = 3,
+        coef0_rows: float = 1.0,
+        coef0_columns: float = 1.0,
+        kernel_params_rows: dict[str, Any] | None = None,
+        kernel_params_columns: dict[str, Any] | None = None,
+        relation: Relation | None = None,
+        solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alphas = alphas
+        self.setting: Setting = setting
+        self.cv = cv
+        self.scoring = scoring
+        self.per = per
+        self.kernel_rows = kernel_rows
+        self.kernel_columns = kernel_columns
+        self.gamma_rows = gamma_rows
+        self.gamma_columns = gamma_columns
+        self.degree_rows = degree_rows
+        self.degree_columns = degree_columns
+        self.coef0_rows = coef0_rows
+        self.coef0_columns = coef0_columns
+        self.kernel_params_rows = kernel_params_rows
+        self.kernel_params_columns = kernel_params_columns
+        self.relation: Relation | None = relation
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X_rows: Any, X_columns: Any, Y: Any) -> Self:
+    def fit(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike) -> Self:
         """Choose alpha by holding out, and fit with it.
 
         Parameters
@@ -77,7 +124,7 @@ class DyadicSearch(DyadicLearner):
         self.holdout_scores_ = scores[:, :, 0] if problem.one_output else scores
         candidates.warn_at_edge()
 
-    def _candidates(self, problem: DyadicProblem, measure: Any) -> Candidates:
+    def _candidates(self, problem: DyadicProblem, measure: Measure) -> Candidates:
         """Measure all alphas."""
         raise NotImplementedError
 
@@ -105,13 +152,12 @@ class KroneckerSearch(DyadicSearch):
         """Return the alpha that was chosen."""
         return Regularisation.kronecker(self.alpha_)
 
-    def _candidates(self, problem: DyadicProblem, measure: Any) -> Candidates:
+    def _candidates(self, problem: DyadicProblem, measure: Measure) -> Candidates:
         grid = AlphaGrid.around(_kronecker_scale(problem)) if is_auto(self.alphas) else AlphaGrid.given(self.alphas)
         candidates = Candidates([{}], per_target=False)
 
         def of_alphas(alphas: Float) -> Measured:
-            found: Measured = measure([Regularisation.kronecker(float(alpha)) for alpha in alphas])
-            return found
+            return measure([Regularisation.kronecker(float(alpha)) for alpha in alphas])
 
         candidates.search(grid, of_alphas)
         return candidates

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from kernelrank.dyads.dyadic_folds import Setting
-from kernelrank.dyads.dyadic_problem import Relation
-from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO
 from kernelrank.model_selection.search.dyadic_search import KroneckerSearch
 
 __all__ = ["KroneckerRLSCV"]
@@ -51,12 +45,8 @@ class KroneckerRLSCV(KroneckerSearch):
         All candidates with their held-out scores, as that of `GridSearchCV`.
     holdout_scores_ : ndarray, shape (m1, m2) or (m1, m2, n_outputs)
         Every dyad, held out with the alpha that was chosen; `kernelrank.metrics.dyadic_concordance` measures them.
-    coef_, dual_coef_, X_rows_fit_, X_columns_fit_, kernel_rows_, kernel_columns_, gamma_rows_, gamma_columns_
-        As in `KroneckerRLS`.
-    solver_, n_iter_, n_dyads_, n_features_rows_in_, n_features_columns_in_
-        As in `KroneckerRLS`.
-    feature_names_rows_in_, feature_names_columns_in_ : ndarray of str
-        As in `KroneckerRLS`.
+    coef_, dual_coef_, kernel_rows_, solver_, n_dyads_, …
+        All attributes of `KroneckerRLS`.
 
     See Also
     --------
@@ -65,7 +55,6 @@ class KroneckerRLSCV(KroneckerSearch):
     Notes
     -----
     The decompositions of one fit serve all alphas; each alpha then costs what `dyadic_holdout` says.
-
 
     Examples
     --------
@@ -77,52 +66,3 @@ class KroneckerRLSCV(KroneckerSearch):
     >>> KroneckerRLSCV(alphas=[0.01, 0.1, 1.0, 10.0], setting="row").fit(drugs, targets, Y).alpha_
     1.0
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KroneckerSearch._search_constraints,
-    }
-
-    def __init__(
-        self,
-        alphas: Any = AUTO,
-        *,
-        setting: Setting = "cell",
-        cv: Any = None,
-        scoring: Any = None,
-        per: str = "auto",
-        kernel_rows: KernelLike = "linear",
-        kernel_columns: KernelLike = "linear",
-        gamma_rows: GammaLike = None,
-        gamma_columns: GammaLike = None,
-        degree_rows: float = 3,
-        degree_columns: float = 3,
-        coef0_rows: float = 1.0,
-        coef0_columns: float = 1.0,
-        kernel_params_rows: dict[str, Any] | None = None,
-        kernel_params_columns: dict[str, Any] | None = None,
-        relation: Relation | None = None,
-        solver: str = "auto",
-        tol: float = 1e-10,
-        max_iter: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.alphas = alphas
-        self.setting: Setting = setting
-        self.cv = cv
-        self.scoring = scoring
-        self.per = per
-        self.kernel_rows = kernel_rows
-        self.kernel_columns = kernel_columns
-        self.gamma_rows = gamma_rows
-        self.gamma_columns = gamma_columns
-        self.degree_rows = degree_rows
-        self.degree_columns = degree_columns
-        self.coef0_rows = coef0_rows
-        self.coef0_columns = coef0_columns
-        self.kernel_params_rows = kernel_params_rows
-        self.kernel_params_columns = kernel_params_columns
-        self.relation: Relation | None = relation
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
