@@ -33,8 +33,9 @@ print(f"{len(train)} items to learn from, {len(test)} items of other queries to 
 # %%
 # `RankRLSCV` leaves out every query in turn, for every alpha of a grid. All of that comes from one
 # decomposition, and is exactly what training again without each query would give. Alpha is the
-# weight of the norm beside a *sum* over pairs, so good values grow with the number of pairs: the
-# grid is made of powers of two times the scale of the data, and goes on where the best is an edge.
+# regularisation strength. The loss is a *sum* over pairs, so good values grow with the number of
+# pairs. The grid holds powers of two times the scale of the data; it is extended if the best value
+# is the first or the last.
 
 model = kr.RankRLSCV().fit(X[train], y[train], qid=qid[train])
 AlphaCurveDisplay.from_estimator(model)

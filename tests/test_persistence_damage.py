@@ -71,8 +71,8 @@ class TestDamage:
         ("data", "pattern"),
         [
             (b"", "empty"),
-            (b"hello", "no zip file"),
-            (pickle.dumps([1]), "no zip file"),
+            (b"hello", "expected a zip archive"),
+            (pickle.dumps([1]), "expected a zip archive"),
             (b"PK", "truncated"),
         ],
     )

@@ -99,7 +99,7 @@ def test_usage_errors_end_with_two(words, run, ranking):
         (["auc", "train.txt", "--report", "-"], "-: models and pages are not written to standard output"),
         (["fit", "train.txt", "-o", "train.txt"], "train.txt: is also read from; write to another file"),
         (["fit", "train.txt", "-o", "./link.txt"], "link.txt: is also read from"),
-        (["fit", "train.txt", "--alpha", "-1"], "'alpha' parameter of RankRLS must be a float in the range (0"),
+        (["fit", "train.txt", "--alpha", "-1"], "--alpha: expected a positive number; got -1"),
         (["fit", "train.txt", "--kernel", "magic"], "magic"),
         (["fit", "train.txt", "--method", "ranksvm", "--cost", "unit"], "--cost belongs to --method rankrls"),
         (["fit", "train.txt", "--method", "rls", "--query-weight", "items"], "belongs to --method rankrls or ranksvm"),
@@ -239,3 +239,18 @@ def test_a_stream_that_knows_few_letters_or_takes_no_more(run, tmp_path):
             told = ended(out=full)
         assert told.returncode == 1
         assert told.stderr.splitlines()[-1] == b"kernelrank: the operating system says: No space left on device"
+
+
+def test_help_shows_no_type_for_flags_and_lists_examples(run):
+    out = run("tune", "--help").out
+    assert "<bool>" not in out
+    assert "Examples:\n   kernelrank tune train.txt -o model.kr --report report.html" in "\n".join(
+        line.rstrip() for line in out.splitlines()
+    )
+
+
+def test_a_wrong_option_is_not_blamed_on_the_file(run, tmp_path):
+    (tmp_path / "items.csv").write_text("y,a\n1,2\n0,1\n")
+    ended = run("fit", "items.csv", "--alpha", "-1", code=1)
+    assert "--alpha: expected a positive number; got -1" in ended.err
+    assert "items.csv" not in ended.err

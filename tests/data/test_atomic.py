@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -141,3 +142,10 @@ def test_a_link_to_itself(tmp_path, write):
     with pytest.raises((OSError, ValueError), match=r"[Tt]oo many levels|leads back to itself"), write(tmp_path / "a"):
         pass
     assert (tmp_path / "a").is_symlink()
+
+
+def test_an_error_names_the_file_and_not_its_temporary(tmp_path):
+    for path in (tmp_path / "missing" / "model.kr", tmp_path):
+        with pytest.raises(OSError, match=re.escape(f"'{path}'")) as raised, atomic_write(path):
+            pass
+        assert ".kernelrank-" not in str(raised.value)

@@ -166,7 +166,7 @@ def test_says_what_it_did():
     ("options", "error", "message"),
     [
         ({"statistic": "r2"}, InvalidInputError, "statistic must be one of 'auto'"),
-        ({"statistic": "leave_query_out"}, InvalidInputError, "needs qid"),
+        ({"statistic": "leave_query_out"}, InvalidInputError, "pass qid"),
         ({"statistic": "leave_pair_out", "qid": QID}, InvalidInputError, "is for one ranking"),
         ({"qid": QID, "groups": QID}, InvalidInputError, "give qid or groups, not both"),
         ({"n_permutations": 0}, InvalidInputError, "n_permutations must be a whole number"),

@@ -17,21 +17,27 @@ class Commands(LazyGroup):
     """The commands of kernelrank, in the order in which they are met."""
 
     table = {  # noqa: RUF012
-        "demo": ("kernelrank.cli.demo", "Rank generated data, measure, and write a page to look at: 10 seconds."),
+        "demo": ("kernelrank.cli.demo", "Rank generated data and write an HTML report, in about 10 seconds."),
         "fit": ("kernelrank.cli.fit", "Learn a ranking from a file and save the model."),
-        "tune": ("kernelrank.cli.tune", "Choose alpha and kernel parameters by exact hold-out, and save the model."),
-        "predict": ("kernelrank.cli.predict", "Score the items of a file with a model."),
+        "tune": ("kernelrank.cli.tune", "Choose alpha and kernel parameters by cross-validation, and save the model."),
+        "predict": ("kernelrank.cli.predict", "Predict scores for the items of a file."),
         "evaluate": ("kernelrank.cli.evaluate", "Measure a model on a file, or a run against qrels."),
-        "auc": ("kernelrank.cli.auc", "Estimate an AUC from two classes, with an interval and a p-value."),
-        "select": ("kernelrank.cli.select", "Select a few columns that rank well, and measure what that is worth."),
+        "auc": ("kernelrank.cli.auc", "Estimate the AUC of a classifier, with a confidence interval and a p-value."),
+        "select": ("kernelrank.cli.select", "Select a few features, and cross-validate the selection."),
         "concordance": (
             "kernelrank.cli.concordance_command",
-            "Estimate how well censored times are ranked, with an interval.",
+            "Estimate the concordance index of survival times, with a confidence interval.",
         ),
-        "leaderboard": ("kernelrank.cli.leaderboard_command", "Rank items by votes, with intervals."),
-        "compare": ("kernelrank.cli.compare", "Test whether one of two models, or of two runs, ranks better."),
-        "inspect": ("kernelrank.cli.inspect", "Show what is in a model file, and why one item stands above another."),
-        "convert": ("kernelrank.cli.convert", "Turn a file of items into another format."),
+        "leaderboard": (
+            "kernelrank.cli.leaderboard_command",
+            "Rank items by votes (A is better than B), with confidence intervals.",
+        ),
+        "compare": ("kernelrank.cli.compare", "Test whether one of two models (or TREC runs) ranks better."),
+        "inspect": (
+            "kernelrank.cli.inspect",
+            "Show what a model file contains, and explain why one item ranks above another.",
+        ),
+        "convert": ("kernelrank.cli.convert", "Convert a file of items to another format."),
         "dyads": ("kernelrank.cli.dyads", "Rank the objects of one table for each object of another."),
         "relations": ("kernelrank.cli.relations", "Find interactions in parsed sentences."),
     }
@@ -56,11 +62,11 @@ def _print_version(wanted: bool) -> None:
 def kernelrank(
     debug: Debug = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Say which version this is.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Learn to order things, and know how well you do.
+    """Learn to rank from examples, and measure how well it works.
 
-    Files may be SVMlight/LETOR, CSV, TSV or Parquet, also compressed; - is standard input or output.
-    A command says more: kernelrank fit --help.
+    Input files: SVMlight/LETOR, CSV, TSV, Parquet or Excel, also compressed. - means standard input or output.
+    Each command has its own help, for example: kernelrank fit --help.
     """

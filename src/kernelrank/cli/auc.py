@@ -38,14 +38,22 @@ SPECIFICITIES = (0.9, 0.95)
 
 @app.command()
 def auc(
-    data: Annotated[Path, typer.Argument(help="Items of two classes; - is standard input.")],
+    data: Annotated[
+        Path, typer.Argument(help="Data file: one row per item, with a target of two classes. - is standard input.")
+    ],
     target: options.Target = None,
     groups: options.Groups = None,
     positive: options.Positive = None,
     alpha: Annotated[
-        float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
+        float | None,
+        typer.Option(
+            "--alpha",
+            help="Regularisation strength. If omitted, alpha is chosen inside every training set (nested "
+            "cross-validation).",
+            callback=options.positive_number,
+        ),
     ] = None,
-    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from, as in tune.")] = "auto",
+    alphas: Annotated[str, typer.Option("--alphas", help="Values of alpha to try, as in kernelrank tune.")] = "auto",
     kernel: options.KernelName = "linear",
     gamma: options.Gamma = None,
     degree: options.Degree = None,
@@ -57,37 +65,40 @@ def auc(
             "--select",
             min=1,
             metavar="NUMBER",
-            help="Select so many columns, anew in every training set; a p-value then takes ten selections each time.",
+            help="Select this many features inside every training set. With --permutations, each permutation takes "
+            "ten selections.",
             show_default=False,
         ),
     ] = None,
     inside: Annotated[
-        bool, typer.Option("--inside", help="Fill and scale columns anew in every training set, not once by all items.")
+        bool, typer.Option("--inside", help="Impute and scale inside every training set, not once on all items.")
     ] = False,
     cv: Annotated[
         Literal["auto", "leave_pair_out", "averaged", "balanced_leave_pair_out"],
-        typer.Option("--cv", help="auto: every pair while there are few, else the mean of ten folds."),
+        typer.Option("--cv", help="auto: leave-pair-out for small data, else the mean AUC of 10 folds."),
     ] = "auto",
     permutations: Annotated[
         int | None,
         typer.Option(
             "--permutations",
             min=0,
-            help="For the p-value; 0 for none.  \\[default: 1000, none with --select]",
+            help="Number of permutations for the p-value; 0 for no p-value.  \\[default: 1000, none with --select]",
             show_default=False,
         ),
     ] = None,
     nested_permutations: Annotated[
         bool,
-        typer.Option("--nested-permutations", help="Choose alpha inside every training set of each permutation too."),
+        typer.Option(
+            "--nested-permutations", help="Also choose alpha by nested cross-validation in each permutation (slower)."
+        ),
     ] = False,
     versus: Annotated[
         str | None,
         typer.Option(
             "--versus",
             metavar="COLUMN",
-            help="Compare the model with this column as a marker; the model does without it. High values speak for the "
-            "positive class, low ones with a minus sign: --versus=-albumin.",
+            help="Compare the model with this single column (a biomarker), which the model then does not use. High "
+            "values mean the positive class; use a minus sign if low values do: --versus=-albumin.",
             show_default=False,
         ),
     ] = None,
@@ -96,17 +107,17 @@ def auc(
         typer.Option(
             "--covariates",
             metavar="COLUMNS",
-            help="Compare the model of all columns with a model of these alone, with commas between: what do the "
-            "others add?",
+            help="Compare the model with a baseline model of these columns only, separated by commas: what do the "
+            "other columns add?",
             show_default=False,
         ),
     ] = None,
     roc: Annotated[
-        bool, typer.Option("--roc/--no-roc", help="Whether to draw the ROC curve of the tournament.")
+        bool, typer.Option("--roc/--no-roc", help="Compute the ROC curve (tournament leave-pair-out).")
     ] = True,
     report: options.Report = None,
     confidence: options.Confidence = 0.95,
-    jobs: Annotated[int, typer.Option("--jobs", help="How many processes refit at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", help="Number of parallel processes.")] = 1,
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
     id: options.Id = None,
@@ -117,16 +128,16 @@ def auc(
     ordinal: options.Ordinal = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Estimate an AUC from two classes, with an interval and a p-value.
+    """Estimate the AUC of a classifier, with a confidence interval and a p-value.
 
     What is estimated is the AUC, on new items, of the model trained on all of these. Pairs (or folds) that are held out
-    take no part in the choice of alpha. Examples:
+    take no part in the choice of alpha.
 
     kernelrank auc patients.csv --target outcome --groups patient --scale
 
     kernelrank auc patients.csv --target outcome --alpha 10 --report auc.html
 
-    kernelrank auc patients.csv --target outcome --covariates age,sex --versus crp
+    kernelrank auc patients.csv --target outcome --covariates age,sex
     """
     from kernelrank.cli.inside import estimated_inside, prepared_inside
     from kernelrank.errors import InvalidInputError

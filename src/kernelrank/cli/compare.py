@@ -25,9 +25,9 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="FIRST", help="A model file, or a TREC run.")],
-    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another one.")],
-    truth: Annotated[Path, typer.Argument(metavar="DATA|QRELS", help="Items with scores, or qrels for runs.")],
+    first: Annotated[Path, typer.Argument(metavar="FIRST", help="Model file or TREC run.")],
+    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another model file or TREC run.")],
+    truth: Annotated[Path, typer.Argument(metavar="DATA|QRELS", help="Data file with true scores, or qrels for runs.")],
     measure: options.Measures = None,
     gain: options.Gain = None,
     discount: options.Discount = None,
@@ -39,7 +39,11 @@ def compare(
     trec: options.TrecRules = False,
     confidence: options.Confidence = 0.95,
     resamples: Annotated[
-        int, typer.Option("--resamples", help="How many sign flips and resamples are drawn.")
+        int,
+        typer.Option(
+            "--resamples",
+            help="Number of random sign flips (for the p-value) and bootstrap resamples (for the interval).",
+        ),
     ] = 10_000,
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
@@ -56,7 +60,7 @@ def compare(
     """Test whether one of two models, or of two runs, ranks better: a paired test over queries.
 
     The p-value is the share of sign flips of the queries' differences with a mean as far from zero; that of Wilcoxon's
-    signed-rank test stands beside it. The interval of the difference comes from resampling queries. Examples:
+    signed-rank test stands beside it. The interval of the difference comes from resampling queries.
 
     kernelrank compare linear.kr rbf.kr test.txt --measure ndcg@10
 

@@ -28,23 +28,35 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @app.command()
 def concordance(
-    data: Annotated[Path, typer.Argument(help="Items with times; - is standard input.")],
-    time: Annotated[str, typer.Option("--time", help="The column of the times.")],
+    data: Annotated[
+        Path, typer.Argument(help="Data file: one row per item, with a time and an event column. - is standard input.")
+    ],
+    time: Annotated[str, typer.Option("--time", help="Column with the survival or follow-up times.")],
     event: Annotated[
-        str, typer.Option("--event", help="The column that tells whether the event happened then; else it is censored.")
+        str,
+        typer.Option(
+            "--event",
+            help="Column that says whether the event happened (1, true) or the time is censored (0, false).",
+        ),
     ],
     happened: options.Happened = None,
     strata: options.Strata = None,
     alpha: Annotated[
-        float | None, typer.Option("--alpha", help="One alpha. Without it, alpha is chosen anew in every training set.")
+        float | None,
+        typer.Option(
+            "--alpha",
+            help="Regularisation strength. If omitted, alpha is chosen inside every training set (nested "
+            "cross-validation).",
+            callback=options.positive_number,
+        ),
     ] = None,
-    alphas: Annotated[str, typer.Option("--alphas", help="The grid to choose from, as in tune.")] = "auto",
+    alphas: Annotated[str, typer.Option("--alphas", help="Values of alpha to try, as in kernelrank tune.")] = "auto",
     kernel: options.KernelName = "linear",
     gamma: options.Gamma = None,
     degree: options.Degree = None,
     coef0: options.Coef0 = None,
     scale: options.Scale = False,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="How many folds are held out.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of cross-validation folds.")] = 5,
     report: options.Report = None,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
@@ -59,11 +71,11 @@ def concordance(
 ) -> None:
     """Estimate the concordance index of censored times, with an interval.
 
-    Each fold is scored by a model whose alpha was chosen, and which was trained, without it. Examples:
+    Nested cross-validation: the model that scores a fold is trained, and its alpha chosen, on the other folds.
 
     kernelrank concordance patients.csv --time months --event died --scale
 
-    kernelrank concordance patients.csv --time months --event status --happened dead --strata centre --report out.html
+    kernelrank concordance patients.csv --time months --event died --report out.html
     """
     from kernelrank.metrics import log_rank_pvalue
     from kernelrank.model_selection import estimate_concordance

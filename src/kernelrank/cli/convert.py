@@ -23,11 +23,11 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="Items in any format; - is standard input.")],
-    output: Annotated[Path, typer.Argument(help="Where to write; its suffix says how; - is standard output.")],
+    source: Annotated[Path, typer.Argument(help="Data file in any supported format. - is standard input.")],
+    output: Annotated[Path, typer.Argument(help="Output file; its suffix decides the format. - is standard output.")],
     to: Annotated[
         Literal["svmlight", "csv", "tsv", "parquet", "qrels"] | None,
-        typer.Option("--to", help="The format to write, where the suffix does not say; qrels keeps the scores only."),
+        typer.Option("--to", help="Output format, if the suffix does not say; qrels keeps only the scores."),
     ] = None,
     input_format: options.InputFormat = None,
     target: options.Target = None,
@@ -39,10 +39,8 @@ def convert(
     features: options.Features = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Turn a file of items into another format, compressed if its name says so.
+    """Convert a file of items to another format; a suffix such as .gz compresses it.
 
-    Examples
-    --------
     kernelrank convert train.txt train.parquet
 
     kernelrank convert test.txt test.qrels --to qrels

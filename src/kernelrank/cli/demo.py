@@ -27,14 +27,14 @@ RELEVANT_FROM = 3
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option("--folder", help="Where the files go.")] = Path("."),
+    folder: Annotated[Path, typer.Option("--folder", help="Folder for the output files.")] = Path("."),
     seed: options.Seed = 0,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Rank generated data, measure, and write a page to look at.
+    """Rank generated data and write an HTML report.
 
-    The documents of 120 queries with grades from 0 to 4. Alpha is chosen by holding out every query of the first 80
-    exactly; the other 40 are the test.
+    The data: documents of 120 queries, with grades from 0 to 4. Alpha is chosen by exact leave-query-out
+    cross-validation on 80 queries; the other 40 queries are the test set.
     """
     from kernelrank.cli.model_file import command_line
     from kernelrank.compiled import compile_seconds

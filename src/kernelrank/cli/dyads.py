@@ -47,7 +47,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")]
 
 
 @app.command()
@@ -59,10 +59,22 @@ def fit(
     similarity: Similarity = None,
     method: Method = "rankrls",
     rank: Ranked = "columns",
-    alpha: Annotated[float, typer.Option("--alpha", help="Regularisation strength; of the rows, with two-step.")] = 1.0,
+    alpha: Annotated[
+        float,
+        typer.Option(
+            "--alpha",
+            help="Regularisation strength; with --method two-step, of the rows.",
+            callback=options.positive_number,
+        ),
+    ] = 1.0,
     alpha_columns: Annotated[
         float | None,
-        typer.Option("--alpha-columns", help="two-step: of the columns; --alpha unless given.", show_default=False),
+        typer.Option(
+            "--alpha-columns",
+            help="Regularisation strength of the columns, for --method two-step. Default: the value of --alpha.",
+            callback=options.positive_number,
+            show_default=False,
+        ),
     ] = None,
     relation: Relation = None,
     kernel_rows: KernelRows = None,
@@ -72,9 +84,9 @@ def fit(
     input_format: options.InputFormat = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Learn with a given regularisation strength, and save the model.
+    """Fit a model with a given regularisation strength, and save it.
 
-    Example: kernelrank dyads fit --rows drugs.csv --columns targets.csv --scores scores.csv --alpha 10 -o model.kr
+    kernelrank dyads fit --rows drugs.csv --columns targets.csv --scores scores.csv --alpha 10 -o model.kr
     """
     answer = Answer("dyads fit", as_json=as_json)
     files = DyadFiles(rows, columns, scores, similarity, input_format)
@@ -115,7 +127,7 @@ def tune(
 ) -> None:
     """Choose alpha by exact hold-out for one setting, and save the model.
 
-    The best alpha depends on what is new where the model will be used. Examples:
+    The best alpha depends on what is new where the model will be used.
 
     kernelrank dyads tune --rows drugs.csv --columns targets.csv --scores scores.csv --setting row -o model.kr
 
@@ -154,16 +166,18 @@ def predict(
     model: options.Model,
     rows: Rows,
     columns: Columns = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file. - is standard output.")] = Path(
         STANDARD_STREAM
     ),
     format: Annotated[
         Literal["list", "matrix"],
-        typer.Option("--format", "-f", help="A list of row, column and score, best first; or a matrix with names."),
+        typer.Option(
+            "--format", "-f", help="list: one line per row, column and score, best first. matrix: a table with names."
+        ),
     ] = "list",
     top: Annotated[
         int | None,
-        typer.Option("--top", min=1, help="List only so many for each object that is ranked for.", show_default=False),
+        typer.Option("--top", min=1, help="List only the best NUMBER for each object.", show_default=False),
     ] = None,
     input_format: options.InputFormat = None,
     as_json: options.AsJSON = False,
@@ -171,7 +185,7 @@ def predict(
     """Score every dyad of some rows and some columns, known or new ones.
 
     With --similarity in training, a table here has the similarities of its objects (rows) to the training objects
-    (columns). Example:
+    (columns).
 
     kernelrank dyads predict model.kr --rows new_drugs.csv --columns targets.csv --top 5
     """
@@ -222,7 +236,7 @@ def evaluate(
 ) -> None:
     """Measure the four settings beside each other: a new score, a new row, a new column, both new.
 
-    Every dyad is predicted as if it, its row, its column, or both had not been there in training. Example:
+    Every dyad is predicted as if it, its row, its column, or both had not been there in training.
 
     kernelrank dyads evaluate --rows drugs.csv --columns targets.csv --scores scores.csv --report page.html
     """

@@ -32,20 +32,24 @@ SettingName = Literal["cell", "row", "column", "both"]
 
 Rows = Annotated[
     Path,
-    typer.Option("--rows", help="The row objects: names in the first column, then features.", show_default=False),
+    typer.Option(
+        "--rows",
+        help="Table of the row objects: names in the first column, features in the others.",
+        show_default=False,
+    ),
 ]
 Columns = Annotated[
     Path | None,
     typer.Option(
-        "--columns", help="The column objects, in the same form; leave it out with --relation.", show_default=False
+        "--columns", help="Table of the column objects, in the same form. Omit it with --relation.", show_default=False
     ),
 ]
 Scores = Annotated[
     Path,
     typer.Option(
         "--scores",
-        help="The scores: a matrix with names in its first row and column, empty where unknown; or a list of row, "
-        "column and score.",
+        help="Table of the scores: a matrix with names in the first row and column and empty cells where unknown, "
+        "or a list of row, column and score.",
         show_default=False,
     ),
 ]
@@ -53,7 +57,7 @@ Similarity = Annotated[
     Literal["rows", "columns", "both"] | None,
     typer.Option(
         "--similarity",
-        help="Which tables of objects hold similarities instead of features: square, with names on both sides.",
+        help="Which tables hold similarities (a precomputed kernel matrix with names) instead of features.",
         show_default=False,
     ),
 ]
@@ -61,19 +65,25 @@ Method = Annotated[
     MethodName,
     typer.Option(
         "--method",
-        help="rankrls: ranks the columns for each row; rls: predicts scores; two-step: one strength for each side.",
+        help="rankrls: rank the columns for each row. rls: predict scores. two-step: predict scores with one alpha "
+        "for rows and one for columns.",
         rich_help_panel=LEARNER,
     ),
 ]
 Ranked = Annotated[
     Literal["columns", "rows"],
-    typer.Option("--rank", help="rankrls: the columns for each row, or the other way.", rich_help_panel=LEARNER),
+    typer.Option(
+        "--rank",
+        help="With --method rankrls: rank the columns for each row, or the rows for each column.",
+        rich_help_panel=LEARNER,
+    ),
 ]
 Relation = Annotated[
     Literal["symmetric", "reciprocal", "any"] | None,
     typer.Option(
         "--relation",
-        help="Rows and columns are one set of objects: f(a, b) = f(b, a), f(a, b) = -f(b, a), or neither.",
+        help="Rows and columns are the same objects. symmetric: f(a, b) = f(b, a). reciprocal: f(a, b) = -f(b, a). "
+        "any: neither.",
         rich_help_panel=LEARNER,
         show_default=False,
     ),
@@ -90,22 +100,20 @@ GammaRows = Annotated[str | None, _learner_option("--gamma-rows", "One over the 
 GammaColumns = Annotated[str | None, _learner_option("--gamma-columns", "The same for the columns.")]
 Alphas = Annotated[
     str,
-    typer.Option(
-        "--alphas", help="Regularisation strengths to try, as 0.1,1,10 or 2^-5:2^5; auto.", rich_help_panel=LEARNER
-    ),
+    typer.Option("--alphas", help="Values of alpha to try: 0.1,1,10 or 2^-5:2^5, or auto.", rich_help_panel=LEARNER),
 ]
 Folds = Annotated[
     int | None,
     typer.Option(
         "--cv",
         min=2,
-        help=f"How many folds are held out; single ones unless given, or {FOLDS} folds where scores are missing.",
+        help=f"Number of cross-validation folds. Default: leave one out, or {FOLDS} folds if scores are missing.",
         show_default=False,
     ),
 ]
 Setting = Annotated[
     SettingName,
-    typer.Option("--setting", help="What is new where the model will be used; the alpha that is best for this."),
+    typer.Option("--setting", help="What will be new when the model is used; alpha is chosen for this setting."),
 ]
 
 

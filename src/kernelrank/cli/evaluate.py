@@ -26,17 +26,17 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @app.command()
 def evaluate(
-    judged: Annotated[Path, typer.Argument(metavar="MODEL|RUN", help="A model file, or a TREC run.")],
+    judged: Annotated[Path, typer.Argument(metavar="MODEL|RUN", help="Model file or TREC run.")],
     truth: Annotated[
         Path,
-        typer.Argument(metavar="DATA|QRELS", help="Items with scores for a model, qrels for a run."),
+        typer.Argument(metavar="DATA|QRELS", help="Data file with true scores for a model, qrels for a run."),
     ],
     measure: options.Measures = None,
     pairs: Annotated[
         Path | None,
         typer.Option(
             "--pairs",
-            help="Measure a model by preferences between the items of DATA, not by scores: votes, rankings, lines.",
+            help="File of preferences between the items of DATA; measure agreement with them instead of scores.",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +46,7 @@ def evaluate(
     right: options.Right = None,
     tie: options.TieColumn = None,
     pair_weight: options.PairWeight = None,
-    by_query: Annotated[bool, typer.Option("--by-query", help="Also list the value of every query.")] = False,
+    by_query: Annotated[bool, typer.Option("--by-query", help="Also print the value for every query.")] = False,
     gain: options.Gain = None,
     discount: options.Discount = None,
     tied: options.TiesOfList = None,
@@ -71,7 +71,7 @@ def evaluate(
     """Measure a model on a file with scores or by preferences, or a TREC run against qrels.
 
     Intervals come from resampling the queries, that of the AUC of one ranking from DeLong's variance. Every number has
-    rules, which stand below the table; --trec takes those of trec_eval and ir_measures. Examples:
+    rules, which stand below the table; --trec takes those of trec_eval and ir_measures.
 
     kernelrank evaluate model.kr test.txt --measure ndcg@10 --measure map
 

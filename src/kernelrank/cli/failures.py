@@ -89,9 +89,6 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, KernelRankError):
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
-        folder, name = os.path.split(os.fsdecode(error.filename))
-        if name.startswith(".kernelrank-"):
-            return f"{folder}: nothing can be written here: {error.strerror}"
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror is not None:
         return f"the operating system says: {error.strerror}"

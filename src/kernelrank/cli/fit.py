@@ -28,11 +28,16 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @app.command()
 def fit(
-    train: Annotated[Path, typer.Argument(help="Items with scores; - is standard input; a fold gives its train.txt.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("model.kr"),
+    train: Annotated[
+        Path,
+        typer.Argument(
+            help="Training file: one row per item, with scores. - is standard input. A LETOR fold: its train.txt."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.kr"),
     pairs: Annotated[
         Path | None,
-        typer.Option("--pairs", help="Preferences to learn from in place of scores: votes, rankings, lines."),
+        typer.Option("--pairs", help="File of preferences (A is better than B) to learn from instead of scores."),
     ] = None,
     winner: options.Winner = None,
     loser: options.Loser = None,
@@ -72,11 +77,11 @@ def fit(
 ) -> None:
     """Learn a ranking from a file and save the model.
 
-    Items of one query are compared with each other; without queries all are. Examples:
+    Only items of the same query are compared. Without queries, all items are compared with each other.
 
     kernelrank fit train.txt -o model.kr --alpha 10
 
-    kernelrank fit patients.csv --target outcome --kernel rbf --gamma 0.01 --scale
+    kernelrank fit patients.csv --target outcome --kernel rbf --scale
 
     kernelrank fit items.csv --pairs votes.csv
 

@@ -23,14 +23,16 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 @app.command()
 def inspect(
     model: options.Model,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many weights, items or terms are listed.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of weights, items or terms to list.")] = 10,
     explain: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            "--explain", metavar="ITEM ITEM", help="Why the first stands above the second: names, or rows from 0."
+            "--explain",
+            metavar="ITEM ITEM",
+            help="Explain why the first item ranks above the second. Give item names, or row numbers from 0.",
         ),
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="The file with these items.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Data file that contains these items.")] = None,
     input_format: options.InputFormat = None,
     query: options.Query = None,
     id: options.Id = None,
@@ -38,8 +40,6 @@ def inspect(
 ) -> None:
     """Show what is in a model file, and why one item stands above another.
 
-    Examples
-    --------
     kernelrank inspect model.kr
 
     kernelrank inspect model.kr --explain 40626 43770 --data test.txt

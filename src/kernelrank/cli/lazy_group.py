@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kernelrank.cli.failures import failures_told
+from kernelrank.cli.help_text import tidy_help
 
 __all__ = ["LazyGroup"]
 
@@ -43,10 +44,12 @@ class LazyGroup(TyperGroup):
                 shared = copy.copy(option)
                 shared.expose_value = False
                 command.params.append(shared)
+        tidy_help(command)
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help from the table."""
+        tidy_help(self)
         self._listing = True
         try:
             super().format_help(ctx, formatter)

@@ -31,24 +31,35 @@ FLAGGED = 10
 @app.command()
 def leaderboard(
     votes: Annotated[
-        Path, typer.Argument(metavar="VOTES", help="Votes: CSV, TSV, Parquet, Excel, PrefLib or lines; - is input.")
+        Path,
+        typer.Argument(
+            metavar="VOTES",
+            help="File of votes: CSV, TSV, Parquet, Excel, PrefLib, or lines of winner and loser. - is standard input.",
+        ),
     ],
     items: Annotated[
         Path | None,
-        typer.Option("--items", help="Items with features; those without a vote are ranked too.", show_default=False),
+        typer.Option(
+            "--items",
+            help="Data file with features of the items; items without votes are ranked too.",
+            show_default=False,
+        ),
     ] = None,
     judge: options.Judge = None,
     report: options.Report = None,
     model: Annotated[
-        Literal["bradley_terry", "least_squares"], typer.Option("--model", help="How votes depend on scores.")
+        Literal["bradley_terry", "least_squares"], typer.Option("--model", help="Statistical model of the votes.")
     ] = "bradley_terry",
     alpha: Annotated[
         str, typer.Option("--alpha", help="Regularisation strength; auto estimates it from the votes.")
     ] = "auto",
-    top: Annotated[int, typer.Option("--top", min=1, help="How many items are printed.")] = 30,
-    pairs: Annotated[int, typer.Option("--next", min=1, help="How many pairs to vote on next are named.")] = 5,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of items to print.")] = 30,
+    pairs: Annotated[int, typer.Option("--next", min=1, help="Number of pairs to suggest for the next votes.")] = 5,
     power: Annotated[
-        float, typer.Option("--power", help="With which probability the votes that are needed tell items apart.")
+        float,
+        typer.Option(
+            "--power", help="Statistical power for the number of votes needed to tell neighbouring items apart."
+        ),
     ] = 0.8,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
@@ -67,7 +78,7 @@ def leaderboard(
     """Rank items by votes, with intervals of scores and ranks.
 
     A vote says which of two items is better, or that neither is. Columns are guessed from their names. Judges are
-    compared with all others, and the pairs whose votes would tell most are named. Examples:
+    compared with all others, and the pairs whose votes would tell most are named.
 
     kernelrank leaderboard votes.csv
 

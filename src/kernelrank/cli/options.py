@@ -61,13 +61,14 @@ __all__ = [
     "TrecRules",
     "Weight",
     "Winner",
+    "positive_number",
 ]
 
 FILE = "The file"
-DATA = "How the file is read"
-PREFERENCES = "How preferences are read"
-LEARNER = "What is learnt"
-RULES = "Rules of the measures"
+DATA = "Reading the data file"
+PREFERENCES = "Reading preferences"
+LEARNER = "Model"
+RULES = "Conventions of the measures"
 
 
 def _remember_debug(ctx: typer.Context, wanted: bool) -> bool:
@@ -78,15 +79,15 @@ def _remember_debug(ctx: typer.Context, wanted: bool) -> bool:
 
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="Show where an error comes from.", callback=_remember_debug, is_eager=True),
+    typer.Option("--debug", help="Show the full traceback of an error.", callback=_remember_debug, is_eager=True),
 ]
-AsJSON = Annotated[bool, typer.Option("--json", help="Write JSON to standard output, and nothing else.")]
-Model = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
+AsJSON = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
+Model = Annotated[Path, typer.Argument(help="Model file, written by kernelrank fit or tune.", show_default=False)]
 Report = Annotated[
-    Path | None, typer.Option("--report", help="Write a page with plots to this HTML file.", show_default=False)
+    Path | None, typer.Option("--report", help="Write an HTML report with plots to this file.", show_default=False)
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Where random numbers begin.")]
-Confidence = Annotated[float, typer.Option("--confidence", help="How much an interval is to hold, between 0 and 1.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals, between 0 and 1.")]
 
 # How the file is read ------------------------------------------------------------------------------------------------
 
@@ -94,7 +95,7 @@ InputFormat = Annotated[
     str | None,
     typer.Option(
         "--input-format",
-        help="svmlight, csv, tsv, parquet or xlsx; the name and the first line decide unless told.",
+        help="Input format: svmlight, csv, tsv, parquet or xlsx. Default: guessed from the file name and first line.",
         rich_help_panel=DATA,
         show_default=False,
     ),
@@ -105,47 +106,59 @@ def _column(flag: str, what: str) -> Any:
     return typer.Option(flag, metavar="COLUMN", help=what, rich_help_panel=DATA, show_default=False)
 
 
-Target = Annotated[str | None, _column("--target", "The column of the scores to learn; guessed when obvious.")]
-Time = Annotated[
-    str | None, _column("--time", "The column of times, some of them censored, to learn in place of --target.")
+Target = Annotated[
+    str | None, _column("--target", "Target column: scores, grades or classes. Guessed from its name if omitted.")
 ]
+Time = Annotated[str | None, _column("--time", "Column of survival times, to learn from instead of --target.")]
 Event = Annotated[
     str | None,
-    _column("--event", "With --time: the column that tells whether the event happened then; else it is censored."),
+    _column(
+        "--event",
+        "With --time: column that says whether the event happened (1, true) or the time is censored (0, false).",
+    ),
 ]
 Happened = Annotated[
     str | None,
     typer.Option(
         "--happened",
         metavar="WORD",
-        help="The word for an event, where the column of --event has neither 0/1 nor true/false.",
+        help="The value of the --event column that means an event, if it is not 1 or true.",
     ),
 ]
-Strata = Annotated[str | None, _column("--strata", "With --time: the column of strata, as --query.")]
+Strata = Annotated[
+    str | None, _column("--strata", "With --time: column of strata; only items of one stratum are compared.")
+]
 Positive = Annotated[
     str | None,
     typer.Option(
         "--positive",
         metavar="CLASS",
-        help="The class that ranks high, where the target has two names. Unless given, it is guessed from the words "
-        "(case/control, yes/no, true/false, positive/negative, malignant/benign, ...), else it is the one that sorts "
-        "last; the answer says which it is and why.",
+        help="The positive class, which should rank high. If omitted, it is guessed from the words (case/control, "
+        "yes/no, malignant/benign, ...), else the last class in sorted order; the output says which class it "
+        "is and why.",
         rich_help_panel=DATA,
         show_default=False,
     ),
 ]
-Query = Annotated[str | None, _column("--query", "The column of the queries; guessed when obvious.")]
-Id = Annotated[str | None, _column("--id", "The column of the items' names; guessed when obvious.")]
-Weight = Annotated[str | None, _column("--weight", "The column of item weights; guessed when obvious.")]
+Query = Annotated[
+    str | None,
+    _column("--query", "Query column: only items of the same query are compared. Guessed from its name if omitted."),
+]
+Id = Annotated[str | None, _column("--id", "Column of item names. Guessed from its name if omitted.")]
+Weight = Annotated[str | None, _column("--weight", "Column of sample weights. Guessed from its name if omitted.")]
 Groups = Annotated[
-    str | None, _column("--groups", "The column of items not to be split, as of one patient; guessed when obvious.")
+    str | None,
+    _column(
+        "--groups",
+        "Group column, such as the patient: rows of one group are held out together. Guessed from its name if omitted.",
+    ),
 ]
 Features = Annotated[
     str | None,
     typer.Option(
         "--features",
         metavar="COLUMNS",
-        help="The columns to learn from, with commas between; all that are left unless given.",
+        help="Feature columns, separated by commas. Default: all other columns.",
         rich_help_panel=DATA,
         show_default=False,
     ),
@@ -155,7 +168,7 @@ Exclude = Annotated[
     typer.Option(
         "--exclude",
         metavar="COLUMNS",
-        help="Columns not to learn from, with commas between; gene* stands for all that begin so.",
+        help="Columns not to use as features, separated by commas; gene* means all that begin with gene.",
         rich_help_panel=DATA,
         show_default=False,
     ),
@@ -164,8 +177,8 @@ Missing = Annotated[
     Literal["median", "mean", "drop", "error"],
     typer.Option(
         "--missing",
-        help="What becomes of a missing number: the median or mean of its column, computed once from all rows; drop "
-        "leaves out the row; error lists all of them.",
+        help="Missing numbers. median, mean: impute by column, computed once on all rows. drop: remove the row. "
+        "error: list them and stop.",
         rich_help_panel=DATA,
     ),
 ]
@@ -173,7 +186,7 @@ MissingIndicator = Annotated[
     bool,
     typer.Option(
         "--missing-indicator",
-        help="Add a column of 0 and 1 for each column with missing cells, 1 where a cell is missing.",
+        help="Add an indicator column (1 = missing) for each column with missing values.",
         rich_help_panel=DATA,
     ),
 ]
@@ -182,8 +195,8 @@ Ordinal = Annotated[
     typer.Option(
         "--ordinal",
         metavar="COLUMN=WORDS",
-        help="A column whose words have an order, from the lowest on: stage=I,II,III becomes 0, 1, 2; may be "
-        "repeated. Without it each word is a column of 0 and 1.",
+        help="Ordinal column with its values from lowest to highest: stage=I,II,III becomes 0, 1, 2. May be "
+        "repeated. Other text columns are one-hot encoded.",
         rich_help_panel=DATA,
         show_default=False,
     ),
@@ -198,24 +211,43 @@ def _pair_column(flag: str, what: str) -> Any:
 
 Winner = Annotated[
     str | None,
-    _pair_column("--winner", "The column of the winners, or the one that says which side won; guessed when obvious."),
+    _pair_column(
+        "--winner", "Column of the winners, or the column that says which side won. Guessed from its name if omitted."
+    ),
 ]
-Loser = Annotated[str | None, _pair_column("--loser", "The column of the losers; guessed when obvious.")]
+Loser = Annotated[str | None, _pair_column("--loser", "Column of the losers. Guessed from its name if omitted.")]
 Left = Annotated[
-    str | None, _pair_column("--left", "The column of the item on the left, at home or first; guessed when obvious.")
+    str | None,
+    _pair_column("--left", "Column of the first item (left, home, model A). Guessed from its name if omitted."),
 ]
-Right = Annotated[str | None, _pair_column("--right", "The column of the other item; guessed when obvious.")]
-TieColumn = Annotated[str | None, _pair_column("--tie", "The column that says what is a tie; guessed when obvious.")]
-Judge = Annotated[str | None, _pair_column("--judge", "The column of who was asked; guessed when obvious.")]
+Right = Annotated[
+    str | None,
+    _pair_column("--right", "Column of the second item (right, away, model B). Guessed from its name if omitted."),
+]
+TieColumn = Annotated[str | None, _pair_column("--tie", "Column that marks ties. Guessed from its name if omitted.")]
+Judge = Annotated[
+    str | None, _pair_column("--judge", "Column of the judges: who voted. Guessed from its name if omitted.")
+]
 PairWeight = Annotated[
-    str | None, _pair_column("--pair-weight", "The column of the weights of preferences; guessed when obvious.")
+    str | None,
+    _pair_column("--pair-weight", "Column of the weights of the preferences. Guessed from its name if omitted."),
 ]
 
 # What is learnt ------------------------------------------------------------------------------------------------------
 
 
-def _choice(flag: str, what: str, default: str = "") -> Any:
-    return typer.Option(flag, help=_with_default(what, default), rich_help_panel=LEARNER, show_default=False)
+def positive_number(param: typer.CallbackParam, value: float | None) -> float | None:
+    """Refuse an option that is not above zero, such as --alpha, before a file is read."""
+    if value is not None and not 0 < value < float("inf"):
+        from kernelrank.errors import InvalidInputError
+
+        raise InvalidInputError(f"{param.opts[0]}: expected a positive number; got {value:g}")
+    return value
+
+
+def _choice(flag: str, what: str, default: str = "", **options: Any) -> Any:
+    text = _with_default(what, default)
+    return typer.Option(flag, help=text, rich_help_panel=LEARNER, show_default=False, **options)
 
 
 def _with_default(what: str, default: str) -> str:
@@ -227,40 +259,56 @@ Method = Annotated[
     Literal["rankrls", "ranksvm", "rls"],
     typer.Option(
         "--method",
-        help="rankrls: squared errors of pairs; ranksvm: hinges of pairs; rls: squared errors of scores.",
+        help="rankrls: squared loss over pairs. ranksvm: hinge loss over pairs. rls: squared loss over scores "
+        "(ridge regression).",
         rich_help_panel=LEARNER,
     ),
 ]
-Alpha = Annotated[float | None, _choice("--alpha", "The weight of the norm beside the sum over pairs.", "1")]
+Alpha = Annotated[
+    float | None,
+    _choice(
+        "--alpha",
+        "Regularisation strength: larger values mean smoother models. The loss is a sum over pairs, so more pairs need "
+        "a larger alpha.",
+        "1",
+        callback=positive_number,
+    ),
+]
 KernelName = Annotated[
-    str, typer.Option("--kernel", help="linear, rbf, poly, laplacian, cosine, ...", rich_help_panel=LEARNER)
+    str, typer.Option("--kernel", help="Kernel: linear, rbf, poly, laplacian, cosine, ...", rich_help_panel=LEARNER)
 ]
 Gamma = Annotated[
-    str | None, _choice("--gamma", "One over the width of the kernel; scale, median.", "1 / number of columns")
+    str | None, _choice("--gamma", "Kernel coefficient gamma: a number, scale or median.", "1 / number of columns")
 ]
-Degree = Annotated[float | None, _choice("--degree", "The degree of the poly kernel.", "3")]
-Coef0 = Annotated[float | None, _choice("--coef0", "The constant of poly and sigmoid kernels.", "1")]
+Degree = Annotated[float | None, _choice("--degree", "Degree of the polynomial kernel.", "3")]
+Coef0 = Annotated[float | None, _choice("--coef0", "Constant term of the polynomial and sigmoid kernels.", "1")]
 Cost = Annotated[
     Literal["magnitude", "unit", "relative"] | None,
-    _choice("--cost", "What a pair costs (rankrls): by how far its scores are apart, one, or relative.", "magnitude"),
+    _choice(
+        "--cost",
+        "rankrls: target difference of a pair. magnitude: the difference of its scores. unit: 1. relative: the "
+        "difference, with errors measured relative to it.",
+        "magnitude",
+    ),
 ]
-Loss = Annotated[Literal["hinge", "squared_hinge"] | None, _choice("--loss", "What a pair costs (ranksvm).", "hinge")]
+Loss = Annotated[Literal["hinge", "squared_hinge"] | None, _choice("--loss", "ranksvm: loss of a pair.", "hinge")]
 Ties = Annotated[
     Literal["include", "exclude"] | None,
-    _choice("--ties", "Whether equal scores are a pair whose difference should be zero (rankrls).", "include"),
+    _choice(
+        "--ties", "rankrls: whether two items with equal scores form a pair with the target difference 0.", "include"
+    ),
 ]
 QueryWeight = Annotated[
     Literal["pairs", "items", "queries"] | None,
-    _choice("--query-weight", "What counts the same: every pair, every item or every query.", "pairs"),
+    _choice("--query-weight", "Which units have equal weight: every pair, every item or every query.", "pairs"),
 ]
 Basis = Annotated[
-    int | None, _choice("--basis", "How many items, drawn at random, carry the model; all of them unless given.")
+    int | None,
+    _choice("--basis", "Nyström approximation with this many random items as basis. Default: the full kernel."),
 ]
 Scale = Annotated[
     bool,
-    _choice(
-        "--scale", "Divide each column by its standard deviation, and centre it if it is dense; kept in the model."
-    ),
+    _choice("--scale", "Standardise the columns (sparse data: scale only). The scaler is saved with the model."),
 ]
 
 # Rules of the measures -----------------------------------------------------------------------------------------------
@@ -271,8 +319,7 @@ Measures = Annotated[
         "--measure",
         "-m",
         metavar="MEASURE",
-        help="ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy, kendall_tau, magnitude_preserving_error, "
-        "threshold_f, ...; may be repeated.",
+        help="Measure, such as ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy or kendall_tau. May be repeated.",
         show_default=False,
     ),
 ]
@@ -282,27 +329,36 @@ def _rule(flag: str, what: str, default: str = "") -> Any:
     return typer.Option(flag, help=_with_default(what, default), rich_help_panel=RULES, show_default=False)
 
 
-Gain = Annotated[Literal["exponential", "linear"] | None, _rule("--gain", "NDCG: 2^y - 1, or y.", "exponential")]
+Gain = Annotated[
+    Literal["exponential", "linear"] | None,
+    _rule("--gain", "NDCG gain: exponential (2^y - 1) or linear (y).", "exponential"),
+]
 Discount = Annotated[
     Literal["log2", "letor"] | None,
-    _rule("--discount", "NDCG: log2(1 + place), or LETOR's, which does not discount place 2.", "log2"),
+    _rule("--discount", "NDCG discount: log2(1 + rank), or that of LETOR, which does not discount rank 2.", "log2"),
 ]
 TiesOfList = Annotated[
     Literal["average", "pessimistic", "optimistic", "order"] | None,
-    _rule("--tied", "How items with the same prediction are placed.", "average"),
+    _rule("--tied", "How to rank items with equal predictions.", "average"),
 ]
 Empty = Annotated[
     Literal["skip", "zero", "one"] | None,
-    _rule("--empty", "What a query without a relevant item counts: nothing, 0 or 1.", "skip"),
+    _rule("--empty", "Value of a query without a relevant item: leave it out, 0 or 1.", "skip"),
 ]
 RelevantFrom = Annotated[
-    float | None, _rule("--relevant-from", "MAP, P, MRR, threshold: the lowest relevant score.", "above 0")
+    float | None,
+    _rule("--relevant-from", "MAP, P, MRR, threshold measures: lowest score that counts as relevant.", "above 0"),
 ]
-MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: the highest grade there is.", "4")]
+MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: highest possible grade.", "4")]
 Threshold = Annotated[
-    float | None, _rule("--threshold", "threshold_precision, _recall, _f: the lowest predicted score that counts.", "0")
+    float | None,
+    _rule(
+        "--threshold",
+        "threshold_precision, threshold_recall, threshold_f: lowest prediction that counts as positive.",
+        "0",
+    ),
 ]
 TrecRules = Annotated[
     bool,
-    _rule("--trec", f"The rules of trec_eval: gain linear, {TIES_BY_NAME}, empty queries count 0."),
+    _rule("--trec", f"Use the rules of trec_eval: linear gain, {TIES_BY_NAME}, empty queries count 0."),
 ]

@@ -22,24 +22,29 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 @app.command()
 def predict(
     model: options.Model,
-    data: Annotated[Path, typer.Argument(help="Items; scores are not needed; a fold gives its test.txt.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = Path(
+    data: Annotated[
+        Path,
+        typer.Argument(help="Data file; no target needed. - is standard input; a LETOR fold: its test.txt."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file. - is standard output.")] = Path(
         STANDARD_STREAM
     ),
     format: Annotated[
         Literal["scores", "trec", "csv", "parquet"],
-        typer.Option("--format", "-f", help="One score a line, a TREC run, or a table of query, item and score."),
+        typer.Option(
+            "--format",
+            "-f",
+            help="scores: one score per line. trec: a TREC run. csv, parquet: a table of query, item and score.",
+        ),
     ] = "scores",
-    tag: Annotated[str, typer.Option("--tag", help="The name of a TREC run.")] = "kernelrank",
+    tag: Annotated[str, typer.Option("--tag", help="Run name (last column of a TREC run).")] = "kernelrank",
     input_format: options.InputFormat = None,
     query: options.Query = None,
     id: options.Id = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Score the items of a file with a model; a higher score ranks higher, among the items of one query.
+    """Predict scores for the items of a file. Within a query, higher scores rank higher.
 
-    Examples
-    --------
     kernelrank predict model.kr test.txt > scores.txt
 
     kernelrank predict model.kr test.txt --format trec -o run.txt

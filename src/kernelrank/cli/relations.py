@@ -46,7 +46,7 @@ app = typer.Typer(
 @app.command()
 def train(
     corpora: Corpora,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path("relations.kr"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("relations.kr"),
     learner: Learner = "rls",
     features: Features = "parts",
     combine: CombineWalks = "max",
@@ -69,7 +69,7 @@ def train(
     """Learn from pairs that are known to interact or not, and save the model.
 
     Alpha, the decision threshold and, with --features chosen, the features are those that are best when each document
-    is left out in turn. Examples:
+    is left out in turn.
 
     kernelrank relations train corpus.xml -o model.kr
 
@@ -119,12 +119,12 @@ def train(
 def extract(
     model: options.Model,
     corpora: Corpora,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file. - is standard output.")] = Path(
         STANDARD_STREAM
     ),
-    format: Annotated[Literal["csv", "json"], typer.Option("--format", "-f", help="What to write.")] = "csv",
+    format: Annotated[Literal["csv", "json"], typer.Option("--format", "-f", help="Output format.")] = "csv",
     top: Annotated[
-        int | None, typer.Option("--top", min=1, help="Write only so many pairs.", show_default=False)
+        int | None, typer.Option("--top", min=1, help="Write only the best NUMBER pairs.", show_default=False)
     ] = None,
     rule: RuleName = "calibrated",
     share: Annotated[
@@ -133,7 +133,7 @@ def extract(
             "--share",
             min=0.0,
             max=1.0,
-            help="For --rule proportion: the share of pairs that interact; that of the training pairs unless given.",
+            help="For --rule proportion: expected share of interacting pairs. Default: the share in the training data.",
             show_default=False,
         ),
     ] = None,
@@ -144,7 +144,7 @@ def extract(
 ) -> None:
     """Rank the pairs of a corpus, the likeliest interaction first, with scores and sentences.
 
-    Examples: kernelrank relations extract model.kr new.xml -o interactions.csv
+    kernelrank relations extract model.kr new.xml -o interactions.csv
 
     kernelrank relations extract model.kr new.xml --top 20 --format json
     """
@@ -176,11 +176,15 @@ def evaluate(
     model: Annotated[
         Path | None,
         typer.Option(
-            "--model", help="Measure this model on the corpora; cross-validate unless given.", show_default=False
+            "--model", help="Evaluate this model on the corpora. Default: cross-validate.", show_default=False
         ),
     ] = None,
     cv: Annotated[
-        str, typer.Option("--cv", help="How many folds of documents; or a file of lines: fold, tab, document.")
+        str,
+        typer.Option(
+            "--cv",
+            help="Number of cross-validation folds (documents stay whole), or a file with lines: fold, tab, document.",
+        ),
     ] = "10",
     learner: Learner = "rls",
     features: Features = "parts",
@@ -206,7 +210,7 @@ def evaluate(
     """Measure by document: within each corpus, and from each corpus to the others.
 
     Each corpus is cross-validated by document, alpha and threshold chosen inside. With several corpora, a model of each
-    is also tested on the others, with five rules for the threshold and the best with hindsight. Examples:
+    is also tested on the others, with five rules for the threshold and the best with hindsight.
 
     kernelrank relations evaluate corpus.xml
 
@@ -234,10 +238,10 @@ def show(
     pair: Annotated[
         str | None,
         typer.Option(
-            "--pair", help="The id of the pair, or its number from 0; the first unless given.", show_default=False
+            "--pair", help="Id of the pair, or its number counted from 0. Default: the first.", show_default=False
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file. - is standard output.")] = Path(
         STANDARD_STREAM
     ),
     parse: Parse = "split_parse",
@@ -247,7 +251,7 @@ def show(
 ) -> None:
     """Draw the graph of one pair as SVG: words in a line, the parse above, the path between the pair in bold.
 
-    Example: kernelrank relations show corpus.xml --pair LLL.d0.s0.p1 -o pair.svg
+    kernelrank relations show corpus.xml --pair LLL.d0.s0.p1 -o pair.svg
     """
     from kernelrank.errors import InvalidInputError
     from kernelrank.relations.drawing import draw_candidate

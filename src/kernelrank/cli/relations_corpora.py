@@ -18,13 +18,13 @@ READING = "How the corpus is read"
 
 Parse = Annotated[
     str,
-    typer.Option("--parse", help="The parser whose parses to use, in XML.", rich_help_panel=READING),
+    typer.Option("--parse", help="XML: name of the parse to use.", rich_help_panel=READING),
 ]
 Tokenization = Annotated[
     str | None,
     typer.Option(
         "--tokenization",
-        help="The tokenizer whose tokens to use, in XML; that of the parse unless given.",
+        help="XML: name of the tokenization to use. Default: that of the parse.",
         rich_help_panel=READING,
         show_default=False,
     ),
@@ -33,7 +33,7 @@ Mentions = Annotated[
     list[Path] | None,
     typer.Option(
         "--mentions",
-        help="The table of mentions of a CoNLL-U file; once for each such file, in order.",
+        help="CoNLL-U: table of the mentions. Give one per file, in the same order.",
         rich_help_panel=READING,
         show_default=False,
     ),
@@ -42,7 +42,7 @@ Pairs = Annotated[
     list[Path] | None,
     typer.Option(
         "--pairs",
-        help="The table of known pairs of a CoNLL-U file; once for each such file, in order.",
+        help="CoNLL-U: table of the known pairs. Give one per file, in the same order.",
         rich_help_panel=READING,
         show_default=False,
     ),

@@ -30,42 +30,49 @@ __all__ = [
     "make_extractor",
 ]
 
-LEARNING = "What is learnt"
+LEARNING = "Model"
 
 Corpora = Annotated[
     list[Path],
-    typer.Argument(metavar="CORPUS...", help="Unified XML, also compressed, or CoNLL-U.", show_default=False),
+    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
 ]
 CorpusFile = Annotated[
-    Path, typer.Argument(metavar="CORPUS", help="Unified XML, also compressed, or CoNLL-U.", show_default=False)
+    Path,
+    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
 ]
 Learner = Annotated[
     Literal["rls", "rankrls"],
-    typer.Option("--learner", help="Squared errors of labels, or of their differences.", rich_help_panel=LEARNING),
+    typer.Option(
+        "--learner", help="rls: squared loss over labels. rankrls: squared loss over pairs.", rich_help_panel=LEARNING
+    ),
 ]
 Features = Annotated[
     str,
     typer.Option(
         "--features",
         metavar="[parts|article|chosen|PART+PART]",
-        help="Dependencies, path and order as parts that count the same, or some of them (path+order); the graph of "
-        "the article; or what is best of all these with documents left out.",
+        help="parts: dependencies, path and word order with equal weight; or some of them, as in path+order. "
+        "article: one graph, as in the article. chosen: the best of these by leave-document-out.",
         rich_help_panel=LEARNING,
     ),
 ]
 CombineWalks = Annotated[
     Literal["max", "sum"],
-    typer.Option("--combine", help="How the walks between two labels are combined.", rich_help_panel=LEARNING),
+    typer.Option("--combine", help="How to combine the walks between two labels.", rich_help_panel=LEARNING),
 ]
 Scoring = Annotated[
     Literal["auc", "f"],
-    typer.Option("--scoring", help="What alpha is chosen by, documents left out.", rich_help_panel=LEARNING),
+    typer.Option(
+        "--scoring",
+        help="Measure to choose alpha by, in leave-document-out cross-validation.",
+        rich_help_panel=LEARNING,
+    ),
 ]
 Alphas = Annotated[
     str | None,
     typer.Option(
         "--alphas",
-        help="The alphas to choose from, with commas between, or auto.  [default: auto]",
+        help="Values of alpha to try, separated by commas, or auto.  \\[default: auto]",
         rich_help_panel=LEARNING,
         show_default=False,
     ),
@@ -73,17 +80,17 @@ Alphas = Annotated[
 BasisSize = Annotated[
     int | None,
     typer.Option(
-        "--basis", help="How many pairs, drawn at random, carry the model; all unless given.", rich_help_panel=LEARNING
+        "--basis",
+        help="Nyström approximation with this many random pairs as basis. Default: all pairs.",
+        rich_help_panel=LEARNING,
     ),
 ]
-Lowercase = Annotated[
-    bool, typer.Option("--lowercase", help="Whether words are taken in lower case.", rich_help_panel=LEARNING)
-]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Convert words to lower case.", rich_help_panel=LEARNING)]
 Labels = Annotated[
     str | None,
     typer.Option(
         "--labels",
-        help="What words are labelled with, with commas between: text, pos, lemma.  [default: text,pos]",
+        help="Labels of the words, separated by commas: text, pos, lemma.  \\[default: text,pos]",
         rich_help_panel=LEARNING,
         show_default=False,
     ),
@@ -92,17 +99,17 @@ Labels = Annotated[
 
 def _weight(flag: str, what: str, default: str) -> Any:
     return typer.Option(
-        flag, min=0.0, help=f"{what}  [default: {default}]", rich_help_panel=LEARNING, show_default=False
+        flag, min=0.0, help=f"{what}  \\[default: {default}]", rich_help_panel=LEARNING, show_default=False
     )
 
 
-PathWeight = Annotated[float | None, _weight("--path-weight", "The weight of edges on the shortest paths.", "0.9")]
-OtherWeight = Annotated[float | None, _weight("--other-weight", "The weight of edges beside them.", "0.3")]
-OrderWeight = Annotated[float | None, _weight("--order-weight", "The weight of edges from word to word.", "0.9")]
-Jobs = Annotated[int | None, typer.Option("--jobs", help="How many processors make features.", show_default=False)]
+PathWeight = Annotated[float | None, _weight("--path-weight", "Weight of edges on the shortest path.", "0.9")]
+OtherWeight = Annotated[float | None, _weight("--other-weight", "Weight of all other dependency edges.", "0.3")]
+OrderWeight = Annotated[float | None, _weight("--order-weight", "Weight of edges between neighbouring words.", "0.9")]
+Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of parallel processes.", show_default=False)]
 RuleName = Annotated[
     Literal["calibrated", "resampled", "training", "zero", "proportion"],
-    typer.Option("--rule", help="Where the scores of interactions begin."),
+    typer.Option("--rule", help="How to set the decision threshold."),
 ]
 
 

@@ -30,14 +30,16 @@ N_STABLE = 10
 
 @app.command()
 def select(
-    train: Annotated[Path, typer.Argument(help="Items with scores or two classes; - is standard input.")],
+    train: Annotated[
+        Path, typer.Argument(help="Training file: one row per item, with scores or two classes. - is standard input.")
+    ],
     number: Annotated[
         int | None,
         typer.Option(
             "--number",
             "-k",
             min=1,
-            help="How many columns to select.  \\[default: 10, or all if there are fewer]",
+            help="Number of features to select.  \\[default: 10, or all if there are fewer]",
             show_default=False,
         ),
     ] = None,
@@ -46,21 +48,21 @@ def select(
     alpha: Annotated[
         str,
         typer.Option(
-            "--alpha", help="The regularisation strength; auto chooses it anew at each step, in four times the time."
+            "--alpha", help="Regularisation strength; auto chooses it at each step and takes about four times as long."
         ),
     ] = "auto",
     scale: Annotated[
         bool,
         typer.Option(
             "--scale/--no-scale",
-            help="Whether each column is divided by its standard deviation, anew in every training set.",
+            help="Standardise the columns inside every training set.",
         ),
     ] = True,
     cv: Annotated[
         str,
         typer.Option(
             "--cv",
-            help="What is held out to judge the selection: a number of folds, leave_pair_out or leave_query_out.",
+            help="Outer cross-validation of the selection: a number of folds, leave_pair_out or leave_query_out.",
         ),
     ] = "10",
     repeats: Annotated[
@@ -68,22 +70,24 @@ def select(
         typer.Option(
             "--repeats",
             min=1,
-            help="How often folds are dealt out: 10 times, or once with queries.",
+            help="Number of repetitions of the folds. Default: 10, or 1 with queries.",
             show_default=False,
         ),
     ] = None,
     halves: Annotated[
-        int, typer.Option("--halves", min=0, help="How many halves of the data show how stable it is; 0 for none.")
+        int,
+        typer.Option("--halves", min=0, help="Number of random half-samples for selection stability; 0 to skip it."),
     ] = 100,
     permutations: Annotated[
-        int, typer.Option("--permutations", min=0, help="For a p-value; each takes ten selections.")
+        int,
+        typer.Option("--permutations", min=0, help="Number of permutations for a p-value; each takes ten selections."),
     ] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the model to this file.", show_default=False)
     ] = None,
     report: options.Report = None,
     confidence: options.Confidence = 0.95,
-    jobs: Annotated[int, typer.Option("--jobs", help="How many selections run at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", help="Number of parallel processes.")] = 1,
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
     id: options.Id = None,
@@ -98,7 +102,7 @@ def select(
     """Select a few columns that rank well, and measure what the selection is worth.
 
     Columns are added one by one, each time the one with which exact cross-validation errs least. Its error is the
-    lowest of many, so the selection is repeated in every training set and measured on what was held out. Examples:
+    lowest of many, so the selection is repeated in every training set and measured on what was held out.
 
     kernelrank select patients.csv --target outcome -k 20 --report page.html
 

@@ -211,6 +211,8 @@ def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:
 @contextmanager
 def speaking_of(items: Items) -> Iterator[None]:
     """Let errors about items begin with the file that they come from."""
+    from sklearn.utils._param_validation import InvalidParameterError
+
     from kernelrank.errors import FileFormatError, InvalidInputError
 
     try:
@@ -222,6 +224,9 @@ def speaking_of(items: Items) -> Iterator[None]:
         if str(error).startswith(items.path):
             raise
         raise InvalidInputError(f"{items.path}: {error}") from error
+    except InvalidParameterError as error:
+        # An option is wrong, whatever the file holds.
+        raise InvalidInputError(str(error)) from error
     except ValueError as error:
         # scikit-learn's sentences speak of X and y alone.
         raise InvalidInputError(f"{items.path}: {error}") from error

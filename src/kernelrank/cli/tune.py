@@ -49,36 +49,47 @@ SCALED = "columns were scaled by the training items: weights, deviations and val
 def tune(
     train: Annotated[
         Path,
-        typer.Argument(help="Items with scores; a fold is chosen on its vali.txt; of a folder of folds, each is."),
+        typer.Argument(
+            help="Training file, a LETOR fold (tuned on its vali.txt), or a folder of folds (each is tuned)."
+        ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the model.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Model file to write.")] = None,
     alphas: Annotated[
         str,
         typer.Option(
             "--alphas",
-            help="A grid: 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6; auto: one that fits the scale of the items.",
+            help="Values of alpha to try: a list 0.1,1,10, a range 2^-15:2^15 or 0.01:1000:6, or auto (a grid that "
+            "fits the scale of the data).",
         ),
     ] = "auto",
-    kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, with commas between.")] = "linear",
+    kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, separated by commas.")] = "linear",
     gammas: Annotated[
-        str | None, typer.Option("--gammas", help="Values of gamma to try: a grid, scale, median.")
+        str | None, typer.Option("--gammas", help="Values of gamma to try: a grid, scale or median.")
     ] = None,
-    degrees: Annotated[str | None, typer.Option("--degrees", help="Degrees of the poly kernel to try.")] = None,
+    degrees: Annotated[str | None, typer.Option("--degrees", help="Degrees of the polynomial kernel to try.")] = None,
     measure: Annotated[
-        str, typer.Option("--scoring", "--measure", "-m", help="The measure that alpha is chosen by.")
+        str, typer.Option("--scoring", "--measure", "-m", help="Measure to choose alpha by.")
     ] = "pairwise_accuracy",
     cv: Annotated[
         str,
-        typer.Option("--cv", help="leave_query_out, leave_pair_out, leave_one_out, or a number of folds."),
+        typer.Option(
+            "--cv", help="Cross-validation: leave_query_out, leave_pair_out, leave_one_out, or a number of folds."
+        ),
     ] = "auto",
     nested: Annotated[
         bool,
-        typer.Option("--nested", help="Measure the search itself too: alpha is chosen anew without every query."),
+        typer.Option(
+            "--nested", help="Also run nested cross-validation: alpha is chosen without the query that is measured."
+        ),
     ] = False,
     report: options.Report = None,
     pairs: Annotated[
         Path | None,
-        typer.Option("--pairs", help="Preferences to learn from in place of scores; every judge, if any, is held out."),
+        typer.Option(
+            "--pairs",
+            help="File of preferences (A is better than B) to learn from instead of scores. Judges, if there are any, "
+            "are held out one at a time.",
+        ),
     ] = None,
     winner: options.Winner = None,
     loser: options.Loser = None,
@@ -114,23 +125,23 @@ def tune(
     seed: options.Seed = 0,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Choose alpha and kernel parameters by exact hold-out, and save the model.
+    """Choose alpha and kernel parameters by cross-validation, and save the model.
 
     rankrls and rls hold out every query (or every pair, where there are no queries) exactly, for all alphas at the
     price of about one training; ranksvm refits folds. Of LETOR's folds the model is chosen on vali.txt and measured on
-    test.txt; a folder of folds gives the mean over all of them, and intervals over all test queries. Examples:
+    test.txt; a folder of folds gives the mean over all of them, and intervals over all test queries.
 
     kernelrank tune train.txt -o model.kr --report report.html
 
-    kernelrank tune patients.csv --target outcome --kernels linear,rbf --gammas 0.001:1:4 --scale
+    kernelrank tune patients.csv --target outcome --kernels linear,rbf --scale
 
     kernelrank tune train.txt --nested
 
     kernelrank tune OHSUMED/ --measure ndcg@10
 
-    kernelrank tune items.csv --pairs votes.csv --judge reader -o model.kr
+    kernelrank tune items.csv --pairs votes.csv -o model.kr
 
-    kernelrank tune patients.csv --time months --event died --strata centre -o model.kr
+    kernelrank tune patients.csv --time months --event died -o model.kr
     """
     from kernelrank.errors import InvalidInputError
     from kernelrank.metrics import get_measure

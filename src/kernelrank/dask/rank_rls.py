@@ -34,7 +34,8 @@ class DaskRankRLS(DaskLearner):
     Parameters
     ----------
     alpha : float, default=1.0
-        The weight of the norm beside the sum (not the mean) over pairs.
+        Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over pairs, so more
+        pairs need a larger alpha.
     kernel, gamma, degree, coef0, kernel_params
         As in `RankRLS`. A kernel other than the linear one needs a basis.
     cost, ties, query_weight

@@ -80,7 +80,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if target.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
     remove_abandoned(target.parent)
-    temporary, file = _opened_temporary(target)
+    temporary, file = _opened_temporary(target, path)
     try:
         with file:
             yield file
@@ -90,17 +90,32 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 shutil.copymode(target, temporary)
             if fcntl is None:
                 file.close()  # Windows renames no open file; elsewhere the lock ends after the renaming
-            os.replace(temporary, target)
+            _rename(temporary, target, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def _opened_temporary(target: Path) -> tuple[Path, IO[bytes]]:
+@contextlib.contextmanager
+def _errors_name(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error of the operating system name the file that was asked for, not its temporary."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _rename(temporary: Path, target: Path, path: str | os.PathLike[str]) -> None:
+    with _errors_name(path):
+        os.replace(temporary, target)
+
+
+def _opened_temporary(target: Path, path: str | os.PathLike[str]) -> tuple[Path, IO[bytes]]:
     """Open a new file beside the target, and lock it, so that no other process takes it for abandoned."""
     while True:
         temporary = target.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
-        file = open(temporary, "x+b")  # noqa: SIM115 - the caller closes it
+        with _errors_name(path):
+            file = open(temporary, "x+b")  # noqa: SIM115 - the caller closes it
         _lock(file.fileno(), wait=True)
         # Another process may have removed it before it was locked.
         if os.fstat(file.fileno()).st_nlink:

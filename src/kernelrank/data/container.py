@@ -151,7 +151,7 @@ def _check_seal(file: IO[bytes]) -> None:
     if not start:
         raise ModelFileError("the file is empty")
     if not b"PK\x03\x04".startswith(start):
-        raise ModelFileError(f"not a {FORMAT_NAME}: it is no zip file")
+        raise ModelFileError(f"not a {FORMAT_NAME}: expected a zip archive written by kernelrank.save")
     file.seek(max(0, size - SEAL_BYTES - END_RECORD_BYTES))
     tail = file.read()
     seal = tail[-SEAL_BYTES:]

@@ -216,9 +216,12 @@ class _RoleSearch:
         return self.number_of[name]
 
     def _known(self) -> str:
-        names = self.table.names
+        return f"the columns are {self._named(range(len(self.table.names)))}"
+
+    def _named(self, columns: Sequence[int]) -> str:
+        names = [self.table.names[column] for column in columns]
         more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-        return f"the columns are {', '.join(repr(name) for name in names[:20])}{more}"
+        return f"{', '.join(repr(name) for name in names[:20])}{more}"
 
     def _take_requested(self, role: str, column: int) -> None:
         for other, taken in self.taken.items():
@@ -284,7 +287,10 @@ class _RoleSearch:
         if not features:
             raise self.table.error("no column is left for the features")
         if self.request.n_features not in (None, len(features)):
-            raise self.table.error(f"{len(features)} feature columns: expected {self.request.n_features}")
+            raise self.table.error(
+                f"expected {self.request.n_features} feature columns; got {len(features)}: {self._named(features)}. "
+                "Remove the columns that are not features, or name them."
+            )
         return features
 
     def _unnamed(self) -> list[int]:

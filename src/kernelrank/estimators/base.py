@@ -188,8 +188,8 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`."""
         if isinstance(X, (str, os.PathLike)):
             raise InvalidInputError(
-                f"X is the path {os.fspath(X)!r}, where items were expected: only fit of RankRLS and RLS reads files; "
-                "read_ranking reads one into memory"
+                f"Expected an array of items; got the path {os.fspath(X)!r}. Read the file first: "
+                "kernelrank.data.read_items(path).X reads CSV, TSV, Parquet, SVMlight and LETOR files."
             )
         kernel = self._kernel_of_parameters() if reset else self._kernel()
         formats = ("csr", "csc") if takes_sparse(kernel.metric) else False

@@ -58,8 +58,8 @@ class BradleyTerry(Ranker, ScorePosterior):
     Parameters
     ----------
     alpha : float, default=1.0
-        The weight of the norm beside the sum (not the mean) over votes. Without features it is a normal prior of the
-        scores with the variance ``1 / (2 alpha)``.
+        Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over votes. Without
+        features this is a normal prior of the scores with the variance ``1 / (2 alpha)``.
     kernel : str, callable or kernel object, default="linear"
         As in `RankRLS`.
     gamma, degree, coef0, kernel_params

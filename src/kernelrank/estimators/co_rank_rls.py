@@ -30,7 +30,7 @@ class CoRankRLS(ViewRanker):
     Parameters
     ----------
     alpha : float, default=1.0
-        The weight of the norms beside the sum over scored pairs.
+        Regularisation strength of all views. The loss is a sum (not a mean) over scored pairs.
     nu : float, default=1.0
         The weight of the disagreement, which is a sum over unscored pairs and ordered pairs of views. With zero the
         views are learnt one by one, and unscored items are not needed.

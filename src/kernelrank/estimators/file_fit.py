@@ -67,7 +67,7 @@ def fit_file(
     """
     _check_learner(learner, path)
     if sample_weight is not None:
-        raise InvalidInputError("sample_weight is for items in memory: a file is read without weights; partial_fit has")
+        raise InvalidInputError("sample_weight is not supported when X is a path. Use partial_fit, which accepts it.")
     stored = open_stored(path, target=target, query=query)
     mode = batch_mode(learner, stored, queries)
     learner._clear()

@@ -35,7 +35,8 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
     Parameters
     ----------
     alpha : float, default=1.0
-        The weight of the norm beside the sum (not the mean) over pairs.
+        Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over pairs, so more
+        pairs need a larger alpha.
     kernel : str, callable or kernel object, default="linear"
         What scikit-learn's `pairwise_kernels` takes, "gaussian" (the same as "rbf"), "precomputed", a function of two
         rows, or a scikit-learn Gaussian-process kernel object.

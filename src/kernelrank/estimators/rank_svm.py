@@ -37,8 +37,8 @@ class RankSVM(Ranker):
     Parameters
     ----------
     alpha : float, default=1.0
-        The weight of the norm beside the sum (not the mean) over pairs. A machine that minimises
-        ``½ ‖w‖² + C mean hinge`` has ``alpha = n_pairs / (2 C)``.
+        Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over pairs. To
+        match a solver that minimises ``½ ‖w‖² + C mean hinge``, set ``alpha = n_pairs / (2 C)``.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         What a pair costs whose scores are less than one apart, or in the wrong order.
     kernel : str, callable or kernel object, default="linear"

@@ -27,7 +27,7 @@ class RLS(Regressor, StreamLearner):
     Parameters
     ----------
     alpha : float, default=1.0
-        The weight of the norm beside the sum (not the mean) over items.
+        Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over items.
     kernel, gamma, degree, coef0, kernel_params
         The kernel, as in `RankRLS`.
     basis, solver, tol, max_iter, warm_start, missing, random_state

@@ -46,7 +46,7 @@ class TransductiveRankRLS(Ranker):
     Parameters
     ----------
     alpha : float, default=1.0
-        The weight of the norm in every training, as in `RankRLS`.
+        Regularisation strength of every training, as in `RankRLS`.
     anchor : float, default=1.0
         How much the chosen scores are held to the inductive prediction, the paper's γ. As it grows they become that
         prediction, and the model becomes `RankRLS` on the scored queries.

@@ -1,4 +1,4 @@
-"""Measures of a ranking, per query and averaged, with every convention said aloud.
+"""Ranking measures, per query and averaged; each result names its conventions.
 
 A measure is a value, ``NDCG(k=10, gain="linear")``; called on true and predicted scores it gives a
 `MeasureResult`. Each has a function that gives the mean alone, and a name that `get_measure` and `scorer`

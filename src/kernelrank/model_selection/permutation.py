@@ -216,7 +216,7 @@ def permutation_test(
 
 def _check_fits(name: str, qid: Any, groups: Any) -> None:
     if qid is None and name == "leave_query_out":
-        raise InvalidInputError("statistic='leave_query_out' needs qid")
+        raise InvalidInputError("statistic='leave_query_out' holds out one query at a time: pass qid.")
     if qid is not None and name == "leave_pair_out":
         raise InvalidInputError("statistic='leave_pair_out' is for one ranking: leave out qid, or hold out queries")
     if name == "folds" and groups is not None:

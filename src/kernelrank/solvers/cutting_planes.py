@@ -29,7 +29,7 @@ class CuttingPlanes:
     size : int
         The number of unknowns, r.
     alpha : float
-        The weight of the norm.
+        Regularisation strength.
 
     Notes
     -----

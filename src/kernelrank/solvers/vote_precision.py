@@ -100,7 +100,7 @@ class SampledPrecision:
     features, votes, weight, prior
         As in `DensePrecision`.
     seed : int
-        Where random numbers begin; the same for all precisions of one fit, which then converges.
+        Random seed; the same for all precisions of one fit, so that the fit converges.
     draws : int
 
     Notes

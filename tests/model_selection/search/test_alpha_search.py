@@ -213,7 +213,7 @@ def test_bad_input(options, message):
 
 def test_bad_input_without_queries():
     X, y, _ = data()
-    with pytest.raises(InvalidInputError, match="needs qid"):
+    with pytest.raises(InvalidInputError, match="expected qid with at least two queries"):
         RankRLSCV(cv="leave_query_out").fit(X, y)
     with pytest.raises(InvalidInputError, match="orders pairs"):
         RankRLSCV(scoring="ndcg").fit(X, y)

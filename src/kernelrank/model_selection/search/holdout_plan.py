@@ -96,7 +96,10 @@ class HoldoutPlan:
                 )
             return cls(name, None)
         if queries is None or len(queries) < 2:
-            raise InvalidInputError("cv='leave_query_out' needs qid with at least two queries")
+            raise InvalidInputError(
+                "cv='leave_query_out' holds out one query at a time: expected qid with at least two queries. Pass "
+                "qid to fit, or use cv='leave_pair_out' or a number of folds."
+            )
         return cls(name, ItemSets.of_queries(queries))
 
     @classmethod
