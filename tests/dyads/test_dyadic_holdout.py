@@ -8,7 +8,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
 import kernelrank as kr
-from kernelrank.dyads import complete_holdout, few_cells, two_step_holdout
+from kernelrank.dyads import complete_holdout, few_cells, new_cells, two_step_holdout
+from kernelrank.dyads.rotated_side import RotatedSide
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, two_step_without
 
@@ -61,6 +62,34 @@ def test_single_ones_of_two_sets(setting, model, shape):
             estimator, oracle = model_and_oracle(model, K1, K2, Y, alpha, setting, GIVEN)
             found = kr.dyadic_holdout(estimator, K1, K2, Y, setting=setting)
             assert_close(found, held_out_scores(Y, setting, oracle))
+
+
+@pytest.mark.parametrize("model", RANKINGS, ids=str)
+@pytest.mark.parametrize("size", [1e-4, 1e4])
+def test_cells_of_an_object_unlike_all_others(model, size):
+    shape = 5, 6
+    K1, K2 = kernels(shape, singular=False)
+    Y = np.random.default_rng(9).standard_normal(shape)
+    K1[0] *= size
+    K1[:, 0] *= size
+    for alpha in ALPHAS:
+        estimator, oracle = model_and_oracle(model, K1, K2, Y, alpha, "cell", GIVEN)
+        assert_close(kr.dyadic_holdout(estimator, K1, K2, Y), held_out_scores(Y, "cell", oracle))
+
+
+@pytest.mark.parametrize("noise", ALPHAS)
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_both_sums_over_eigenvectors_keep_their_digits(noise, size):
+    K1, K2 = kernels((5, 6), singular=False)
+    K1[0] *= size
+    K1[:, 0] *= size
+    mu1, P1 = np.linalg.eigh(K1)
+    mu1, mu2 = np.maximum(mu1, 0.0), np.linalg.eigvalsh(K2)
+    mu2[0] = 0.0
+    S = 1.0 / (mu1[:, None] * mu2 + noise)
+    d, kappa = new_cells._sums(RotatedSide(P1, mu1, P1 * mu1), mu2, S, noise)
+    np.testing.assert_allclose(d, P1**2 @ S, rtol=1e-12)
+    np.testing.assert_allclose(kappa, (P1**2 * mu1) @ S, rtol=1e-12)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -127,10 +127,10 @@ class CompleteHoldout:
         S = self._shrinkage(regularisation)
         T = self.rotated[:, :, output] * S
         if problem.ranked is not None:
-            weight = float(problem.omega(problem.shape[1] - 1))
+            weights = problem.omega(problem.shape[1] - np.array([0.0, 1.0]))
             # The one cell that is left of a row of two is compared with nothing, at whatever weight.
-            noise = regularisation.both / weight if weight > 0 else regularisation.both
-            return ranked_cells(self.rows, self.columns, T, S, noise)
+            noise = regularisation.both / np.where(weights > 0, weights, 1.0)
+            return ranked_cells(self.rows, self.columns, problem.Y[:, :, output], T, S, noise)
         if folds.cells is None:
             return np.asarray(problem.Y[:, :, output] - cell_residuals(P1, P2, T, S))
         A, scores = P1 @ T @ P2.T, np.full(problem.shape, np.nan)
