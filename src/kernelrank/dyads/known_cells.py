@@ -85,11 +85,11 @@ class KnownCells:
     @classmethod
     def by_output(cls, Y: Float) -> Iterator[OutputCells]:
         """Return the cells of a matrix, for each set of outputs that know the same ones."""
-        known = ~np.isnan(Y)
-        patterns, which = np.unique(known.reshape(-1, Y.shape[2]), axis=1, return_inverse=True)
-        for number in range(patterns.shape[1]):
-            outputs = np.flatnonzero(which == number)
-            yield outputs, cls.of_matrix(Y[:, :, outputs])
+        patterns: dict[bytes, list[int]] = {}
+        for k in range(Y.shape[2]):
+            patterns.setdefault(np.packbits(np.isnan(Y[:, :, k])).tobytes(), []).append(k)
+        for outputs in patterns.values():
+            yield np.array(outputs), cls.of_matrix(Y[:, :, outputs])
 
 
 OutputCells: TypeAlias = tuple[Index, KnownCells]
