@@ -6,13 +6,13 @@ cells T the residuals are ``Γ_TT⁻¹ A_T``; for one cell ``A_ij / g_ij`` with 
 
 **A ranking of the columns.** The row i loses a cell and with it changes its weight ω, so take it away first, whole, and
 learn from what is left of it afterwards. Let λ be ``alpha / ω(m₂)``, as in S, and ``λ' = λ + δ = alpha / ω(m₂ - 1)``.
-Without the row (`new_objects.py`) its score in direction b has the mean ``c = V₁T - κ∘z`` and the residual z, and f(i, ·)
-has the posterior variance ``V₂ diag(s_i / μ₂) V₂ᵀ``, diagonal in the same eigenbasis:
+Without the row (`new_objects.py`) its score in direction b has the mean ``c = V₁T - κ∘z`` and the residual z, and
+f(i, ·) has the posterior variance ``V₂ diag(s_i / μ₂) V₂ᵀ``, diagonal in the same eigenbasis:
 
-    ``d = P₁² S``,  ``κ = (P₁∘V₁) S``,  ``z = P₁T / d``,  ``s = κ / d``;   ``λd + μ₂κ = 1``, a row of P₁² adds up to one.
+    ``d = P₁² S``,  ``κ = (P₁∘V₁) S``,  ``z = P₁T / d``,  ``s = κ / d``;   ``λd + μ₂κ = 1``: a row of P₁² adds up to 1.
 
-So the row alone is a ranking with the kernel ``CU₂ diag(μ₂ s_i) U₂ᵀC`` and the noise λ', from which column j leaves as a
-new object of the ranked side. With ``W = 1/(μ₂ s + λ') = d / (1 + δd)`` and ``a = W ∘ z`` its residual, up to the
+So the row alone is a ranking with the kernel ``CU₂ diag(μ₂ s_i) U₂ᵀC`` and the noise λ', from which column j leaves as
+a new object of the ranked side. With ``W = 1/(μ₂ s + λ') = d / (1 + δd)`` and ``a = W ∘ z`` its residual, up to the
 intercept of the row, is ``ρ = (a P₂ᵀ) / (W (P₂∘P₂)ᵀ)``, and
 
     ``f = (c + s∘a) V₂ᵀ - [(s∘W) (V₂∘P₂)ᵀ] ∘ ρ``.
