@@ -96,7 +96,7 @@ def ranked_cells(rows: RotatedSide, columns: RotatedSide, Y: Float, T: Float, S:
     factor = kappa @ P2.T
     factor += 1.0 - 1.0 / len(P2)
     residuals *= factor
-    return np.subtract(Y + (levels - Y.mean(axis=1))[:, None], residuals, out=residuals)
+    return np.asarray(Y + (levels - Y.mean(axis=1))[:, None] - residuals)
 
 
 def _sums(rows: RotatedSide, mu2: Float, S: Float, noise: float) -> tuple[Float, Float]:
