@@ -1,26 +1,22 @@
 """Claim: leave-pair-out estimates an AUC without bias and with the least variance; pooling is biased low.
 
-Run: python -m studies run auc_estimators_compared [--draws 2000] [--sizes 30 50 100 200 400] [--output DIRECTORY]
-
 The simulation of the thesis, 5.4: linear RLS (alpha = 1, a constant feature for the intercept) on 10 features drawn
 from a normal distribution, without signal or with one feature whose mean differs by 1 between the classes; half of the
 items positive, or a tenth. Every estimate is compared with the AUC that the model trained on all items has on new ones,
 which is known: Φ(w·δ / (√2 ‖w‖)), δ being the difference of the means. Bias is the mean of estimate minus truth, with
 its standard error, and sd the deviation's standard deviation. Coverage is how often a 95% interval holds the truth.
-There are `--draws` draws at 30 items and fewer of more items, in proportion, which keeps the standard errors alike.
+There are `draws` draws at 30 items and fewer of more items, in proportion, which keeps the standard errors alike.
+Conditional means beside the model at hand, unconditional beside the mean of all models of that size.
 Without the constant feature there is no intercept for a held-out item to move, and pooling loses most of its bias.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
-from threadpoolctl import threadpool_limits
 
 from kernelrank import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
@@ -28,6 +24,8 @@ from kernelrank.metrics.auc_interval import Components, logit_interval
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
 from kernelrank.model_selection.holdout_data import HoldoutData
+from studies.book.picture import picture
+from studies.book.study import Run, Study
 
 ALPHA = 1.0
 SETTINGS = {
@@ -147,89 +145,79 @@ def sets_held_out(draw: Draw) -> dict[str, tuple[float, tuple[float, float]]]:
     return found
 
 
-def simulate(m: int, share: float, n_features: int, shift: float, draws: int, seed: int) -> dict[str, list[float]]:
-    """Return for each estimator: bias, its standard error, sd, its standard error, coverage, draws."""
+def simulate(m: int, share: float, n_features: int, shift: float, draws: int, seed: int) -> dict[str, Any]:
+    """Return for each estimator its bias, its spread and the coverage of its intervals."""
     rng = np.random.default_rng([seed, m, n_features, int(100 * share), int(100 * shift)])
-    deviations: dict[str, list[float]] = {}
-    covered: dict[str, list[bool]] = {}
+    found: dict[str, list[tuple[float, float, float, float]]] = {}
+    truths = []
     for _ in range(draws):
         draw = Draw(m, round(share * m), n_features, shift, rng)
+        truths.append(draw.truth)
         for name, (auc, (low, high)) in {**pairs_held_out(draw), **sets_held_out(draw)}.items():
             if np.isfinite(auc):
-                deviations.setdefault(name, []).append(auc - draw.truth)
-                covered.setdefault(name, []).append(low <= draw.truth <= high)
-    rows = {}
-    for name, values in deviations.items():
-        d, n = np.array(values), len(values)
-        sd = float(d.std(ddof=1))
-        spread = float(np.sqrt(max(np.mean((d - d.mean()) ** 4) - sd**4, 0.0) / n) / (2 * sd))
-        rows[name] = [float(d.mean()), sd / np.sqrt(n), sd, spread, float(np.mean(covered[name])), n]
-    return rows
+                found.setdefault(name, []).append((auc, draw.truth, low, high))
+    return {name: summary(np.array(rows), float(np.mean(truths))) for name, rows in found.items()}
 
 
-def print_table(title: str, rows: dict[str, list[float]]) -> None:
-    print(f"\n{title}")
-    print(f"  {'':<28}{'bias':>8}{'(se)':>9}{'sd':>9}{'(se)':>9}{'coverage':>10}{'draws':>7}")
-    for name, (bias, bias_se, sd, sd_se, coverage, n) in rows.items():
-        print(f"  {name:<28}{bias:+8.4f} ({bias_se:.4f}){sd:9.4f} ({sd_se:.4f}){coverage:9.3f}{n:7.0f}", flush=True)
+def summary(rows: np.ndarray, expected: float) -> dict[str, float]:
+    """Return bias and standard deviation with their standard errors, beside each model and beside the mean of all."""
+    auc, truth, low, high = rows.T
+    n, deviation = len(rows), auc - truth
+    sd = float(deviation.std(ddof=1))
+    fourth = float(np.mean((deviation - deviation.mean()) ** 4))
+    return {
+        "bias": float(deviation.mean()),
+        "bias_se": sd / np.sqrt(n),
+        "sd": sd,
+        "sd_se": np.sqrt(max(fourth - sd**4, 0.0) / n) / (2 * sd),
+        "coverage": float(np.mean((low <= truth) & (truth <= high))),
+        "unconditional_bias": float(auc.mean() - expected),
+        "unconditional_sd": float(auc.std(ddof=1)),
+        "draws": n,
+    }
 
 
-def plot(results: dict[tuple[str, int], dict[str, list[float]]], file: Path) -> None:
-    import matplotlib
+def protocol(run: Run) -> dict[str, Any]:
+    """Simulate every setting at every size."""
+    found: dict[str, Any] = {}
+    for title, (share, n_features, shift) in SETTINGS.items():
+        sizes = run["sizes"] if n_features < 1000 else run["sizes"][:1]
+        found[title] = {
+            str(m): simulate(m, share, n_features, shift, max(20, run["draws"] * 30 // m), run.seed) for m in sizes
+        }
+    return {"simulated": found, "alpha": ALPHA}
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    titles = [title for title in SETTINGS if len({m for name, m in results if name == title}) > 1]
+def draw_curves(tables: dict[str, Any], folder: Path) -> None:
+    """Draw bias and standard deviation over the number of items."""
+    results = tables["simulated"]
+    titles = [title for title, by_size in results.items() if len(by_size) > 1]
     if not titles:
         return
-    figure, axes = plt.subplots(2, len(titles), figsize=(4 * len(titles), 7), sharex=True, sharey="row", squeeze=False)
-    for column, title in enumerate(titles):
-        sizes = sorted(m for name, m in results if name == title)
-        for number, estimator in enumerate(PLOTTED):
-            rows = np.array([results[title, m][estimator] for m in sizes])
-            # A little apart, so that error bars can be told from one another.
-            where = np.array(sizes) * 1.02 ** (number - len(PLOTTED) / 2)
-            axes[0, column].errorbar(where, rows[:, 0], 2 * rows[:, 1], marker="o", markersize=3, label=estimator)
-            axes[1, column].errorbar(where, rows[:, 2], 2 * rows[:, 3], marker="o", markersize=3)
-        axes[0, column].axhline(0, color="black", linewidth=0.8)
-        axes[0, column].set_title(title, fontsize=10)
-        axes[1, column].set(xscale="log", yscale="log", xlabel="items")
-        axes[1, column].set_xticks(sizes, [str(m) for m in sizes])
-        axes[1, column].minorticks_off()
-    axes[1, 0].set_yticks([0.03, 0.05, 0.1, 0.2, 0.3], ["0.03", "0.05", "0.1", "0.2", "0.3"])
-    axes[0, 0].set_ylabel("bias, ± 2 standard errors")
-    axes[1, 0].set_ylabel("standard deviation of the deviation")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncols=len(PLOTTED), frameon=False)
-    figure.tight_layout(rect=(0, 0.05, 1, 1))
-    figure.savefig(file, dpi=150)
+    with picture(folder / "auc_estimators_compared.svg", 3.2 * len(titles), 6) as figure:
+        axes = figure.subplots(2, len(titles), sharex=True, sharey="row", squeeze=False)
+        for column, title in enumerate(titles):
+            sizes = [int(m) for m in results[title]]
+            for number, estimator in enumerate(PLOTTED):
+                rows = [results[title][str(m)][estimator] for m in sizes]
+                # A little apart, so that error bars can be told from one another.
+                where = np.array(sizes) * 1.02 ** (number - len(PLOTTED) / 2)
+                for ax, name in zip(axes[:, column], ("bias", "sd"), strict=True):
+                    values, errors = [row[name] for row in rows], [2 * row[f"{name}_se"] for row in rows]
+                    ax.errorbar(where, values, errors, marker="o", markersize=3, label=estimator)
+            axes[0, column].axhline(0, color="black", linewidth=0.8)
+            axes[0, column].set_title(title, fontsize=9)
+            axes[1, column].set(xscale="log", yscale="log", xlabel="items")
+            axes[1, column].set_xticks(sizes, [str(m) for m in sizes])
+            axes[1, column].minorticks_off()
+        axes[1, 0].set_yticks([0.03, 0.05, 0.1, 0.2, 0.3], ["0.03", "0.05", "0.1", "0.2", "0.3"])
+        axes[0, 0].set_ylabel("bias, ± 2 standard errors")
+        axes[1, 0].set_ylabel("standard deviation of the deviation")
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[30, 50, 100, 200, 400])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path)
-    arguments = parser.parse_args()
-    results = {}
-    start = time.perf_counter()
-    for title, (share, n_features, shift) in SETTINGS.items():
-        for m in arguments.sizes if n_features < 1000 else arguments.sizes[:1]:
-            draws = max(20, arguments.draws * 30 // m)
-            results[title, m] = simulate(m, share, n_features, shift, draws, arguments.seed)
-            print_table(f"{title}, m = {m}", results[title, m])
-    print(f"\n{time.perf_counter() - start:.0f} s")
-    if arguments.output is not None:
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        with (arguments.output / "auc_estimators_compared.csv").open("w", newline="", encoding="utf-8") as file:
-            table = csv.writer(file)
-            table.writerow(["setting", "items", "estimator", "bias", "bias_se", "sd", "sd_se", "coverage", "draws"])
-            for (title, m), rows in results.items():
-                table.writerows([title, m, name, *values] for name, values in rows.items())
-        plot(results, arguments.output / "auc_estimators_compared.png")
-
-
-if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()
+STUDY = Study(
+    protocol,
+    settings={"draws": (2000, 100), "sizes": ((30, 50, 100, 200, 400), (30, 100))},
+    draw=draw_curves,
+)

@@ -1,0 +1,1 @@
+"""The frame of the book of studies: data, protocol, result, page."""

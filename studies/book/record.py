@@ -1,0 +1,92 @@
+"""What a run found, as a file: tables, settings, seed, date and versions; nothing about the machine."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import math
+import platform
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Record"]
+
+PACKAGES = ("kernelrank", "numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One recorded result.
+
+    Parameters
+    ----------
+    study : str
+    date : str
+    quick : bool
+    seed : int
+    settings : dict
+    versions : dict
+    skipped : list of str
+        What could not be run.
+    tables : dict
+    """
+
+    study: str
+    date: str
+    quick: bool
+    seed: int
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    skipped: list[str]
+    tables: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        study: str,
+        tables: dict[str, Any],
+        *,
+        settings: dict[str, Any],
+        seed: int,
+        quick: bool,
+        skipped: list[str],
+        packages: tuple[str, ...] = (),
+    ) -> Record:
+        """Record a result with today's date and the versions of the packages that made it."""
+        versions = {"python": platform.python_version()}
+        for name in (*PACKAGES, *packages):
+            try:
+                versions[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                versions[name] = importlib.import_module(name).__version__
+        date = datetime.datetime.now(datetime.UTC).date().isoformat()
+        return cls(study, date, quick, seed, plain(settings), versions, skipped, plain(tables))
+
+    @classmethod
+    def read(cls, path: Path) -> Record:
+        """Read a file."""
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+    def write(self, path: Path) -> None:
+        """Write a file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def plain(value: Any) -> Any:
+    """Return nested dicts and lists of plain numbers, six digits each; NaN becomes None."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(one) for one in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value

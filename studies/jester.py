@@ -1,0 +1,136 @@
+"""Jester: which jokes a user prefers, by the costs (20), (21) and (22), beside RLS and RankSVM.
+
+Table 6 of [PTAJB09], after Cortes, Mohri and Rastogi (2007). 300 users are learnt, each alone: half of the jokes
+that a user rated train, the other half test. The features of a joke are the ratings of 300 other users, the median of a
+user's ratings where there is none. These have rated 20 to 40 jokes, 40 to 60, 60 to 80, or any number. Gaussian kernel;
+its width and alpha are the best on average over other users with other reference users.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
+import kernelrank as kr
+from kernelrank.metrics import disagreement
+from studies.book.cell import resampled_cell
+from studies.book.picture import picture
+from studies.book.sources import JESTER
+from studies.book.study import Run, Study
+
+N_REFERENCE = 300
+DENSITIES = {"20–40": (20, 40), "40–60": (40, 60), "60–80": (60, 80), "all sizes": (1, 100)}
+GAMMAS = 2.0 ** np.arange(-19, -8, 2)
+ALPHAS = 2.0 ** np.arange(-8, 9, 2)
+METHODS: dict[str, tuple[Any, int]] = {  # the learner, and how alpha grows with the number of jokes
+    "RankRLS (20)": (kr.RankRLS(kernel="precomputed", cost="unit"), 1),
+    "RankRLS (21)": (kr.RankRLS(kernel="precomputed"), 1),
+    "RankRLS (22)": (kr.RankRLS(kernel="precomputed", cost="relative"), 1),
+    "RLS": (kr.RLS(kernel="precomputed"), 0),
+    "RankSVM": (kr.RankSVM(), 1),
+}
+
+# [PTAJB09] Table 6.
+PUBLISHED = {
+    "RankRLS (20)": (0.413, 0.400, 0.378, 0.371),
+    "RankRLS (21)": (0.413, 0.400, 0.379, 0.371),
+    "RankRLS (22)": (0.445, 0.426, 0.388, 0.379),
+    "RankSVM": (0.413, 0.400, 0.378, 0.371),
+    "RLS": (0.414, 0.401, 0.378, 0.371),
+}
+
+
+def read(paths: list[Path]) -> np.ndarray:
+    """Return the ratings, shape (users, 100), NaN where there is none."""
+    ratings = np.concatenate([np.loadtxt(path, delimiter=",")[:, 1:] for path in paths])
+    return np.where(ratings > 50, np.nan, ratings)
+
+
+class Task:
+    """Users to learn, and the kernel of the jokes that reference users make."""
+
+    def __init__(self, ratings: np.ndarray, density: tuple[int, int], n_users: int, rng: np.random.Generator) -> None:
+        count = np.sum(~np.isnan(ratings), axis=1)
+        fitting = np.flatnonzero((count >= density[0]) & (count <= density[1]))
+        reference = rng.choice(fitting, N_REFERENCE, replace=False)
+        others = np.setdiff1d(np.flatnonzero(count >= 20), reference)
+        features = ratings[reference]
+        medians = np.nanmedian(features, axis=1, keepdims=True)
+        self.distances = euclidean_distances(np.where(np.isnan(features), medians, features).T, squared=True)
+        self.users = []
+        for user in rng.choice(others, n_users, replace=False):
+            jokes = rng.permutation(np.flatnonzero(~np.isnan(ratings[user])))
+            half = len(jokes) // 2
+            self.users.append((jokes[:half], jokes[half:], ratings[user]))
+
+    def errors(self, method: str, gamma: float, alphas: np.ndarray) -> np.ndarray:
+        """Return the disagreement error of each user for each alpha, shape (users, alphas)."""
+        K = np.exp(-gamma * self.distances)
+        learner, power = METHODS[method]
+        root = None
+        if method == "RankSVM":
+            values, vectors = np.linalg.eigh(K)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+        found = np.full((len(self.users), len(alphas)), np.nan)
+        for row, (train, test, ratings) in enumerate(self.users):
+            y, truth = ratings[train], ratings[test]
+            if len(np.unique(y)) < 2 or len(np.unique(truth)) < 2:
+                continue  # all ties: nothing to learn, or nothing to measure
+            X, X_test = (K[np.ix_(train, train)], K[np.ix_(test, train)]) if root is None else (root[train], root[test])
+            path = learner.fit_path(X, y, alphas * float(len(y)) ** power)
+            found[row] = [disagreement(truth, model.predict(X_test)) for model in path]
+        return found
+
+
+def measure(ratings: np.ndarray, density: tuple[int, int], run: Run) -> dict[str, Any]:
+    """Choose width and alpha on some users, and measure on others."""
+    rng = np.random.default_rng([run.seed, *density])
+    choosing, testing = (Task(ratings, density, run[name], rng) for name in ("choosing_users", "users"))
+    found: dict[str, Any] = {}
+    for method in METHODS:
+        # RankSVM, which takes longest, is given the width of cost (20).
+        gammas = [found["RankRLS (20)"]["gamma"]] if method == "RankSVM" else GAMMAS
+        alphas = ALPHAS[::2] if method == "RankSVM" else ALPHAS
+        means = np.array([np.nanmean(choosing.errors(method, gamma, alphas), axis=0) for gamma in gammas])
+        g, a = np.unravel_index(means.argmin(), means.shape)
+        errors = testing.errors(method, gammas[g], alphas[a : a + 1])[:, 0]
+        found[method] = {**resampled_cell(errors, run.seed), "gamma": float(gammas[g]), "alpha": float(alphas[a])}
+    return found
+
+
+def protocol(run: Run) -> dict[str, Any]:
+    """Measure every density."""
+    ratings = read([run.data[source] for source in JESTER])
+    return {
+        "raters": len(ratings),
+        "errors": {name: measure(ratings, density, run) for name, density in DENSITIES.items()},
+        "reference": N_REFERENCE,
+    }
+
+
+def draw(tables: dict[str, Any], folder: Path) -> None:
+    """Draw our errors with intervals, and the published ones."""
+    with picture(folder / "jester.svg", 6.8, 3.8) as figure:
+        ax = figure.subplots()
+        for number, method in enumerate(METHODS):
+            cells = [tables["errors"][name][method] for name in DENSITIES]
+            where = np.arange(len(DENSITIES)) + 0.12 * (number - 2)
+            means = np.array([cell["mean"] for cell in cells])
+            reach = [means - [cell["low"] for cell in cells], [cell["high"] for cell in cells] - means]
+            ax.errorbar(where, means, reach, fmt="o", color=f"C{number}", label=method)
+            ax.plot(where, PUBLISHED[method], "x", color=f"C{number}")
+        ax.set(ylabel="disagreement error", xlabel="jokes rated by the reference users; × is published")
+        ax.set_xticks(range(len(DENSITIES)), list(DENSITIES))
+        ax.legend(ncols=2, fontsize=8)
+
+
+STUDY = Study(
+    protocol,
+    data=JESTER,
+    settings={"users": (300, 60), "choosing_users": (100, 20)},
+    published=PUBLISHED,
+    draw=draw,
+)
