@@ -152,19 +152,8 @@ def auc(
     rivals = Rivals.read(versus, covariates)
     columns = rivals.features(features)
     source = SourceFile(
-        data,
-        input_format,
-        target,
-        None,
-        id,
-        groups=groups,
-        features=columns,
-        positive=positive,
-        exclude=exclude,
-        missing=missing,
-        missing_indicator=missing_indicator,
-        ordinal=ordinal or (),
-    )
+        data, input_format, target, None, id, None, groups, columns, positive, exclude=exclude
+    ).preparing(missing, missing_indicator, ordinal)
     items, marker = rivals.take_marker(source.read_groups(answer))
     for what, values in (("queries", items.qid), ("weights of items", items.weight)):
         if values is not None:

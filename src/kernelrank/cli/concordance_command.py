@@ -84,19 +84,8 @@ def concordance(
     check_page(report, [data])
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     learner = LearnerOptions("rankrls", kernel, read_gamma(gamma), degree, coef0, scale=scale, seed=seed)
-    source = SourceFile(
-        data,
-        input_format,
-        time,
-        strata or "",
-        id,
-        event=event,
-        happened=happened,
-        features=features,
-        exclude=exclude,
-        missing=missing,
-        missing_indicator=missing_indicator,
-        ordinal=ordinal or (),
+    source = SourceFile(data, input_format, time, strata or "", id, features=features, exclude=exclude).preparing(
+        missing, missing_indicator, ordinal, event=event, happened=happened
     )
     items = source.read(answer)
     if scale:

@@ -99,21 +99,8 @@ def fit(
     ranker = learner.estimator(alpha)
     target, query = survival_columns(target, query, time, event, strata)
     source = SourceFile(
-        train,
-        input_format,
-        target,
-        query,
-        id,
-        weight,
-        features=features,
-        positive=positive,
-        exclude=exclude,
-        missing=missing,
-        missing_indicator=missing_indicator,
-        ordinal=ordinal or (),
-        event=event,
-        happened=happened,
-    )
+        train, input_format, target, query, id, weight, None, features, positive, exclude=exclude
+    ).preparing(missing, missing_indicator, ordinal, event=event, happened=happened)
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
     preferences = None

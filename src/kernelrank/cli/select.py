@@ -115,18 +115,8 @@ def select(
     check_page(report, [train])
     check_file(output, [train])
     source = SourceFile(
-        train,
-        input_format,
-        target,
-        query,
-        id,
-        features=features,
-        positive=positive,
-        exclude=exclude,
-        missing=missing,
-        missing_indicator=missing_indicator,
-        ordinal=ordinal or (),
-    )
+        train, input_format, target, query, id, features=features, positive=positive, exclude=exclude
+    ).preparing(missing, missing_indicator, ordinal)
     held_out = read_cv(cv)
     strength = check_alpha(alpha)
     items = source.read(answer)

@@ -78,6 +78,25 @@ class SourceFile:
         """Return the same way of reading another file."""
         return replace(self, path=path)
 
+    def preparing(
+        self,
+        missing: Literal["median", "mean", "drop", "error"],
+        missing_indicator: bool,
+        ordinal: Sequence[str] | None,
+        *,
+        event: str | None = None,
+        happened: str | None = None,
+    ) -> SourceFile:
+        """Return the same file with what the options say about missing cells, ordered words and events."""
+        return replace(
+            self,
+            missing=missing,
+            missing_indicator=missing_indicator,
+            ordinal=ordinal or (),
+            event=event,
+            happened=happened,
+        )
+
     def has_no_names(self) -> bool:
         """Whether the columns are known by number alone; standard input is not looked at before it is read."""
         from kernelrank.data.file_format import file_format

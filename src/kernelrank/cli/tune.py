@@ -180,22 +180,8 @@ def tune(
     )
     plan.learner.parameters()
     source = SourceFile(
-        train,
-        input_format,
-        target,
-        query,
-        id,
-        weight,
-        groups,
-        features,
-        positive,
-        exclude=exclude,
-        missing=missing,
-        missing_indicator=missing_indicator,
-        ordinal=ordinal or (),
-        event=event,
-        happened=happened,
-    )
+        train, input_format, target, query, id, weight, groups, features, positive, exclude=exclude
+    ).preparing(missing, missing_indicator, ordinal, event=event, happened=happened)
     if pairs is not None:
         if nested or report is not None or cv != "auto" or measure != "pairwise_accuracy":
             raise InvalidInputError(

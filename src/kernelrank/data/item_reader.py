@@ -120,19 +120,8 @@ def read_items(
     the groups are column 'patient'
     the target 'case' is 1 and 'control' is 0, as asked
     """
-    request = ColumnRequest(
-        target,
-        query,
-        id,
-        weight,
-        groups,
-        features,
-        n_features,
-        pos_label,
-        needs_target,
-        guess_positive,
-        exclude=tuple(exclude),
-    )
+    columns = target, query, id, weight, groups, features, n_features
+    request = ColumnRequest(*columns, pos_label, needs_target, guess_positive, exclude=tuple(exclude))
     with readable(path) as source:
         return items_of_source(source, file_format(source, format), request)
 
@@ -201,19 +190,8 @@ def read_item_chunks(
     [[1.0, 0.0], [1.0]]
     """
     check_chunk_rows(chunk_rows)
-    request = ColumnRequest(
-        target,
-        query,
-        id,
-        weight,
-        groups,
-        features,
-        n_features,
-        pos_label,
-        needs_target,
-        guess_positive,
-        exclude=tuple(exclude),
-    )
+    columns = target, query, id, weight, groups, features, n_features
+    request = ColumnRequest(*columns, pos_label, needs_target, guess_positive, exclude=tuple(exclude))
     return _chunks(path, format, request, chunk_rows, whole_queries)
 
 

@@ -7,7 +7,6 @@ column that holds none, `ColumnRequest.numbers_only` says: it is left out, or an
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from collections.abc import Sequence
@@ -197,31 +196,16 @@ class _RoleSearch:
         for role in NAMES:
             name = getattr(self.request, role)
             if name:
-                self._take_requested(role, self._column(name, role))
+                self._take_requested(role, self.table.column(name, role))
             elif name == "":
                 self.taken[role] = None
         for role in NAMES:
             if role not in self.taken:
                 self.taken[role] = self._guess(role)
         if self.taken["target"] is None and self.request.needs_target:
-            raise self.table.error(f"no column looks like the target: name it; {self._known()}")
+            raise self.table.error(f"no column looks like the target: name it; {self.table.known_names()}")
         features = self._features()
         return Roles(**self.taken, features=features, notes=tuple(self.notes))
-
-    def _column(self, name: str, role: str) -> int:
-        if name not in self.number_of:
-            close = difflib.get_close_matches(name, self.table.names, n=1)
-            hint = f" (is it {close[0]!r}?)" if close else ""
-            raise self.table.error(f"there is no column {name!r} for the {role}{hint}; {self._known()}")
-        return self.number_of[name]
-
-    def _known(self) -> str:
-        return f"the columns are {self._named(range(len(self.table.names)))}"
-
-    def _named(self, columns: Sequence[int]) -> str:
-        names = [self.table.names[column] for column in columns]
-        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-        return f"{', '.join(repr(name) for name in names[:20])}{more}"
 
     def _take_requested(self, role: str, column: int) -> None:
         for other, taken in self.taken.items():
@@ -272,7 +256,7 @@ class _RoleSearch:
         if pattern in self.number_of:
             return [self.number_of[pattern]]
         found = [column for column, name in enumerate(self.table.names) if fnmatch.fnmatchcase(name, pattern)]
-        return found if found else [self._column(pattern, "features")]
+        return found if found else [self.table.column(pattern, "features")]
 
     def _features(self) -> list[int]:
         roles = {column: role for role, column in self.taken.items() if column is not None}
@@ -288,7 +272,7 @@ class _RoleSearch:
             raise self.table.error("no column is left for the features")
         if self.request.n_features not in (None, len(features)):
             raise self.table.error(
-                f"expected {self.request.n_features} feature columns; got {len(features)}: {self._named(features)}. "
+                f"expected {self.request.n_features} feature columns; got {len(features)}: {self.table.named(features)}. "
                 "Remove the columns that are not features, or name them."
             )
         return features

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Sequence
@@ -101,6 +102,24 @@ class Table(ABC):
         """Read some rows from the first one on; None if there is none."""
         with contextlib.closing(self.blocks()) as blocks:
             return next(blocks, None)
+
+    def column(self, name: str, role: str) -> int:
+        """Return the number of a column, or say which name is closest."""
+        if name not in self.names:
+            close = difflib.get_close_matches(name, self.names, n=1)
+            hint = f" (is it {close[0]!r}?)" if close else ""
+            raise self.error(f"there is no column {name!r} for the {role}{hint}; {self.known_names()}")
+        return self.names.index(name)
+
+    def known_names(self) -> str:
+        """Return the names of the columns, for a message."""
+        return f"the columns are {self.named(range(len(self.names)))}"
+
+    def named(self, columns: Sequence[int]) -> str:
+        """Return the names of some columns, the first 20 of many, for a message."""
+        names = [self.names[column] for column in columns]
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        return f"{', '.join(repr(name) for name in names[:20])}{more}"
 
     def precision(self, columns: Sequence[int]) -> np.dtype[Any]:  # noqa: ARG002 - text is read as float64
         """Return the type that holds these columns without a change: float32 if each is stored so."""

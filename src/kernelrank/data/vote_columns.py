@@ -8,7 +8,6 @@ differ by two words of `SIDES` alone.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -146,7 +145,7 @@ class _ColumnSearch:
         self.request = request
         self.number_of = {name: column for column, name in enumerate(table.names)}
         self.plain = [plain_name(name) for name in table.names]
-        self.taken = {role: self._column(role, name) for role, name in request.named.items()}
+        self.taken = {role: self.table.column(name, role) for role, name in request.named.items()}
         for role, column in self.taken.items():
             twice = next((other for other, taken in self.taken.items() if taken == column and other != role), None)
             if twice is not None:
@@ -166,18 +165,6 @@ class _ColumnSearch:
         sides = self._sides()
         return VoteColumns(self._winner(NAMES["outcome"]), None, sides, **optional)
 
-    def _column(self, role: str, name: str) -> int:
-        if name not in self.number_of:
-            close = difflib.get_close_matches(name, self.table.names, n=1)
-            hint = f" (is it {close[0]!r}?)" if close else ""
-            raise self.table.error(f"there is no column {name!r} for the {role}{hint}; {self._known()}")
-        return self.number_of[name]
-
-    def _known(self) -> str:
-        names = self.table.names
-        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-        return f"the columns are {', '.join(repr(name) for name in names[:20])}{more}"
-
     def _sides(self) -> tuple[tuple[int, int], ...]:
         if "left" in self.taken:
             return ((self.taken["left"], self.taken["right"]),)
@@ -188,14 +175,16 @@ class _ColumnSearch:
                 "no columns look like winner and loser, or like two sides such as left and right: name them with "
                 "winner= and loser=, or with left=, right= and winner="
             )
-            raise self.table.error(f"{message}, or write a first line such as 'winner,loser'; {self._known()}")
+            raise self.table.error(
+                f"{message}, or write a first line such as 'winner,loser'; {self.table.known_names()}"
+            )
         return found
 
     def _winner(self, others: tuple[str, ...] = ()) -> int:
         column = self._guessed("winner", NAMES["winner"])
         column = self._guessed("winner", others) if column is None else column
         if column is None:
-            raise self.table.error(f"no column looks like the winner: name it with winner=; {self._known()}")
+            raise self.table.error(f"no column looks like the winner: name it with winner=; {self.table.known_names()}")
         return column
 
     def _optional(self, role: Role) -> int | None:

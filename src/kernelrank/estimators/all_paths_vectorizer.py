@@ -23,7 +23,20 @@ from kernelrank.progress import track
 __all__ = ["AllPathsVectorizer"]
 
 
-class AllPathsVectorizer(TransformerMixin, BaseEstimator):
+class GraphTransformer(TransformerMixin, BaseEstimator):
+    """A transformer of graphs, which are no arrays."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this transformer takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = False
+        tags.no_validation = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class AllPathsVectorizer(GraphTransformer):
     r"""Graphs as sparse vectors whose inner product is the all-paths graph kernel [APBPGS08].
 
     A feature is a pair of labels (a, b). Its value tells how strongly the vertices with label a are connected to those
@@ -89,15 +102,6 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         self.combine = combine
         self.normalize = normalize
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this transformer takes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.sparse = False
-        tags.no_validation = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, graphs: Iterable[Any], y: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention
@@ -184,7 +188,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
             bounds = bounds.astype(np.int32)  # or SciPy would widen the numbers as well
         return sparse.csr_array((values, numbers, bounds), shape=(len(bounds) - 1, self.n_pairs_))
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - convention
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002 - convention
         """Return the pairs of labels as ``"first -> second"``.
 
         Parameters

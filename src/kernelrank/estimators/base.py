@@ -8,7 +8,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -48,12 +48,15 @@ from kernelrank.solvers.base import Step
 from kernelrank.solvers.rounding import one_warning
 from kernelrank.validation import check_items
 
-__all__ = ["KernelLearner", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
+__all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 
 Learner = TypeVar("Learner", bound=BaseEstimator)
 P = ParamSpec("P")
 R = TypeVar("R")
 State = TypeVar("State")
+
+OutputGraphs: TypeAlias = Sequence[tuple[Index, Comparisons]]
+"""What is compared, and the outputs that share it."""
 
 
 _LOCKS: WeakKeyDictionary[BaseEstimator, threading.RLock] = WeakKeyDictionary()
@@ -234,7 +237,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _fit(
         self,
         X: Matrix,
-        graphs: Sequence[tuple[Index, Comparisons]],
+        graphs: OutputGraphs,
         progress: FitProgress,
         *,
         one_output: bool,
@@ -256,9 +259,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
 
     @one_warning("predictions")
-    def _fit_path(
-        self, X: Matrix, graphs: Sequence[tuple[Index, Comparisons]], alphas: Sequence[float], *, one_output: bool
-    ) -> list[Self]:
+    def _fit_path(self, X: Matrix, graphs: OutputGraphs, alphas: Sequence[float], *, one_output: bool) -> list[Self]:
         """Solve for every alpha from one preparation of each graph."""
         features = self._features(X)
         check_range(features, (graph for _, graph in graphs))
@@ -283,7 +284,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _keep(
         self,
         features: Features,
-        graphs: Sequence[tuple[Index, Comparisons]],
+        graphs: OutputGraphs,
         solutions: list[Solution],
         solver: str,
         *,
@@ -309,7 +310,11 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         self.n_queries_ = graphs[0][1].n_queries
         self.n_idle_queries_ = max(graph.n_idle_queries for _, graph in graphs)
         self.n_pairs_ = sum(graph.n_pairs for _, graph in graphs)
+        self._keep_beside(features, graphs, solutions)
         return self
+
+    def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
+        """Store what a subclass keeps beside its coefficients."""
 
     def _start(self, features: Features, one_output: bool) -> Float | None:
         """Return the coefficients of an earlier fit as a warm start, if they fit the new problem."""

@@ -15,14 +15,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
+from kernelrank.estimators.file_items import predict_scored
 from kernelrank.estimators.regressor import compare_items
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight, require_scores
@@ -120,12 +120,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         -------
         float
         """
-        check_is_fitted(self)
-        X, y, qid = mapped(X), mapped(y), mapped(qid)
-        if is_path(X):
-            predicted, y, qid = predict_scored_file(self, X, y, qid)
-        else:
-            predicted = self.predict(X)
+        predicted, y, qid = predict_scored(self, X, y, qid)
         Queries.from_labels(qid, len(predicted))
         weight = check_weight(sample_weight, len(predicted))
         return float(accuracy_score(y, predicted, sample_weight=weight))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
@@ -24,7 +25,7 @@ from kernelrank.progress import track
 if TYPE_CHECKING:
     from kernelrank.estimators.base import KernelLearner
 
-__all__ = ["FilePath", "is_path", "mapped", "predict_file", "predict_scored_file"]
+__all__ = ["FilePath", "is_path", "mapped", "predict_file", "predict_scored", "predict_scored_file"]
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -56,6 +57,13 @@ def predict_file(learner: KernelLearner, path: FilePath) -> NDArray[Any]:
     """Return what a fitted model predicts for the items of a file. Memory one batch and the predictions."""
     stored = _open(learner, path, None, None, needs_target=False)
     return np.concatenate(_for_each_chunk(stored, lambda chunk: learner._raw_scores(chunk.X)))
+
+
+def predict_scored(learner: KernelLearner, X: Any, y: Any, qid: Any) -> tuple[NDArray[Any], Any, Any]:
+    """Return predictions, scores and queries of items in memory or in a file."""
+    check_is_fitted(learner)
+    X, y, qid = mapped(X), mapped(y), mapped(qid)
+    return predict_scored_file(learner, X, y, qid) if is_path(X) else (learner.predict(X), y, qid)
 
 
 def predict_scored_file(

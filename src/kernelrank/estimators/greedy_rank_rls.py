@@ -9,6 +9,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Matrix
+from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
@@ -124,15 +125,17 @@ class GreedyRankRLS(GreedySelector, Ranker):
         dtype: str = "float64",
         n_jobs: int | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.alpha = alpha
-        self.criterion: CriterionName = criterion
+        super().__init__(
+            n_features_to_select,
+            alpha=alpha,
+            criterion=criterion,
+            floating=floating,
+            feature_groups=feature_groups,
+            required_features=required_features,
+            dtype=dtype,
+            n_jobs=n_jobs,
+        )
         self.query_weight: QueryWeight = query_weight
-        self.floating = floating
-        self.feature_groups = feature_groups
-        self.required_features = required_features
-        self.dtype = dtype
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -167,5 +170,5 @@ class GreedyRankRLS(GreedySelector, Ranker):
             )
         return self.criterion
 
-    def _problem(self, X: Matrix, graph: Any, queries: Queries, criterion: Criterion) -> SelectionProblem:  # noqa: ARG002
+    def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:  # noqa: ARG002
         return SelectionProblem.of_scores(X, graph.scores, queries, graph.weight, self.query_weight, dtype=self.dtype)

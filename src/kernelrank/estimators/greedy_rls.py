@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context
 
 from kernelrank.arrays import Matrix
+from kernelrank.comparisons import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.file_items import mapped
-from kernelrank.estimators.greedy_selector import CriterionName, GreedySelector
+from kernelrank.estimators.greedy_selector import GreedySelector
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.queries import Queries
 from kernelrank.selection import SelectionProblem
@@ -63,27 +63,6 @@ class GreedyRLS(GreedySelector, Regressor):
     array([3, 7])
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int | str = "auto",
-        *,
-        alpha: float | str | Sequence[float] = 1.0,
-        criterion: CriterionName = "auto",
-        floating: bool = False,
-        feature_groups: Any = None,
-        required_features: Any = None,
-        dtype: str = "float64",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.alpha = alpha
-        self.criterion: CriterionName = criterion
-        self.floating = floating
-        self.feature_groups = feature_groups
-        self.required_features = required_features
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
@@ -116,7 +95,7 @@ class GreedyRLS(GreedySelector, Regressor):
             )
         return self.criterion
 
-    def _problem(self, X: Matrix, graph: Any, queries: Queries, criterion: Criterion) -> SelectionProblem:
+    def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:
         if criterion != "leave_query_out":
             queries = Queries(np.zeros(queries.n_items, dtype=np.int64), queries.labels[:1])
         return SelectionProblem.of_items(X, graph.scores, queries, graph.weight, dtype=self.dtype)

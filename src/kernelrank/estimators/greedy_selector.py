@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Index, Matrix
+from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas
@@ -56,15 +57,6 @@ class GreedySelector(SelectorMixin, KernelLearner):
         "n_jobs": [Integral, None],
     }
 
-    alpha: Any
-    n_features_to_select: int | str
-    criterion: CriterionName
-    floating: bool
-    feature_groups: Any
-    required_features: Any
-    dtype: str
-    n_jobs: int | None
-
     # A linear model of all items is what every kernel learner can be.
     kernel = "linear"
     gamma = None
@@ -74,8 +66,29 @@ class GreedySelector(SelectorMixin, KernelLearner):
     basis = None
     random_state = None
 
+    def __init__(
+        self,
+        n_features_to_select: int | str = "auto",
+        *,
+        alpha: float | str | Sequence[float] = 1.0,
+        criterion: CriterionName = "auto",
+        floating: bool = False,
+        feature_groups: Any = None,
+        required_features: Any = None,
+        dtype: str = "float64",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha: Any = alpha
+        self.criterion: CriterionName = criterion
+        self.floating = floating
+        self.feature_groups = feature_groups
+        self.required_features = required_features
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+
     @abstractmethod
-    def _problem(self, X: Matrix, graph: Any, queries: Queries, criterion: Criterion) -> SelectionProblem:
+    def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:
         """Make the problem that features are selected for."""
 
     @abstractmethod

@@ -13,14 +13,14 @@ comparison, in the columns of the empirical kernel map, from the items and the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons import Comparisons, Preferences
+from kernelrank.comparisons import Preferences
+from kernelrank.estimators.base import OutputGraphs
 from kernelrank.estimators.score_posterior import COMPARISON_STATE, ScorePosterior
 from kernelrank.features import Features, FullKernel, ReducedSet
 from kernelrank.solvers import Solution
@@ -56,26 +56,17 @@ class PreferencePosterior(ScorePosterior):
     preference_squares_: float
     preference_count_: int
 
-    def _keep(
-        self,
-        features: Features,
-        graphs: Sequence[tuple[Index, Comparisons]],
-        solutions: list[Solution],
-        solver: str,
-        *,
-        one_output: bool,
-    ) -> Self:
-        """Keep what `compare` needs too, where the model was fitted to preferences."""
-        super()._keep(features, graphs, solutions, solver, one_output=one_output)
+    def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
+        """Keep what `compare` needs, where the model was fitted to preferences."""
         graph, solution = graphs[0][1], solutions[0]
         if not isinstance(graph, Preferences):
-            return self
+            return
         self.preference_squares_ = float(graph.weight @ graph.magnitude**2)
         self.preference_count_ = int(np.count_nonzero(graph.weight))
         if features.columns is not None:
             factor = solution.factor if isinstance(solution, FactorisedSolution) else None
             if factor is None or len(factor) > KEPT_UNKNOWNS:
-                return self
+                return
             fitted = features.columns.multiply(solution.unknowns)[:, 0]
             self.noise_ = self._noise(float(graph.target()[:, 0] @ fitted))
             self._keep_factor(features, factor)
@@ -83,7 +74,6 @@ class PreferencePosterior(ScorePosterior):
             adjacency = sparse.coo_array(graph._adjacency)
             self.compared_first_, self.compared_second_ = (ends.astype(np.int64) for ends in adjacency.coords)
             self.compared_weights_ = np.asarray(adjacency.data, dtype=np.float64)
-        return self
 
     def _noise(self, explained: float) -> float:
         """Return σ² from ``(M N)ᵀ f``."""

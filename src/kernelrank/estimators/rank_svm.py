@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Index, Matrix
+from kernelrank.arrays import Matrix
 from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import KernelLearner, OutputGraphs, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features
@@ -184,24 +184,15 @@ class RankSVM(Ranker):
         """Turn the items into columns."""
         return self._column_features(X)
 
-    def _keep(
-        self,
-        features: Features,
-        graphs: Sequence[tuple[Index, Comparisons]],
-        solutions: list[Solution],
-        solver: str,
-        *,
-        one_output: bool,
-    ) -> Self:
-        """Store what was fitted, and its proof."""
-        super()._keep(features, graphs, solutions, solver, one_output=one_output)
+    def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
+        """Store the proof of what was fitted."""
         proofs = [solution for solution in solutions if isinstance(solution, CertifiedSolution)]
         objectives = np.empty(len(proofs))
         for (columns, _), proof in zip(graphs, proofs, strict=True):
             objectives[columns] = proof.objective
-        self.objective_ = float(objectives[0]) if one_output else objectives
+        coefficients = self.coef_ if features.linear else self.dual_coef_
+        self.objective_ = float(objectives[0]) if coefficients.ndim == 1 else objectives
         self.gap_ = max(proof.gap for proof in proofs)
-        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

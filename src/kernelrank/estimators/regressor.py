@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.costs import OutputGraph, by_missing_pattern
 from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
+from kernelrank.estimators.file_items import predict_scored
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores, check_weight
 
@@ -75,12 +74,7 @@ class Regressor(RegressorMixin, KernelLearner):
         -------
         float
         """
-        check_is_fitted(self)
-        X, y, qid = mapped(X), mapped(y), mapped(qid)
-        if is_path(X):
-            predicted, y, qid = predict_scored_file(self, X, y, qid)
-        else:
-            predicted = self.predict(X)
+        predicted, y, qid = predict_scored(self, X, y, qid)
         Queries.from_labels(qid, len(predicted))
         weight = check_weight(sample_weight, len(predicted))
         truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")

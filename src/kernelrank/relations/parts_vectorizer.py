@@ -9,18 +9,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators import AllPathsVectorizer
+from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer, GraphTransformer
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate_graph import PARTS
 
 __all__ = ["PartsVectorizer"]
 
 
-class PartsVectorizer(TransformerMixin, BaseEstimator):
+class PartsVectorizer(GraphTransformer):
     """Tuples of graphs as sparse vectors: those of `AllPathsVectorizer` with norm one, side by side.
 
     The inner product of two vectors is the mean of the cosines of their parts. In one vector of norm one, that part
@@ -66,15 +65,6 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
         self.combine = combine
         self.names = names
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this transformer takes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.sparse = False
-        tags.no_validation = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
     def fit(self, items: Iterable[tuple[Any, ...]], y: None = None) -> Self:
         """Learn the pairs of labels that walks connect, part by part.
@@ -127,7 +117,7 @@ class PartsVectorizer(TransformerMixin, BaseEstimator):
         parts = self._apart(items)
         return _side_by_side([one.transform(part) for one, part in zip(self.vectorizers_, parts, strict=True)])
 
-    def get_feature_names_out(self, input_features: None = None) -> NDArray[np.object_]:  # noqa: ARG002 - convention
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002 - convention
         """Return the pairs of labels as ``"part: first -> second"``.
 
         Parameters

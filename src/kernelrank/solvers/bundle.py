@@ -13,14 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernelrank.arrays import Float
-from kernelrank.comparisons import Comparisons
-from kernelrank.features import Features
 from kernelrank.losses import Hinge, LossPoint
-from kernelrank.solvers.base import Solver, Step
+from kernelrank.solvers.base import Step
 from kernelrank.solvers.certificate import Certificate, Plane, follow, prove
 from kernelrank.solvers.cutting_planes import CuttingPlanes
 from kernelrank.solvers.line_search import Line, search
-from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, warn_of_gap
+from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, PairSolver, warn_of_gap
 
 __all__ = ["Bundle", "BundlePath"]
 
@@ -35,7 +33,7 @@ PATIENCE = 8
 
 
 @dataclass(frozen=True)
-class Bundle(Solver[PairProblem]):
+class Bundle(PairSolver):
     """Minimise the hinge ``Σ max(0, 1 - margin) + alpha ‖w‖²`` to a relative duality gap of `tol`.
 
     Parameters
@@ -53,10 +51,6 @@ class Bundle(Solver[PairProblem]):
     tol: float = 1e-3
     max_iter: int = 1000
     name: str = field(init=False, default="bundle")
-
-    def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
-        """Find the pairs."""
-        return PairProblem(features, comparisons)
 
     def solve(
         self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object

@@ -28,14 +28,12 @@ from typing import Literal
 import numpy as np
 
 from kernelrank.arrays import Float
-from kernelrank.comparisons import Comparisons
-from kernelrank.features import Features
 from kernelrank.losses import LossPoint, PairLoss, SmoothedHinge, SquaredHinge
-from kernelrank.solvers.base import Solver, Step
+from kernelrank.solvers.base import Step
 from kernelrank.solvers.bundle import BundlePath
 from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove
 from kernelrank.solvers.line_search import Line, search
-from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, warn_of_gap
+from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, PairSolver, warn_of_gap
 from kernelrank.solvers.truncated_system import solve_roughly
 
 __all__ = ["Newton"]
@@ -75,7 +73,7 @@ PATIENCE = 8
 
 
 @dataclass(frozen=True)
-class Newton(Solver[PairProblem]):
+class Newton(PairSolver):
     """Minimise ``loss(Φ w) + alpha ‖w‖²`` to a relative duality gap of `tol`.
 
     Parameters
@@ -96,10 +94,6 @@ class Newton(Solver[PairProblem]):
     tol: float = 1e-3
     max_iter: int = 1000
     name: str = field(init=False, default="newton")
-
-    def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
-        """Find the pairs."""
-        return PairProblem(features, comparisons)
 
     def solve(
         self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object

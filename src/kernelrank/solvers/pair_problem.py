@@ -17,9 +17,9 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
-from kernelrank.solvers.base import Solution
+from kernelrank.solvers.base import Solution, Solver
 
-__all__ = ["CertifiedSolution", "PairProblem", "warn_of_gap"]
+__all__ = ["CertifiedSolution", "PairProblem", "PairSolver", "warn_of_gap"]
 
 GRAM_COLUMNS = 1_000
 """Up to so many dense columns the Gram matrix of all pairs preconditions; beyond, its diagonal does."""
@@ -149,6 +149,14 @@ class PairProblem:
         """Return a solution in the coefficients of the feature map."""
         column = w[:, None]
         return CertifiedSolution(self.features.from_primal(column), column, n_iter, gap, objective, gap)
+
+
+class PairSolver(Solver[PairProblem]):
+    """A solver of problems with a pairwise loss."""
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
+        """Find the pairs."""
+        return PairProblem(features, comparisons)
 
 
 def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bool = False) -> None:

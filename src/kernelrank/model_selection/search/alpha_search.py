@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from sklearn.base import _fit_context, clone, is_classifier
@@ -15,6 +16,7 @@ from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.holdout_data import HELD_OUT_BASIS, HoldoutData
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
 from kernelrank.model_selection.search.candidates import Candidates, measure
@@ -23,7 +25,10 @@ from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, It
 from kernelrank.queries import Queries
 from kernelrank.solvers.rounding import one_warning
 
-__all__ = ["AlphaSearch"]
+__all__ = ["AlphaSearch", "KernelGrid"]
+
+KernelGrid: TypeAlias = dict[str, Sequence[Any]] | Sequence[dict[str, Sequence[Any]]] | None
+"""Kernel parameters with the values to try, as scikit-learn's `ParameterGrid` takes them; None for those given."""
 
 KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "kernel_params")
 
@@ -47,12 +52,46 @@ class AlphaSearch(KernelLearner):
         "held_out_basis": [StrOptions(set(HELD_OUT_BASIS))],
     }
 
-    alphas: Any
-    cv: Any
-    scoring: Any
     alpha_per_target: bool = False
-    kernel_grid: Any
-    held_out_basis: str
+
+    def __init__(
+        self,
+        alphas: Any = AUTO,
+        *,
+        cv: Any = "auto",
+        scoring: Any = None,
+        kernel: KernelLike = "linear",
+        gamma: GammaLike = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        basis: int | Sequence[int] | None = None,
+        alpha_per_target: bool = False,
+        kernel_grid: KernelGrid = None,
+        held_out_basis: str = "remove",
+        solver: str = "auto",
+        tol: float | None = None,
+        max_iter: int | None = None,
+        missing: str = "error",
+        random_state: Any = None,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.basis = basis
+        self.alpha_per_target = alpha_per_target
+        self.kernel_grid = kernel_grid
+        self.held_out_basis = held_out_basis
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.missing = missing
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -20,7 +20,7 @@ from kernelrank.estimators.ranker import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.lifetimes import event_times
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.candidates import Candidates
 from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_search
 from kernelrank.solvers.rounding import one_warning
@@ -132,7 +132,7 @@ n_features_in_
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
         alpha_per_target: bool = False,
-        kernel_grid: Any = None,
+        kernel_grid: KernelGrid = None,
         held_out_basis: str = "remove",
         solver: str = "auto",
         tol: float | None = None,
@@ -140,26 +140,28 @@ n_features_in_
         missing: str = "error",
         random_state: Any = None,
     ) -> None:
-        self.alphas = alphas
-        self.cv = cv
-        self.scoring = scoring
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
+        super().__init__(
+            alphas,
+            cv=cv,
+            scoring=scoring,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            basis=basis,
+            alpha_per_target=alpha_per_target,
+            kernel_grid=kernel_grid,
+            held_out_basis=held_out_basis,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            missing=missing,
+            random_state=random_state,
+        )
         self.cost: CostOption = cost
         self.ties: Ties = ties
         self.query_weight: QueryWeight = query_weight
-        self.basis = basis
-        self.alpha_per_target = alpha_per_target
-        self.kernel_grid = kernel_grid
-        self.held_out_basis = held_out_basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.missing = missing
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> Self:
         """Choose alpha by holding out, and fit with it.

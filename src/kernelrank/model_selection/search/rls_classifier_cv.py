@@ -12,7 +12,7 @@ from kernelrank.estimators.classifier import Classifier
 from kernelrank.estimators.rls_classifier import RLSClassifier
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.holdout_scoring import ItemLoss
 
 __all__ = ["RLSClassifierCV"]
@@ -80,7 +80,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         basis: int | Sequence[int] | None = None,
-        kernel_grid: Any = None,
+        kernel_grid: KernelGrid = None,
         held_out_basis: str = "remove",
         solver: str = "auto",
         tol: float | None = None,

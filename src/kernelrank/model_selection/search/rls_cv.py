@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from kernelrank.arrays import Float
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.rls import RLS
-from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.model_selection.search.holdout_scoring import ItemLoss
 
@@ -62,45 +59,6 @@ class RLSCV(AlphaSearch, Regressor):
         **RLS._parameter_constraints,
         **AlphaSearch._search_constraints,
     }
-
-    def __init__(
-        self,
-        alphas: Any = AUTO,
-        *,
-        cv: Any = "auto",
-        scoring: Any = None,
-        kernel: KernelLike = "linear",
-        gamma: GammaLike = None,
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
-        basis: int | Sequence[int] | None = None,
-        alpha_per_target: bool = False,
-        kernel_grid: Any = None,
-        held_out_basis: str = "remove",
-        solver: str = "auto",
-        tol: float | None = None,
-        max_iter: int | None = None,
-        missing: str = "error",
-        random_state: Any = None,
-    ) -> None:
-        self.alphas = alphas
-        self.cv = cv
-        self.scoring = scoring
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.basis = basis
-        self.alpha_per_target = alpha_per_target
-        self.kernel_grid = kernel_grid
-        self.held_out_basis = held_out_basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.missing = missing
-        self.random_state = random_state
 
     def _loss(self) -> ItemLoss:
         return _squared_error
