@@ -11,7 +11,7 @@ import functools
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 __all__ = ["compile_seconds", "compiled"]
 
@@ -79,13 +79,13 @@ def _measure_compilation() -> None:
     from numba.core import event
 
     class Stopwatch(event.Listener):
-        def on_start(self, happening: Any) -> None:
+        def on_start(self, happening: event.Event) -> None:
             self.count(happening, -time.process_time())
 
-        def on_end(self, happening: Any) -> None:
+        def on_end(self, happening: event.Event) -> None:
             self.count(happening, time.process_time())
 
-        def count(self, happening: Any, seconds: float) -> None:
+        def count(self, happening: event.Event, seconds: float) -> None:
             function = happening.data["dispatcher"].py_func
             if function.__module__.startswith("kernelrank."):
                 _seconds[f"{function.__module__}.{function.__name__}"] += seconds

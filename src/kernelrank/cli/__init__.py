@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from types import TracebackType
 
 __all__ = ["main"]
 
@@ -60,7 +60,7 @@ def _fill_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _show_traceback(kind: Any, error: BaseException, where: Any) -> None:
+def _show_traceback(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
     """Show where an error comes from; what it says of data is escaped."""
     import traceback
 

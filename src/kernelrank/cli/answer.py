@@ -69,7 +69,7 @@ class Answer:
         self.notes: list[str] = []
         self._parts: list[tuple[str, Any, bool]] = []
 
-    def fact(self, name: str, value: Any) -> None:
+    def fact(self, name: str, value: object) -> None:
         """Add a fact for programs."""
         self.facts[name] = value
 
@@ -78,7 +78,7 @@ class Answer:
         if not self.as_json:
             self._add("text", _text(text, style))
 
-    def _add(self, kind: str, part: Any) -> None:
+    def _add(self, kind: str, part: object) -> None:
         """Add a part; text, titles and tables stand apart from what is not theirs."""
         before = self._parts[-1][0] if self._parts else None
         apart = before == "table" or (before == "text" and kind != "text")

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from kernelrank.cli.answer import Answer
     from kernelrank.data.named_table import NamedTable
 
@@ -118,7 +121,7 @@ class DyadFiles:
         table = read_named_table(str(path), format=self.format)
         return table.square() if self.given(side) else table
 
-    def _chosen(self, table: NamedTable, kept: Any, side: str) -> NamedTable:
+    def _chosen(self, table: NamedTable, kept: NDArray[np.bool_], side: str) -> NamedTable:
         chosen = table.chosen(kept)
         return chosen.with_columns(chosen.names) if self.given(side) else chosen
 

@@ -9,13 +9,15 @@ from kernelrank.cli.dyads_files import DyadFiles, Dyads, read_side
 from kernelrank.cli.model_file import command_line, provenance
 
 if TYPE_CHECKING:
+    from kernelrank.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.data.named_table import NamedTable
+    from kernelrank.dyads.dyadic_learner import DyadicLearner
 
 __all__ = ["load_dyad_model", "objects", "save_dyad_model", "write_ranking"]
 
 
-def save_dyad_model(model: Any, path: Path, dyads: Dyads, files: DyadFiles) -> None:
+def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadFiles) -> None:
     """Write a model with the names that predictions need, whole or not at all."""
     from kernelrank import __version__
     from kernelrank.persistence import save
@@ -51,7 +53,7 @@ def load_dyad_model(path: Path) -> Any:
 
 
 def objects(
-    model: Any, rows: Path, columns: Path | None, answer: Answer, format: str | None
+    model: DyadicLearner, rows: Path, columns: Path | None, answer: Answer, format: str | None
 ) -> tuple[NamedTable, NamedTable]:
     """Read the objects to predict for, as the model expects them."""
     from kernelrank.errors import InvalidInputError
@@ -70,7 +72,7 @@ def objects(
 
 def write_ranking(
     output: Path,
-    scores: Any,
+    scores: Float,
     rows: NamedTable,
     columns: NamedTable,
     ranked: str | None,

@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import typer
 
@@ -24,7 +23,7 @@ DEBUG = "kernelrank.debug"
 
 
 @contextmanager
-def failures_told(ctx: Any = None) -> Iterator[None]:
+def failures_told(ctx: typer.Context | None = None) -> Iterator[None]:
     """Turn an exception of a command into a message on standard error and an exit code.
 
     Usage errors pass: typer tells them and exits with 2.
@@ -52,11 +51,11 @@ def failures_told(ctx: Any = None) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def _debugging(ctx: Any) -> bool:
+def _debugging(ctx: typer.Context | None) -> bool:
     return ctx is not None and bool(ctx.meta.get(DEBUG))
 
 
-def _stop(error: BaseException, ctx: Any) -> None:
+def _stop(error: BaseException, ctx: typer.Context | None) -> None:
     if interrupted():
         ignore_interruption()
     end_display()
@@ -70,7 +69,7 @@ def _stop(error: BaseException, ctx: Any) -> None:
 def _warnings_told() -> Iterator[None]:
     """Tell warnings that no answer has noted as remarks: they may quote data."""
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, *_: object, **__: object) -> None:
         remark(" ".join(str(message).split()))
 
     with warnings.catch_warnings():

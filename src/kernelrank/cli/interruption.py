@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import Any
+from types import FrameType
 
 __all__ = ["ignore_interruption", "interrupted", "watch_interruption"]
 
@@ -42,7 +42,7 @@ def interrupted() -> bool:
     return bool(_seen)
 
 
-def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     _seen.append(number)
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
@@ -50,7 +50,7 @@ def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001
         raise KeyboardInterrupt
 
 
-def _show_unraisable(lost: Any) -> None:
+def _show_unraisable(lost: sys.UnraisableHookArgs) -> None:
     """Pass over an interruption that was lost: it comes again."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)

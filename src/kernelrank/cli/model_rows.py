@@ -38,7 +38,7 @@ def changed_parameters(model: Any) -> dict[str, Any]:
     return {**alpha, **shown, **(chosen or {})}
 
 
-def _differs(value: Any, other: Any) -> bool:
+def _differs(value: object, other: object) -> bool:
     if hasattr(value, "tolist") or isinstance(value, (list, tuple)):
         return False
     return bool(value != other)
@@ -65,7 +65,7 @@ def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tup
     return rows
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

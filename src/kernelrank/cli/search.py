@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.cli.learner import KERNELS_WITH, LearnerOptions
 
 if TYPE_CHECKING:
+    from kernelrank.arrays import Float
     from kernelrank.data import Items
     from kernelrank.metrics import Measure
 
@@ -160,7 +161,7 @@ def search_folds(
         parts = zip(sets, held, strict=True)
         return sign * float(np.mean([measure(truth[s], part[:, place]).mean for s, part in parts]))
 
-    def scores(estimator: Any, some: Any) -> list[tuple[float, None]]:
+    def scores(estimator: Any, some: Sequence[float]) -> list[tuple[float, None]]:
         held = holdout(estimator, X, items.y, sets, qid=items.qid, alphas=some, sample_weight=items.weight)
         return [(score(held, place), None) for place in range(len(some))]
 
@@ -186,7 +187,7 @@ def search_on_file(
     """
     found = Search(f"on {name}", _score_name(measure))
 
-    def scores(estimator: Any, some: Any) -> list[tuple[float, Any]]:
+    def scores(estimator: Any, some: Sequence[float]) -> list[tuple[float, Any]]:
         path = estimator.fit_path(X, items.y, some, qid=items.qid, sample_weight=items.weight)
         return [(score(model), model) for model in path]
 
@@ -218,7 +219,7 @@ def _search_settings(
         estimator = learner.estimator(1.0).set_params(**setting)
         tried: list[tuple[float, float, Any]] = []
 
-        def scores(some: Any, estimator: Any = estimator, tried: list[Any] = tried) -> Any:
+        def scores(some: Float, estimator: Any = estimator, tried: list[Any] = tried) -> Float:
             new = measure(estimator, some)
             tried += [(float(alpha), *one) for alpha, one in zip(some, new, strict=True)]
             return np.array([value for value, _ in new])

@@ -51,7 +51,7 @@ def storable(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biufcSUmM" and dtype.names is None and dtype.subdtype is None
 
 
-def write_container(file: IO[bytes], content: Any, arrays: Sequence[NDArray[Any]]) -> None:
+def write_container(file: IO[bytes], content: object, arrays: Sequence[NDArray[Any]]) -> None:
     """Write JSON content and arrays into an empty file open for writing and reading. Time O(bytes), memory O(1).
 
     The same content and arrays make the same bytes.

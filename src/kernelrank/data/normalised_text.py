@@ -118,7 +118,7 @@ def _workbook_text(source: Any) -> bytes:
     return text.getvalue().encode()
 
 
-def _cell_text(value: Any) -> str:
+def _cell_text(value: object) -> str:
     if value is None:
         return ""
     text = value.isoformat() if hasattr(value, "isoformat") else str(value)

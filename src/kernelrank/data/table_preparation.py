@@ -27,6 +27,7 @@ from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["CellColumn", "Faults", "MissingRule", "PreparedColumn", "TablePreparation"]
 
+ColumnKind: TypeAlias = Literal["number", "category", "ordinal"]
 MissingRule: TypeAlias = Literal["median", "mean", "drop", "error"]
 MISSING_RULES = ("median", "mean", "drop", "error")
 MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "?", "."})
@@ -147,7 +148,7 @@ class PreparedColumn:
     """
 
     name: str
-    kind: Literal["number", "category", "ordinal"]
+    kind: ColumnKind
     fill: float = math.nan
     levels: tuple[str, ...] = ()
     indicator: bool = False
@@ -315,7 +316,9 @@ class TablePreparation:
         return cls(columns, missing)
 
 
-def _checked_column(name: Any, kind: Any, fill: float, levels: tuple[Any, ...], indicator: bool) -> PreparedColumn:
+def _checked_column(
+    name: str, kind: ColumnKind, fill: float, levels: tuple[str, ...], indicator: bool
+) -> PreparedColumn:
     if kind not in ("number", "category", "ordinal") or not all(isinstance(word, str) for word in (name, *levels)):
         raise ValueError(f"column {name!r}")
     return PreparedColumn(name, kind, fill, levels, indicator)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float
+from kernelrank.argument_types import Labels, RandomStateLike
+from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.lifetimes import Lifetimes
 from kernelrank.metrics.auc_interval import EDGE, logit_interval
@@ -204,7 +204,7 @@ class ConcordanceResult(MeasureResult):
         codes[taking_part] = np.unique(labels[taking_part], return_inverse=True)[1]
         return codes, "groups"
 
-    def _without(self, codes: Any) -> Float:
+    def _without(self, codes: Index) -> Float:
         """Return the index without each group; a pair inside a group belongs to two of its items, and counts once."""
         right, pairs = self.orders.right, self.orders.pairs
         known, size = codes >= 0, int(codes.max()) + 1
@@ -220,7 +220,9 @@ class ConcordanceResult(MeasureResult):
         without: Float = np.divide(N, D, out=np.full(size, self.mean), where=EDGE * totals[1] < D)
         return without
 
-    def _bootstrap(self, codes: Any, noun: str, confidence: float, n_resamples: int, random_state: Any) -> Interval:
+    def _bootstrap(
+        self, codes: Index, noun: str, confidence: float, n_resamples: int, random_state: RandomStateLike
+    ) -> Interval:
         if not isinstance(n_resamples, numbers.Integral) or n_resamples < 1:
             raise InvalidInputError(f"n_resamples must be a whole number of at least 1, got {n_resamples!r}")
         if isinstance(random_state, np.random.RandomState):

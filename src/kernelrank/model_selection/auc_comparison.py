@@ -127,7 +127,7 @@ class AUCComparison(Result):
             "interval_method": [interval.method for _, interval in rows],
         }
 
-    def plot(self, ax: Any = None, *, names: tuple[str, str] = ("first", "second"), **line_options: Any) -> Any:
+    def plot(self, ax: Any = None, *, names: tuple[str, str] = ("first", "second"), **line_options: object) -> Any:
         """Draw both AUCs with their intervals, and the difference below them.
 
         Parameters

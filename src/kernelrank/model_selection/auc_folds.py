@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
@@ -17,7 +18,7 @@ from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 __all__ = ["auc_folds"]
 
 
-def auc_folds(cv: Any, X: Any, classes: TwoClasses, groups: Index | None, random_state: Any) -> list[Index]:
+def auc_folds(cv: Any, X: Any, classes: TwoClasses, groups: Index | None, random_state: RandomStateLike) -> list[Index]:
     """Return the items of each fold.
 
     Parameters
@@ -61,7 +62,7 @@ def auc_folds(cv: Any, X: Any, classes: TwoClasses, groups: Index | None, random
     return folds
 
 
-def _deal(n_folds: int, classes: TwoClasses, groups: Index | None, random_state: Any) -> list[Index]:
+def _deal(n_folds: int, classes: TwoClasses, groups: Index | None, random_state: RandomStateLike) -> list[Index]:
     m = len(classes.labels) if groups is None else int(groups.max()) + 1
     if not 2 <= n_folds <= m:
         raise InvalidInputError(f"cv must be at least 2 and at most {m}, the number of items or groups, got {n_folds}")

@@ -119,7 +119,7 @@ class TournamentROC(Result):
     def _columns(self) -> dict[str, Any]:
         return {"fpr": self.fpr, "tpr": self.tpr, "threshold": self.thresholds}
 
-    def plot(self, ax: Any = None, *, name: str | None = None, random_state: Any = None, **line_options: Any) -> Any:
+    def plot(self, ax: Any = None, *, name: str | None = None, random_state: Any = None, **line_options: object) -> Any:
         """Draw the curve with a band.
 
         Parameters

@@ -92,7 +92,7 @@ class AlphaCurveDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: BaseEstimator, *, ax: Axes | None = None, name: str | None = None, **line_options: Any
+        cls, estimator: BaseEstimator, *, ax: Axes | None = None, name: str | None = None, **line_options: object
     ) -> Self:
         """Draw what a fitted search over alpha found.
 
@@ -156,7 +156,7 @@ class AlphaCurveDisplay(Display):
         name: str | None = None,
         score_name: str = "hold-out score",
         errors: ArrayLike | None = None,
-        **line_options: Any,
+        **line_options: object,
     ) -> Self:
         """Draw scores that are known already, such as ``leave_pair_out(..., alphas=alphas).accuracy``.
 

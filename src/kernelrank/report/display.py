@@ -26,7 +26,7 @@ class Display(ABC):
     ax_: Axes
     figure_: Figure | SubFigure
 
-    def plot(self, ax: Axes | None = None, **line_options: Any) -> Self:
+    def plot(self, ax: Axes | None = None, **line_options: object) -> Self:
         """Draw.
 
         Parameters

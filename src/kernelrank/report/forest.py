@@ -61,7 +61,7 @@ class ForestDisplay(Display):
         *,
         names: tuple[str, str] = ("first", "second"),
         ax: Axes | None = None,
-        **line_options: Any,
+        **line_options: object,
     ) -> Self:
         """Draw what `compare_auc` returns.
 

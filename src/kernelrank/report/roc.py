@@ -93,7 +93,7 @@ class ROCDisplay(Display):
         random_state: RandomStateLike = None,
         ax: Axes | None = None,
         name: str | None = None,
-        **line_options: Any,
+        **line_options: object,
     ) -> Self:
         """Draw the tournament curve of held-out pairs: the estimator is trained anew, never on what it scores.
 
@@ -138,7 +138,7 @@ class ROCDisplay(Display):
         random_state: RandomStateLike = None,
         ax: Axes | None = None,
         name: str | None = None,
-        **line_options: Any,
+        **line_options: object,
     ) -> Self:
         """Draw the curve of scores that one model gave to items that it was not trained on.
 

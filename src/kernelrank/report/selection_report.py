@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from sklearn.base import BaseEstimator
 
@@ -106,7 +105,7 @@ def selection_report(
     return render("selection.html.j2", content)
 
 
-def _named(feature: Any, names: list[str] | None) -> str:
+def _named(feature: int | str, names: list[str] | None) -> str:
     if names is None or not isinstance(feature, int):
         return f"column {feature}" if isinstance(feature, int) else str(feature)
     if not 0 <= feature < len(names):

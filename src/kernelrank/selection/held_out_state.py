@@ -22,6 +22,7 @@ Nothing is subtracted. What is held out differs: see `query_state.py`, `item_sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
@@ -213,7 +214,7 @@ class HeldOutState(ABC):
         self.tau[:] = 0.0
         self.h[:] = 0.0
 
-    def _in_threads(self, work: Any) -> None:
+    def _in_threads(self, work: Callable[[int, int], None]) -> None:
         """Call a function with ranges of columns, one for each thread."""
         n, threads = len(self.columns), min(self.n_threads, max(1, len(self.columns) // 64))
         if threads == 1:

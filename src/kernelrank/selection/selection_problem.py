@@ -49,21 +49,27 @@ class SelectionProblem:
 
     @classmethod
     def of_scores(
-        cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, query_weight: QueryWeight, **options: Any
+        cls,
+        X: Matrix,
+        scores: Float,
+        queries: Queries,
+        weight: Float | None,
+        query_weight: QueryWeight,
+        dtype: DTypeLike,
     ) -> SelectionProblem:
         """Compare all pairs of each query."""
         rows, scores, queries, weight = _ordered(scores, queries, weight)
         graph = ScoredQueries(scores, queries, weight=weight, query_weight=query_weight)
-        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, **options)
+        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, dtype=dtype)
 
     @classmethod
     def of_items(
-        cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, **options: Any
+        cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, dtype: DTypeLike
     ) -> SelectionProblem:
         """Compare each item with its own score."""
         rows, scores, queries, weight = _ordered(scores, queries, weight)
         graph = ItemScores(scores, weight=weight)
-        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, **options)
+        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, dtype=dtype)
 
     @property
     def n_items(self) -> int:

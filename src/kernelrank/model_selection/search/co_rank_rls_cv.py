@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
@@ -112,7 +113,7 @@ class CoRankRLSCV(ViewRanker):
     def __init__(
         self,
         alphas: Any = AUTO,
-        nus: Any = NUS,
+        nus: ArrayLike = NUS,
         *,
         cv: Any = 5,
         scoring: Any = "pairwise_accuracy",
@@ -274,7 +275,7 @@ def _fold_weights(
     return W.reshape(len(W), -1) / len(views)
 
 
-def _check_nus(nus: Any) -> list[float]:
+def _check_nus(nus: ArrayLike) -> list[float]:
     """Return the values of nu as floats that are at least zero."""
     values = np.atleast_1d(np.asarray(nus, dtype=np.float64))
     if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values >= 0)):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import ItemSets
@@ -54,7 +55,7 @@ class HoldoutPlan:
         *,
         default: str | int,
         classes: bool = False,
-        random_state: Any = 0,
+        random_state: RandomStateLike = 0,
     ) -> HoldoutPlan:
         """Read the argument `cv` of a search.
 
@@ -131,7 +132,7 @@ class HoldoutPlan:
         return means
 
 
-def _folds(n_folds: int, m: int, queries: Queries | None, *, classes: bool, random_state: Any) -> Any:
+def _folds(n_folds: int, m: int, queries: Queries | None, *, classes: bool, random_state: RandomStateLike) -> Any:
     available = m if queries is None else len(queries)
     if not 2 <= n_folds <= available:
         noun = "items" if queries is None else "queries"
