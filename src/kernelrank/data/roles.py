@@ -272,8 +272,8 @@ class _RoleSearch:
             raise self.table.error("no column is left for the features")
         if self.request.n_features not in (None, len(features)):
             raise self.table.error(
-                f"expected {self.request.n_features} feature columns; got {len(features)}: {self.table.named(features)}. "
-                "Remove the columns that are not features, or name them."
+                f"expected {self.request.n_features} feature columns; got {len(features)}: "
+                f"{self.table.named(features)}. Remove the columns that are not features, or name them."
             )
         return features
 
