@@ -51,6 +51,16 @@ class Comparisons(ABC):
     """Whether `centre` costs O(m) a column; otherwise the first call factorises L."""
 
     @property
+    def sparse_laplacian(self) -> bool:
+        """Whether a product of L and an m × m matrix costs little beside a factorisation of such a matrix."""
+        return False
+
+    @property
+    def parts(self) -> Index:
+        """A number for each item, shape (m,), so that no item is compared with one of another number."""
+        return np.zeros(self.n_items, dtype=np.int64) if self.queries is None else self.queries.codes
+
+    @property
     def is_identity(self) -> bool:
         """Whether ``L = I``, so that products with it and with its root can be left out."""
         return False

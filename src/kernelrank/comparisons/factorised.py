@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import blas, solve_triangular
 
 from kernelrank.arrays import Float, Index, Matrix, as_columns, dense_rows
 from kernelrank.comparisons.base import Comparisons
@@ -26,6 +26,15 @@ class _Factor:
     U: Float
     pivots: NDArray[np.bool_]
     """The columns that the rows begin in."""
+
+    def multiply(self, V: Float) -> Float:
+        """Return ``U V`` for V (size, k), which is overwritten; half a product where no row but the last is missing."""
+        rank = len(self.U)
+        if rank + 1 != len(self.pivots) or self.pivots[-1]:
+            return self.U @ V
+        last = np.outer(self.U[:, -1], V[-1])
+        product = blas.dtrmm(1.0, self.U[:, :-1].T, V[:-1].T, side=1, lower=1, overwrite_b=1)
+        return np.asarray(product.T + last)
 
     @classmethod
     def of(cls, items: Index, W: Float) -> _Factor:
@@ -79,7 +88,7 @@ class FactorisedComparisons(Comparisons):
         parts = [np.zeros((0, columns.shape[1]))]
         for factor in self._factors:
             rows = columns[factor.items]
-            parts.append(factor.U @ (rows - rows.mean(axis=0)))
+            parts.append(factor.multiply(rows - rows.mean(axis=0)))
         return np.concatenate(parts).reshape((-1, *V.shape[1:]))
 
     def centre_transpose(self, V: Float) -> Float:

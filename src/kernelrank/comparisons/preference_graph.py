@@ -31,6 +31,9 @@ from kernelrank.queries import Queries
 
 __all__ = ["Preferences"]
 
+SPARSE = 32
+"""A product of L and a square matrix costs little beside a factorisation if at most one pair in so many is compared."""
+
 
 class Preferences(FactorisedComparisons):
     """A multigraph of l observed preferences over m items, ``Σ weight (magnitude - (f_h - f_j))²``.
@@ -89,6 +92,21 @@ class Preferences(FactorisedComparisons):
         return sparse.coo_array((self.weight, (low, high)), shape=(self.n_items, self.n_items)).tocsr()
 
     @cached_property
+    def _laplacian(self) -> Sparse:
+        """L, with both halves of the adjacency matrix."""
+        return sparse.csr_array(sparse.diags_array(self._degree) - self._adjacency - self._adjacency.T)
+
+    @property
+    def sparse_laplacian(self) -> bool:
+        """Whether few pairs are compared beside all that there are."""
+        return bool(SPARSE * self._adjacency.nnz <= self.n_items**2)
+
+    @cached_property
+    def parts(self) -> Index:
+        """The connected part of each item, shape (m,): no item is compared with one of another part."""
+        return np.asarray(connected_components(self._adjacency, directed=False)[1], dtype=np.int64)
+
+    @cached_property
     def _degree(self) -> Float:
         return self._count(0, self.weight) + self._count(1, self.weight)
 
@@ -97,8 +115,7 @@ class Preferences(FactorisedComparisons):
 
     def apply(self, V: Float) -> Float:
         """Return ``L V``; the mean is taken away first, which L does not see and rounding does."""
-        U = as_columns(V) - as_columns(V).mean(axis=0)
-        product: Float = self._degree[:, None] * U - self._adjacency @ U - self._adjacency.T @ U
+        product: Float = self._laplacian @ (as_columns(V) - as_columns(V).mean(axis=0))
         return product.reshape(V.shape)
 
     def target(self) -> Float:
@@ -163,9 +180,9 @@ class Preferences(FactorisedComparisons):
         return type(self)(len(kept), pairs[edges], magnitude=self.magnitude[edges], weight=self.weight[edges])
 
     def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:
-        count, part = connected_components(self._adjacency, directed=False)
+        part = self.parts
         order = np.argsort(part, kind="stable").astype(np.int64)
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=count))])
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(part))])
         for start, stop in itertools.pairwise(bounds):
             if stop - start > 1:
                 items = order[start:stop]

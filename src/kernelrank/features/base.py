@@ -38,6 +38,9 @@ class Features(ABC):
     linear: bool = False
     """Whether coefficients weigh the columns of X, so that a model keeps nothing else; otherwise they weigh items."""
 
+    semidefinite: bool = True
+    """Whether no kernel matrix of these items can be indefinite but by rounding."""
+
     basis: Index | None = None
     """The numbers of the basis items, where a few items stand for all; None otherwise."""
 

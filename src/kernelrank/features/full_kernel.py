@@ -40,6 +40,7 @@ class FullKernel(Features):
         self.kernel = kernel
         self.X = self.items = X
         self.n_items = X.shape[0]
+        self.semidefinite = kernel.semidefinite
 
     @cached_property
     def _kept(self) -> Float | None:

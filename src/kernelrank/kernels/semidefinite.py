@@ -9,7 +9,7 @@ from kernelrank.arrays import Float, Matrix, blocks, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.kernel import Kernel
 
-__all__ = ["check_precomputed", "check_symmetric", "refuse_indefinite", "refuse_indefinite_on"]
+__all__ = ["check_precomputed", "check_symmetric", "negative_part", "refuse_indefinite", "refuse_indefinite_on"]
 
 ADVICE = "a kernel must be positive semidefinite. If it was rounded on its way here, add a small number to its diagonal"
 
@@ -33,7 +33,7 @@ def check_precomputed(K: Matrix) -> None:
     check_symmetric(K)
     A = np.array(K.toarray() if is_sparse(K) else K, dtype=np.float64)
     epsilon = float(np.finfo(np.float32 if K.dtype == np.float32 else np.float64).eps)
-    negative = _negative_part(A, 10 * epsilon)
+    negative = negative_part(A, 10 * epsilon)
     if negative:
         raise InvalidInputError(
             f"the precomputed kernel is indefinite: its leading {negative} × {negative} part has a negative "
@@ -79,7 +79,7 @@ def refuse_indefinite(kernel: Kernel, K: Float) -> None:
     """
     if kernel.semidefinite or kernel.precomputed:
         return
-    negative = _negative_part(K.copy(), COMPUTED_DIGITS)
+    negative = negative_part(K.copy(), COMPUTED_DIGITS)
     if negative:
         raise InvalidInputError(
             f"the kernel {kernel.name} is indefinite, not positive semidefinite: its matrix over {negative} items has "
@@ -95,7 +95,7 @@ def refuse_indefinite_on(kernel: Kernel, X: Matrix) -> None:
     refuse_indefinite(kernel, kernel.matrix(X[np.linspace(0, X.shape[0] - 1, size).astype(np.int64)]))
 
 
-def _negative_part(A: Float, digits: float) -> int:
+def negative_part(A: Float, digits: float) -> int:
     """Return the size of the leading part of A that has a negative eigenvalue; zero if there is none.
 
     Eigenvalues down to `digits` times the largest entry for each row count as zero. A is overwritten.

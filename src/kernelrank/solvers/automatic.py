@@ -9,6 +9,7 @@ from kernelrank.features import Features
 from kernelrank.solvers.base import Solver
 from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient
+from kernelrank.solvers.laplacian_system import LaplacianSystem
 from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
 from kernelrank.solvers.sparse_columns import SparseColumns
 from kernelrank.solvers.spectral import Spectral
@@ -46,6 +47,7 @@ def choose_solver(
     any                             s > 20,000                 any         conjugate gradients
     r > m or full kernel, root of   s > 5,000                  any         conjugate gradients, no root needed
     L not cheap
+    the same, few pairs compared    s ≤ 5,000                  one         an LU factorisation, no root needed
     any other                                                  one         Cholesky
     any other                                                  several     spectral
     ==============================  =========================  ==========  =======================================
@@ -73,6 +75,8 @@ def choose_solver(
         return SparseColumns(tol=tol, max_iter=max_iter)
     if size > DENSE_LIMIT and features.primal is None and not comparisons.cheap_root:
         return iterate
+    if n_alphas == 1 and features.primal is None and comparisons.sparse_laplacian:
+        return LaplacianSystem()
     return Cholesky() if n_alphas == 1 else Spectral()
 
 
