@@ -22,7 +22,7 @@ FLOORS = [
     {"estimators"},
     {"dyads"},
     {"model_selection"},
-    {"relations", "report", "dask"},
+    {"relations", "report", "dask", "exports"},
     {"cli"},
 ]
 BASE = {
@@ -37,6 +37,7 @@ BASE = {
     "lifetimes",
     "model_states",
     "progress",
+    "provenance",
     "queries",
     "result",
     "sorting",
@@ -54,7 +55,7 @@ for height, floor in enumerate(FLOORS):
 for room in ("estimators", "dyads", "model_selection", "dask"):
     MAY_IMPORT[room] |= {"metrics"}
 MAY_IMPORT["estimators"] |= {"data"}  # `fit` takes the path of a file
-for room in ("relations", "report", "cli"):
+for room in ("relations", "report", "exports", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 
 # What goes up, inside a method: results draw themselves by the displays of the report.

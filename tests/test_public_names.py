@@ -43,6 +43,7 @@ NAMES = [
     "dyadic_holdout",
     "estimate_auc",
     "estimate_concordance",
+    "export",
     "holdout",
     "leave_one_out",
     "leave_pair_out",
@@ -212,6 +213,7 @@ SIGNATURES = {
     "CoRankRLSCV.fit": "(self, X, y, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
     "View": "(kernel=None, gamma=None, degree=None, coef0=None, kernel_params=None, columns=None, basis=None)",
     "save": "(estimator, path)",
+    "export": "(model, file, format=None, *, name=None, dtype='float64')",
     "load": "(path)",
 }
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         RLSClassifier,
         TransductiveRankRLS,
     )
+    from kernelrank.exports import export
     from kernelrank.features import View
     from kernelrank.model_selection import (
         QueryKFold,
@@ -90,6 +91,7 @@ __all__ = [
     "dyadic_holdout",
     "estimate_auc",
     "estimate_concordance",
+    "export",
     "holdout",
     "leave_one_out",
     "leave_pair_out",
@@ -141,6 +143,7 @@ _HOMES = {
     "dyadic_holdout": "dyads",
     "estimate_auc": "model_selection",
     "estimate_concordance": "model_selection",
+    "export": "exports",
     "permutation_test": "model_selection",
     "selection_curve": "model_selection",
     "selection_stability": "model_selection",

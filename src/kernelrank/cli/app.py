@@ -37,6 +37,7 @@ class Commands(LazyGroup):
             "kernelrank.cli.inspect",
             "Show what a model file contains, and explain why one item ranks above another.",
         ),
+        "export": ("kernelrank.cli.export", "Write a model for another program: ONNX, search engines, SQL, Python."),
         "convert": ("kernelrank.cli.convert", "Convert a file of items to another format."),
         "dyads": ("kernelrank.cli.dyads", "Rank the objects of one table for each object of another."),
         "relations": ("kernelrank.cli.relations", "Find interactions in parsed sentences."),

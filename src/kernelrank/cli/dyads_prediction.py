@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.dyads_files import DyadFiles, Dyads, read_side
-from kernelrank.cli.model_file import command_line, provenance
+from kernelrank.cli.model_file import command_line
+from kernelrank.provenance import provenance
 
 if TYPE_CHECKING:
     from kernelrank.arrays import Float

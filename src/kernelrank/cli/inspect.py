@@ -9,11 +9,11 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import final_step
-from kernelrank.cli.model_file import column_names, for_model, load_model, provenance
+from kernelrank.cli.model_file import for_model, load_model
 from kernelrank.cli.model_rows import changed_parameters, setting_rows
 from kernelrank.cli.scoring import columns_matched
 from kernelrank.cli.source_files import SourceFile, fold_part
+from kernelrank.provenance import column_names, final_step, provenance
 
 __all__ = ["app"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank.data import Items
 
-__all__ = ["KERNELS_WITH", "KERNEL_OPTIONS", "LearnerOptions", "check_kernel_options", "final_step", "joined", "scaled"]
+__all__ = ["KERNELS_WITH", "KERNEL_OPTIONS", "LearnerOptions", "check_kernel_options", "joined", "scaled"]
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")
 
@@ -133,8 +133,3 @@ def joined(scaler: Any, ranker: Any) -> Any:
     from sklearn.pipeline import Pipeline
 
     return Pipeline([("scale", scaler), ("rank", ranker)])
-
-
-def final_step(model: Any) -> Any:
-    """Return the ranker of a model that may scale its columns first."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model

@@ -11,24 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelrank.cli.learner import final_step
 from kernelrank.cli.source_files import SourceFile
+from kernelrank.provenance import feature_names, final_step, provenance
 
 if TYPE_CHECKING:
     from kernelrank.cli.large_file import LargeFile
     from kernelrank.data import Items
 
-__all__ = [
-    "column_names",
-    "command_line",
-    "feature_names",
-    "for_model",
-    "is_model_file",
-    "load_model",
-    "provenance",
-    "save_model",
-    "trained_on",
-]
+__all__ = ["command_line", "for_model", "is_model_file", "load_model", "save_model", "trained_on"]
 
 REMEMBERED = ("target", "query", "id", "positive")
 """What was said of the columns of a table when a model was fitted, and holds for tables that it meets later."""
@@ -99,26 +89,6 @@ def load_model(path: Path) -> Any:
             "relations train are for kernelrank relations extract"
         )
     return model
-
-
-def provenance(model: Any) -> dict[str, Any]:
-    """Return what is known of the data of a model; nothing, if it was not saved by the command."""
-    found = getattr(model, "provenance_", None)
-    return found if isinstance(found, dict) else {}
-
-
-def feature_names(model: Any) -> list[str] | None:
-    """Return the names of the columns that a model knows, from a file or from a data frame in Python."""
-    known = provenance(model).get("feature_names", getattr(model, "feature_names_in_", None))
-    return None if known is None else [str(name) for name in known]
-
-
-def column_names(model: Any) -> list[str] | None:
-    """Return what the columns are called: by name, or by number as in the file that the model was fitted to."""
-    names, first = feature_names(model), provenance(model).get("first_index")
-    if names is not None or first is None:
-        return names
-    return [f"f{number}" for number in range(first, first + int(model.n_features_in_))]
 
 
 def trained_on(model: Any, path: Path, what: str = "file") -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernelrank.cli.learner import final_step
-from kernelrank.cli.model_file import provenance
+from kernelrank.provenance import final_step, provenance
 
 if TYPE_CHECKING:
     from kernelrank.cli.large_file import LargeFile

@@ -11,7 +11,7 @@ import typer
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import Judgement, measured
-from kernelrank.cli.learner import LearnerOptions, check_kernel_options, final_step, joined, scaled
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, interval_lines, row_of
 from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
@@ -30,6 +30,7 @@ from kernelrank.cli.source_files import (
     speaking_of,
     survival_columns,
 )
+from kernelrank.provenance import final_step
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -154,7 +154,7 @@ class Kernel:
         with np.errstate(over="ignore", invalid="ignore"):
             if metric == "rbf":
                 X, Y = _around_the_mean(X, Y)
-            K = pairwise_kernels(X, Y, metric=metric, **self._arguments())
+            K = pairwise_kernels(X, Y, metric=metric, **self.arguments())
         return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
 
     def diagonal(self, X: Matrix) -> Float:
@@ -188,7 +188,7 @@ class Kernel:
                 return squares
             if metric == "cosine":
                 return np.asarray(squares > 0, dtype=np.float64)
-            arguments = {"degree": 3, **self._arguments()}
+            arguments = {"degree": 3, **self.arguments()}
             gamma = 1.0 / X.shape[1] if arguments["gamma"] is None else arguments["gamma"]
             inner = gamma * squares + arguments["coef0"]
             values: Float = np.tanh(inner) if metric == "sigmoid" else inner ** arguments["degree"]
@@ -211,7 +211,8 @@ class Kernel:
             "holds (1.8e+308). Divide X by a constant, or scale its columns"
         )
 
-    def _arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
+        """Return the parameters that the function of a named kernel is called with."""
         assert isinstance(self.metric, str)
         names = _PARAMETERS.get(ALIASES.get(self.metric, self.metric), ())
         arguments = {name: getattr(self, name) for name in names}

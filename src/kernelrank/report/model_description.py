@@ -67,7 +67,7 @@ def describe_kernel(learner: BaseEstimator) -> str | None:
 def _describe(kernel: Kernel) -> str:
     if not isinstance(kernel.metric, str):
         return kernel.name
-    given = {name: value for name, value in kernel._arguments().items() if isinstance(value, (int, float))}
+    given = {name: value for name, value in kernel.arguments().items() if isinstance(value, (int, float))}
     words = ", ".join(f"{name} {with_digits(value)}" for name, value in given.items())
     return f"{kernel.metric} ({words})" if words else kernel.metric
 
