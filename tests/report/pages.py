@@ -22,7 +22,7 @@ from kernelrank import (
     tournament_roc,
 )
 from kernelrank.metrics import DyadicConcordance, Interval
-from kernelrank.report import Page, auc_report, dyads_report, leaderboard_report, ranking_report
+from kernelrank.report import Page, auc_report, dyads_report, folds_report, leaderboard_report, ranking_report
 
 ATTACK = "<script>window.hit = 1</script>\"'><img src=x onerror='window.hit = 1'>{{ 7 * 7 }}$x^$&amp;"
 """What comes from the user and must be shown as it is."""
@@ -110,6 +110,11 @@ def page(name: str) -> Page:
     if name == "svm":
         X, y, qid = make_ranking(n_queries=12, n_items=6, n_features=4, n_levels=3, noise=1.0, random_state=1)
         return ranking_report(RankSVM().fit(X, y, qid=qid), X, y, qid=qid)
+    if name == "letor folds":
+        _, y, qid = make_ranking(n_queries=30, n_items=6, n_levels=3, random_state=2)
+        chosen = {"kernel": ATTACK, "alpha": 0.5, "score": 0.4, "how": "on vali.txt"}
+        folds = [{"fold": f"Fold{n} {ATTACK}", **chosen, "test": None if n == 3 else 0.1 * n} for n in range(1, 4)]
+        return folds_report(folds, y, y + rng.standard_normal(len(y)), qid=qid, notes=[ATTACK], command=ATTACK)
     if name == "hostile":
         return hostile_run()
     if name == "leaderboard":
@@ -133,4 +138,16 @@ def page(name: str) -> Page:
     )
 
 
-NAMES = ("large", "test set", "one ranking", "folds", "svm", "hostile", "auc", "auc compared", "leaderboard", "dyads")
+NAMES = (
+    "large",
+    "test set",
+    "one ranking",
+    "folds",
+    "svm",
+    "hostile",
+    "auc",
+    "auc compared",
+    "leaderboard",
+    "dyads",
+    "letor folds",
+)

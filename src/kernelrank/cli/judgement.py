@@ -58,7 +58,9 @@ class Judgement:
             for query in (["all"] * len(items) if items.qid is None else items.qid.tolist())
         ]
         scores = np.concatenate([scores for _, _, scores in sets])
-        return cls(", ".join(names), np.concatenate(truth), scores, np.array(queries))
+        ids = [items.ids for _, items, _ in sets]
+        known = None if any(one is None for one in ids) else np.concatenate([one for one in ids if one is not None])
+        return cls(", ".join(names), np.concatenate(truth), scores, np.array(queries), known)
 
     def measure(self, measure: Measure, rules: MeasureRules) -> MeasureResult:
         """Measure, with tied items placed as the rules say."""

@@ -72,7 +72,7 @@ def search_exactly(
     settings: list[dict[str, Any]],
     *,
     cv: str | int,
-    scoring: str | None,
+    scoring: str | Measure | None,
 ) -> Search:
     """Choose by an exact hold-out: RankRLSCV, RLSCV and RLSClassifierCV."""
     import numpy as np

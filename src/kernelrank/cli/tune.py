@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, i
 from kernelrank.cli.model_file import command_line, for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
 from kernelrank.cli.number_grid import read_alphas, read_gammas, read_grid
+from kernelrank.cli.optional_value import ScaleCommand
 from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.preference_tuning import tune_preferences
@@ -46,7 +47,7 @@ SHOWN = 12
 SCALED = "columns were scaled by the training items: weights, deviations and values are those of scaled columns"
 
 
-@app.command()
+@app.command(cls=ScaleCommand)
 def tune(
     train: Annotated[
         Path,
@@ -106,7 +107,20 @@ def tune(
     ties: options.Ties = None,
     query_weight: options.QueryWeight = None,
     basis: options.Basis = None,
-    scale: options.Scale = False,
+    scale: Annotated[
+        Literal["columns", "query"] | None,
+        typer.Option(
+            "--scale",
+            help="Standardise the columns (--scale alone does this too; the scaler is saved with the model), or scale "
+            "them to 0 to 1 inside each query, as for LETOR.",
+            rich_help_panel=options.LEARNER,
+            show_default=False,
+        ),
+    ] = None,
+    discount: options.Discount = None,
+    empty: options.Empty = None,
+    relevant_from: options.RelevantFrom = None,
+    trec: options.TrecRules = False,
     input_format: options.InputFormat = None,
     target: options.Target = None,
     time: options.Time = None,
@@ -140,12 +154,13 @@ def tune(
 
     kernelrank tune OHSUMED/ --measure ndcg@10
 
+    kernelrank tune OHSUMED/ --scale query --measure map --relevant-from 1 --empty zero --report folds.html
+
     kernelrank tune items.csv --pairs votes.csv -o model.kr
 
     kernelrank tune patients.csv --time months --event died -o model.kr
     """
     from kernelrank.errors import InvalidInputError
-    from kernelrank.metrics import get_measure
 
     answer = Answer("tune", as_json=as_json)
     check_file(output, [train])
@@ -155,6 +170,13 @@ def tune(
     target, query = survival_columns(target, query, time, event, strata)
     if event is not None:
         measure, cv = _for_times(measure, cv, method, strata, refused=nested or report is not None or pairs is not None)
+    rules = MeasureRules(discount=discount, empty=empty, relevant_from=relevant_from, trec=trec)
+    measures = list(dict.fromkeys(rules.measures([measure, *DEFAULT_MEASURES])))
+    if scale == "query" and (output is not None or pairs is not None):
+        raise InvalidInputError(
+            "Expected --scale query without --output and --pairs; got one of them. A model cannot scale new items by "
+            "their query: scale the file first to save a model."
+        )
     names = [name.strip() for name in kernels.split(",")]
     check_kernel_options(names, gammas=gammas, degrees=degrees, coef0=coef0)
     plan = Plan(
@@ -166,7 +188,7 @@ def tune(
             ties=ties,
             query_weight=query_weight,
             basis=basis,
-            scale=scale,
+            scale=scale == "columns",
             seed=seed,
         ),
         read_alphas(alphas),
@@ -175,9 +197,11 @@ def tune(
             read_gammas(gammas),
             [] if degrees is None else read_grid(degrees, "--degrees"),
         ),
-        get_measure(measure),
+        rules,
+        measures,
         measure,
         int(cv) if cv.isdecimal() else cv,
+        scale == "query",
     )
     plan.learner.parameters()
     source = SourceFile(
@@ -202,9 +226,9 @@ def tune(
             "test set of their own"
         )
     if folds and not is_fold(train):
-        if output is not None or report is not None:
-            raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save or report it")
-        _tune_folds(answer, plan, source, folds)
+        if output is not None:
+            raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save it")
+        _tune_folds(answer, plan, source, folds, report)
     else:
         _tune_one(answer, plan, source, output, report, nested=nested)
     answer.show()
@@ -233,26 +257,45 @@ class Plan:
     alphas : list of float, or "auto"
     settings : list of dict
         Kernels with their parameters.
-    measure : Measure
+    rules : MeasureRules
+        The conventions of the measures.
+    measures : list of Measure
+        What is measured; the first one chooses.
     measure_name : str
-        As it was typed.
+        The first one as it was typed.
     cv : str or int
+    by_query : bool
+        Whether columns are scaled inside each query.
     """
 
     learner: LearnerOptions
     alphas: str | list[float]
     settings: list[dict[str, Any]]
-    measure: Measure
+    rules: MeasureRules
+    measures: list[Measure]
     measure_name: str
     cv: str | int
+    by_query: bool = False
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that chooses."""
+        return self.measures[0]
+
+    def scaled(self, items: Items) -> Items:
+        """Return the items with their columns scaled inside queries, if that is asked for."""
+        from kernelrank.data.query_scaling import scale_items_by_query
+
+        return scale_items_by_query(items) if self.by_query else items
 
     def value(self, model: Any, items: Items, X: Any = None) -> float:
         """Measure a model on scored items, or on their columns as they are given."""
         from kernelrank.errors import FileFormatError, InvalidInputError
 
-        truth: Any = items.y
+        scores = scores_of(model, items.X if X is None else X)
+        judgement = Judgement(str(items.path), items.y, scores, items.qid, items.ids)
         try:
-            return float(self.measure(truth, scores_of(model, items.X if X is None else X), qid=items.qid).mean)
+            return float(judgement.measure(self.measure, self.rules).mean)
         except InvalidInputError as error:
             raise FileFormatError(str(error), items.path) from error
 
@@ -266,10 +309,12 @@ class Plan:
         from kernelrank.errors import InvalidInputError
 
         if self.learner.method != "ranksvm":
-            scoring = (
-                None if self.learner.method == "rls" and self.measure_name == "pairwise_accuracy" else self.measure_name
-            )
-            return search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
+            squares = self.learner.method == "rls" and self.measure_name == "pairwise_accuracy"
+            scoring = None if squares else self.measure
+            found = search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
+            if not squares:
+                found.model.set_params(scoring=self.measure_name)  # a model file holds names, not measures
+            return found
         folds = 5 if self.cv == "auto" else self.cv
         if not isinstance(folds, int):
             raise InvalidInputError(f"--cv {folds} is exact for rankrls and rls; for ranksvm give a number of folds")
@@ -284,7 +329,7 @@ def _tune_one(
     if is_fold(source.path):
         found, items, model, test = _tune_fold(answer, plan, source)
     else:
-        items, test = source.at(fold_part(source.path, "train")).read_groups(answer), None
+        items, test = plan.scaled(source.at(fold_part(source.path, "train")).read_groups(answer)), None
         scaler = plan.learner.scaler(items.X)
         if items.groups is not None and items.qid is None and plan.cv in ("leave_pair_out", "leave_one_out"):
             answer.note(f"--cv {plan.cv} takes no account of groups; a number of folds keeps them whole")
@@ -365,7 +410,7 @@ def _shown(value: Any) -> str:
 def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, Items, Any, Items | None]:
     """Choose on the vali.txt of a fold; without one, by holding out from its train.txt."""
     fold = source.path
-    items = source.at(fold_part(fold, "train")).read_groups(answer)
+    items = plan.scaled(source.at(fold_part(fold, "train")).read_groups(answer))
     scaler = plan.learner.scaler(items.X)
     X = scaled(scaler, items.X)
     with answer.noting_warnings(), speaking_of(items):
@@ -377,12 +422,12 @@ def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, 
     model = joined(scaler, found.model)
     test, file = None, fold_file(fold, "test")
     if file is not None:
-        test = for_model(replace(source.at(file), preparation=items.preparation), model).read(answer)
+        test = plan.scaled(for_model(replace(source.at(file), preparation=items.preparation), model).read(answer))
     return found, items, model, test
 
 
 def _search_on_vali(answer: Answer, plan: Plan, source: SourceFile, items: Items, scaler: Any) -> Search:
-    vali = replace(source, n_features=items.n_features, preparation=items.preparation).read(answer)
+    vali = plan.scaled(replace(source, n_features=items.n_features, preparation=items.preparation).read(answer))
     X_vali = scaled(scaler, vali.X)
 
     def score(model: Any) -> float:
@@ -400,7 +445,7 @@ def _search_on_vali(answer: Answer, plan: Plan, source: SourceFile, items: Items
     )
 
 
-def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path]) -> None:
+def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path], report: Path | None) -> None:
     """Choose in every fold of a folder, and average what the test sets say."""
     import numpy as np
 
@@ -429,22 +474,47 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
         answer.fact("mean", float(np.mean(tested)))
         answer.line(f"Mean over the test sets of {len(tested)} folds: {np.mean(tested):.4f}")
         _answer_tests(answer, plan, f"Test queries of {counted(len(tested), 'fold')} together", tests)
+    if report is not None:
+        _fold_page(answer, plan, source, found, tests).save(report)
+        answer.fact("report", str(report))
+        answer.line(f"The report is in {report}.")
+
+
+def _fold_page(answer: Answer, plan: Plan, source: SourceFile, found: list[dict[str, Any]], tests: Any) -> Any:
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.report import folds_report
+
+    if not tests:
+        raise InvalidInputError(f"{source.path}: Expected a test.txt in some fold to report on; got none.")
+    judgement = Judgement.of_sets(tests)
+    with answer.noting_warnings():
+        return folds_report(
+            found,
+            judgement.y,
+            judgement.scores,
+            qid=judgement.qid,
+            measures=plan.measures,
+            title=f"Ranking of {source.path}",
+            command=command_line(),
+            notes=[*answer.notes, *(["columns were scaled to 0 to 1 inside each query"] if plan.by_query else [])],
+            random_state=plan.learner.seed,
+        )
 
 
 def _answer_tests(
     answer: Answer, plan: Plan, title: str, tests: list[tuple[str, Items, Any]], name: str = "test_measures"
 ) -> None:
     """Measure the queries of all test sets: by what chose, and by what is usual."""
-    from kernelrank.metrics import get_measure
-
-    judgement, rules = Judgement.of_sets(tests), MeasureRules()
-    others = [one for one in map(get_measure, DEFAULT_MEASURES) if one != plan.measure]
-    pairs = measured(answer, [plan.measure, *others], lambda one: judgement.measure(one, rules), asked=False)
-    found = [facts_of(result, one, confidence=0.95, seed=plan.learner.seed, by_query=False) for one, result in pairs]
+    judgement, rules = Judgement.of_sets(tests), plan.rules
+    pairs = measured(answer, plan.measures, lambda one: judgement.measure(one, rules), asked=False)
+    found = [
+        facts_of(result, one, confidence=0.95, seed=plan.learner.seed, by_query=False, rules=rules)
+        for one, result in pairs
+    ]
     answer.fact(name, found)
     answer.table(title, ("measure", "mean", "95% interval", "queries", "left out"), [row_of(one) for one in found])
     for one, _ in pairs:
-        answer.line(one.label, style="dim")
+        answer.line(rules.label_of(one), style="dim")
     for line in interval_lines(found):
         answer.line(line, style="dim")
     labels = [label for _, items, _ in tests for label in set([] if items.qid is None else items.qid.tolist())]
@@ -463,7 +533,6 @@ def _page(answer: Answer, found: Search, model: Any, items: Items, test: Items |
         answer.note("the report holds out pairs, whatever their groups: kernelrank auc keeps groups together")
     # The ranker alone, on scaled columns, has exact hold-outs; a pipeline would be refitted.
     scaler = model.steps[0][1] if hasattr(model, "steps") else None
-    measures = dict.fromkeys([plan.measure.name, "ndcg@10", "map", "pairwise_accuracy"])
     with answer.noting_warnings():
         return ranking_report(
             final_step(model),
@@ -474,7 +543,7 @@ def _page(answer: Answer, found: Search, model: Any, items: Items, test: Items |
             feature_names=items.column_names,
             test=None if test is None else (scaled(scaler, test.X), test.y, test.qid, test.ids),
             alpha_curve=_curve(found),
-            measures=list(measures),
+            measures=plan.measures,
             title=f"Ranking of {items.path}",
             command=command_line(),
             notes=[*answer.notes, *([] if scaler is None else [SCALED])],

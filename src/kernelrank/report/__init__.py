@@ -5,6 +5,7 @@ from kernelrank.report.auc_report import auc_report
 from kernelrank.report.concordance_report import concordance_report
 from kernelrank.report.dyads_report import dyads_report
 from kernelrank.report.explanation import Explanation, explain
+from kernelrank.report.folds_report import folds_report
 from kernelrank.report.forest import ForestDisplay
 from kernelrank.report.leaderboard_report import leaderboard_report
 from kernelrank.report.page import Page
@@ -26,6 +27,7 @@ __all__ = [
     "concordance_report",
     "dyads_report",
     "explain",
+    "folds_report",
     "leaderboard_report",
     "ranking_report",
     "selection_report",

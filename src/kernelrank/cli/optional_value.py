@@ -1,0 +1,25 @@
+"""An option that may stand without its value: ``--scale`` is ``--scale columns``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand
+
+__all__ = ["ScaleCommand"]
+
+VALUES = ("columns", "query")
+
+
+class ScaleCommand(TyperCommand):
+    """A command whose ``--scale`` takes one of its values, or none, which is the first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the value in where it is left out."""
+        given: list[str] = []
+        for word, following in zip(args, [*args[1:], ""], strict=True):
+            given.append(word)
+            if word == "--scale" and following not in VALUES:
+                given.append(VALUES[0])
+        rest: list[str] = super().parse_args(ctx, given)
+        return rest
