@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from kernelrank import BradleyTerry, RankRLS, RankRLSCV, RankSVM, leave_preferences_out
 from kernelrank.errors import InvalidInputError
-from kernelrank.exact_cv import preference_items, preference_sets
+from kernelrank.exact_cv import preference_items, preference_sets, reduced_systems
 from kernelrank.metrics import preference_agreement
 
 ALPHAS = 2.0 ** np.array([-15, -4, 0, 4, 15])
@@ -94,7 +94,34 @@ def test_random_multigraphs(mode):
 def test_the_sums_of_groups_need_not_all_be_kept(monkeypatch):
     X, pairs, rng = votes(7, n_votes=60)
     monkeypatch.setattr(preference_sets, "SUM_BYTES", 400)
+    monkeypatch.setattr(preference_sets, "FEW", 0)
+    monkeypatch.setattr(reduced_systems, "STEPS", 0)  # nothing converges, so that all sets are factorised
     assert_as_refitted(RankRLS(), X, pairs, "groups", rng.integers(6, size=60))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("steps", [0, 30])
+def test_groups_of_any_size_equal_refitting(name, steps, monkeypatch):
+    monkeypatch.setattr(preference_sets, "FEW", 0)
+    monkeypatch.setattr(reduced_systems, "STEPS", steps)
+    X, pairs, rng = votes(len(name), n_votes=60)
+    values = {"magnitude": rng.uniform(0, 2, 60), "weight": rng.integers(3, size=60).astype(float)}
+    groups = np.where(rng.random(60) < 0.5, rng.integers(9, size=60), 0)
+    assert_as_refitted(LEARNERS[name], X, pairs, "groups", groups, **values)
+
+
+def test_large_groups_converge_without_a_factorisation(monkeypatch):
+    for route in ("_factorised_set", "_leave_large"):
+        monkeypatch.setattr(preference_sets.PreferenceProblem, route, None)
+    X, pairs, rng = votes(4, m=60, n_votes=1_500)
+    judges = rng.integers(20, size=1_500)
+    for kernel in ("linear", "gaussian"):
+        found = leave_preferences_out(RankRLS(kernel=kernel), X, pairs, groups=judges, alphas=[1.0, 8.0]).difference
+        kept = judges != 3
+        for alpha, column in zip([1.0, 8.0], found.T, strict=True):
+            scores = RankRLS(alpha, kernel=kernel).fit_pairs(X, pairs[kept]).predict(X)
+            expected = scores[pairs[~kept, 0]] - scores[pairs[~kept, 1]]
+            np.testing.assert_allclose(column[~kept], expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("basis", [[0, 1, 2, 3, 4, 9], [0, 1], 5])

@@ -6,11 +6,9 @@ All preferences that touch one of the two items h and j leave. In the coordinate
     ``(A - T) x = c``,   ``T = S_h + S_j - w_hj δδᵀ``,   ``δ = ψ_h - ψ_j``,
 
 for what stands between the two items is counted twice, and is always the same row up to its sign. The difference is
-``δᵀx``. Two items out of many change A by little, so conjugate gradients with the preconditioner A need a handful of
-products with T, for all pairs of a block and all alphas at once: they converge as if the condition number were
-``1 / (1 - ‖A^-½ T A^-½‖)``. Adding ``A⁻¹r`` of the last residual r multiplies the error by ``A⁻¹T`` once more and needs
-no product. What has not converged then is factorised, and where a pivot is small, the two items alone carry a direction
-of the features, and the pair is left to the caller.
+``δᵀx``. All pairs of a block and all alphas are solved at once (`reduced_systems`). What has not converged then is
+factorised, and where a pivot is small, the two items alone carry a direction of the features, and the pair is left to
+the caller.
 
 **Few preferences an item.** Where an item has fewer preferences than there are features, T is not added up: the
 leaving preferences are held out as a set (`SetRemoval`).
@@ -26,8 +24,11 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
 from kernelrank.arrays import Float, Index, blocks
+from kernelrank.compiled import compiled
 from kernelrank.exact_cv.basis_removal import BasisPlaces
-from kernelrank.exact_cv.preference_sets import PIVOT, PreferenceProblem, SetRemoval
+from kernelrank.exact_cv.preference_sets import PreferenceProblem
+from kernelrank.exact_cv.reduced_systems import CONVERGED, solve_reduced
+from kernelrank.exact_cv.set_removal import PIVOT, SetRemoval
 from kernelrank.features import Features, ReducedSet
 from kernelrank.item_sets import ItemSets
 
@@ -39,17 +40,8 @@ ITEM_BYTES = 2**29
 SUM_PIVOT = 1e-4
 """The smallest pivot of ``I - A^-½ T A^-½`` that is trusted."""
 
-SMOOTH = 0.05
-"""The smallest curvature beside that of A at which conjugate gradients go on: they keep all but two digits."""
-
-STEPS = 30
-"""The largest number of steps of conjugate gradients."""
-
-CONVERGED = 1e-12
-"""The error, beside the right-hand side, at which conjugate gradients stop; a last correction makes it smaller yet."""
-
 CONVERGED_WITH_BASIS = 1e-15
-"""The same where a basis loses items: small pivots of `_orthogonal` enlarge the error."""
+"""The error at which systems are solved where a basis loses items: small pivots of `_orthogonal` enlarge it."""
 
 
 def leave_items_out(problem: PreferenceProblem, features: Features, alphas: Float) -> Float:
@@ -132,18 +124,22 @@ class _Pairs:
         problem, size = self.problem, len(self.problem.values)
         sums = np.stack([problem.sum(edges) for edges in touching])
         targets, sums = np.ascontiguousarray(sums[:, :, -1]), np.ascontiguousarray(sums[:, :, :-1])
-        a = problem.values + alphas[:, None]  # (n, s)
+        a = problem.values[:, None] + alphas  # (s, n)
+        whole = problem.target[:, None] / a
+        missed = targets[:, :, None] - sums @ whole  # what each item adds to the gradient
         found = np.empty((len(self.first), len(alphas)))
-        for part in blocks(len(self.first), 16 * size * (size + 4 * len(alphas)), 2**22):
+        parts = list(blocks(len(self.first), 16 * size * (size + 4 * len(alphas)), 2**22))
+        room = np.empty((max(part.stop - part.start for part in parts), size, size))
+        for part in parts:
             first, second, rows = self.first[part], self.second[part], self.rows(part)
-            T = sums[first]
-            T += sums[second]
-            T -= (self.between[part, None] * rows)[:, :, None] * rows[:, None, :]
-            c = problem.target - targets[first] - targets[second] + self.won[part, None] * rows
-            x = _solve(T, a, c, CONVERGED if self.constraints is None else CONVERGED_WITH_BASIS)
+            T = room[: len(first)]
+            _leaving(sums, first, second, self.between[part], rows, T)
+            twice = self.won[part, None] - self.between[part, None] * (rows @ whole)
+            r = rows[:, :, None] * twice[:, None, :] - missed[first] - missed[second]
+            x = _solve(T, a, whole, r, CONVERGED if self.constraints is None else CONVERGED_WITH_BASIS)
             if self.constraints is not None:
                 self._constrain(part, T, a, x)
-            found[part] = _products(x, rows[:, None, :])
+            found[part] = np.einsum("bsn,bs->bn", x, rows)
         return found
 
     def _constrain(self, part: slice, T: Float, a: Float, x: Float) -> None:
@@ -155,9 +151,10 @@ class _Pairs:
             if B is None:
                 x[number] = np.nan
                 continue
-            solved = _solve(np.repeat(T[number][None], len(B), axis=0), a, B, CONVERGED_WITH_BASIS)
-            for k in range(x.shape[1]):
-                x[number, k] = _orthogonal(x[number, k], solved[:, k].T, B)
+            own, first = np.repeat(T[number][None], len(B), axis=0), B[:, :, None] / a
+            solved = _solve(own, a, first, own @ first, CONVERGED_WITH_BASIS)
+            for k in range(x.shape[2]):
+                x[number, :, k] = _orthogonal(x[number, :, k], solved[:, :, k].T, B)
 
     def by_sets(self, touching: ItemSets, alphas: Float) -> Float:
         """Hold the leaving preferences out as a set, pair by pair; return the differences, shape (pairs, n)."""
@@ -207,47 +204,40 @@ def _orthogonal(x: Float, solved: Float, B: Float) -> Float:
     return np.asarray(x - solved @ (scale * nu.ravel()))
 
 
-def _solve(T: Float, a: Float, c: Float, converged: float) -> Float:
-    """Solve ``(diag(a_k) - T_b) x = c_b`` for all systems T (b, s, s) and all rows of a (n, s).
+def _solve(T: Float, a: Float, first: Float, r: Float, converged: float) -> Float:
+    """Solve ``(diag(a_k) - T_b) x = c`` for all systems T (b, s, s) and all columns of a (s, n).
+
+    Parameters
+    ----------
+    T, a, converged
+        As above.
+    first : ndarray, shape (s, n) or (b, s, n)
+        A first guess.
+    r : ndarray, shape (b, s, n)
+        What it leaves of c.
 
     Returns
     -------
-    ndarray, shape (b, n, s)
+    ndarray, shape (b, s, n)
         NaN where digits are lost.
     """
-    inverse = 1.0 / a
-    x = c[:, None, :] * inverse
-    least = converged**2 * _products(x, c[:, None, :])
-    r = x @ T
-    z = r * inverse
-    p, rho = z.copy(), _products(r, z)
-    smooth = np.ones(rho.shape, dtype=bool)
-    for _ in range(STEPS):
-        if np.all((rho <= least) | ~smooth):
-            break
-        q = a * p
-        norm = _products(p, q)
-        q -= p @ T
-        curvature = _products(p, q)
-        smooth &= curvature >= SMOOTH * norm
-        step = np.where(smooth, rho / np.where(curvature > 0.0, curvature, 1.0), 0.0)[:, :, None]
-        x += step * p
-        q *= step
-        r -= q
-        np.multiply(r, inverse, out=z)
-        later = _products(r, z)
-        p *= (later / np.where(rho > 0.0, rho, 1.0))[:, :, None]
-        p += z
-        rho = later
-    x += z  # the error times A⁻¹T, which needs no further product
-    for number, k in np.argwhere((rho > least) | ~smooth):
-        x[number, k] = _factorise(T[number], a[k], c[number])
+    x, given = np.broadcast_to(first, r.shape).copy(), r.copy()
+    solved = solve_reduced(lambda p, some: T[some] @ p, a, x, r, (a * first * first).sum(axis=-2), converged)
+    for number, k in np.argwhere(~solved):
+        start = np.broadcast_to(first, r.shape)[number, :, k]
+        x[number, :, k] = start + _factorise(T[number], a[:, k], given[number, :, k])
     return x
 
 
-def _products(u: Float, v: Float) -> Float:
-    """Return the products of the vectors of two arrays (b, n, s), shape (b, n)."""
-    return np.asarray(np.einsum("bns,bns->bn", u, v))
+@compiled
+def _leaving(sums: Float, first: Index, second: Index, between: Float, rows: Float, T: Float) -> None:
+    """Add up what leaves with the two items of each pair."""
+    for number in range(len(first)):
+        h, j = first[number], second[number]
+        for i in range(rows.shape[1]):
+            twice = between[number] * rows[number, i]
+            for k in range(rows.shape[1]):
+                T[number, i, k] = sums[h, i, k] + sums[j, i, k] - twice * rows[number, k]
 
 
 def _factorise(T: Float, a: Float, c: Float) -> Float:

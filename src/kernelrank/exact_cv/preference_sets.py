@@ -6,9 +6,11 @@ D is ``φ_h - φ_j``, and preference e has the weight ``w_e``. With ``A = DᵀWD
 
     ``q_E = (I - P_EE W_E)⁻¹ r_E``,
 
-so the difference of the two items of preference e, by the model without E, is ``z_e - q_e``. Where E is larger than the
-number of features, ``D_EᵀW_E D_E`` is added up for every such set instead, and the model without E solves the sum of
-all others: ``before + after``, which are running sums from both ends. Nothing is subtracted there.
+so the difference of the two items of preference e, by the model without E, is ``z_e - q_e``. For a few preferences the
+entries of ``P_EE`` are products of two rows of D with ``A⁻¹``, for every λ one column of one matrix product. For more,
+``(A - D_EᵀW_E D_E) x = DᵀWz - D_EᵀW_E z_E`` is solved for all λ at once (`reduced_systems`). What does not converge is
+factorised: ``I - P_EE W_E``, or, where E is larger than the number of features, the sum of all other sets:
+``before + after``, which are running sums from both ends. Nothing is subtracted there.
 
 **Coordinates.** One decomposition gives features Ψ in which ``DᵀWD = diag(μ)``: ``Ψ = Φ B`` with
 ``ΦᵀLΦ = B diag(μ) Bᵀ`` in the primal, ``Ψ = K Cᵀ B diag(μ)^-½`` with ``C K Cᵀ = B diag(μ) Bᵀ`` and any root ``CᵀC = L``
@@ -21,7 +23,7 @@ Preferences whose two items are both held out are in `preference_items`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg import lapack
@@ -29,14 +31,16 @@ from scipy.linalg import lapack
 from kernelrank.arrays import Float, Index, block_rows, blocks
 from kernelrank.comparisons import Preferences
 from kernelrank.compiled import compiled
+from kernelrank.exact_cv.reduced_systems import solve_reduced
+from kernelrank.exact_cv.set_removal import PIVOT, SetRemoval
 from kernelrank.features import Features
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.spectrum import spectrum
 
-__all__ = ["PIVOT", "PreferenceProblem", "SetRemoval"]
+__all__ = ["PreferenceProblem"]
 
-PIVOT = 1e-6
-"""The smallest pivot of ``I - P W`` that is trusted: what is lost beside it is the rest of double precision."""
+FEW = 32
+"""Sets of up to so many preferences go by the entries of P, larger ones by conjugate gradients."""
 
 NULL = 1e-13
 """How small an eigenvalue counts as zero, beside the largest, in the dual form."""
@@ -67,8 +71,9 @@ class PreferenceProblem:
     Notes
     -----
     One decomposition, O(n³) or O(m³) time. A single preference then takes O(s) time for each alpha, s being the number
-    of columns of the decomposition. A set of u preferences takes O(u² s) for each alpha, or O(u s²) once and O(s³) for
-    each alpha if u > s.
+    of columns of the decomposition. A set of u preferences takes O(u² s + u³) for each alpha if u ≤ 32. A larger one
+    takes O(u s) for each alpha and each of some four steps, or O(s²) if u > s, and O(u s²) once. Where a set holds most
+    of what is known about a direction, it takes O(u² s) or O(s³) for each alpha.
 
     Examples
     --------
@@ -98,62 +103,93 @@ class PreferenceProblem:
             self.features = features.kernel_multiply(graph.centre_transpose(np.ascontiguousarray(B))) / root
             self.target = root * (B.T @ target[:, 0])
 
-    def rows(self, preferences: slice | Index) -> Float:
-        """Return the rows of D, shape (preferences, s)."""
-        pairs = self.graph.pairs[preferences]
-        difference = self.features[pairs[:, 0]]
-        difference -= self.features[pairs[:, 1]]
-        return np.asarray(difference)
+    def rows(self, preferences: Index, out: Float | None = None) -> Float:
+        """Return the rows of D, shape (preferences, s); in the first rows of `out`, if it is given."""
+        found = np.empty((len(preferences), len(self.values))) if out is None else out[: len(preferences)]
+        _subtract_items(self.features, self.graph.pairs, preferences, found)
+        return found
 
     def singles(self, alphas: Float) -> Float:
         """Return the difference of each preference without it, shape (l, n); NaN where digits are lost."""
         graph, shrunk = self.graph, 1.0 / (self.values[:, None] + alphas)
         scores = self.features @ (shrunk * self.target[:, None])
         found = np.empty((graph.n_pairs, len(alphas)))
-        step = min(graph.n_pairs, block_rows(2 * len(self.values)))
-        first, second = np.empty((2, step, len(self.values)))
-        for start in range(0, graph.n_pairs, step):
-            part = slice(start, min(start + step, graph.n_pairs))
-            pairs, size = graph.pairs[part], part.stop - start
-            # Items were checked before; the mode "raise" would make a copy.
-            np.take(self.features, pairs[:, 0], axis=0, out=first[:size], mode="clip")
-            np.take(self.features, pairs[:, 1], axis=0, out=second[:size], mode="clip")
-            rows = np.subtract(first[:size], second[:size], out=first[:size])
+        everyone = np.arange(graph.n_pairs, dtype=np.int64)
+        room = np.empty((min(graph.n_pairs, block_rows(2 * len(self.values))), len(self.values)))
+        for start in range(0, graph.n_pairs, len(room)):
+            part = slice(start, min(start + len(room), graph.n_pairs))
+            rows = self.rows(everyone[part], room)
             np.dot(np.square(rows, out=rows), shrunk, out=found[part])
-            _leave_singles(pairs, graph.magnitude[part], graph.weight[part], scores, found[part])
+            _leave_singles(graph.pairs[part], graph.magnitude[part], graph.weight[part], scores, found[part])
         return found
 
     def sets(self, sets: ItemSets, alphas: Float) -> Float:
-        """Return the differences of the preferences of each set without all of it, shape (total, n).
+        """Return the differences of the preferences of each set without all of it, shape (l, n).
 
         The sets have no preference in common, and every preference is in one of them.
         """
-        found = np.empty((len(sets.items), len(alphas)))
-        large = sets.sizes > len(self.values)
-        small, rest = np.flatnonzero(~large), np.zeros((len(self.values), len(self.values) + 1))
-        for number in small:
-            place = slice(int(sets.bounds[number]), int(sets.bounds[number + 1]))
-            found[place] = self._small_set(sets.items[place], alphas)
-        if not large.any():
-            return found
-        if len(small):
-            rest = self.sum(sets.part(small)[1].items)
-        for one, others in self._others(sets, np.flatnonzero(large), rest):
-            place = slice(int(sets.bounds[one]), int(sets.bounds[one + 1]))
-            coefficients = np.stack([_solve(others, alpha) for alpha in alphas], axis=1)
-            found[place] = self.rows(sets.items[place]) @ coefficients
+        found = np.empty((self.graph.n_pairs, len(alphas)))
+        counts = np.add.reduceat((self.graph.weight[sets.items] > 0).astype(np.int64), sets.bounds[:-1])
+        alone = counts == np.count_nonzero(self.graph.weight)  # nothing is left to train on
+        for number in np.flatnonzero(alone):
+            found[sets.items[sets.bounds[number] : sets.bounds[number + 1]]] = 0.0
+        for size in np.unique(sets.sizes[~alone & (sets.sizes <= FEW)]):
+            chosen = sets.items[sets.places(np.flatnonzero(~alone & (sets.sizes == size)), size)]
+            for part in blocks(len(chosen), 4 * size * (size + 1) * (len(self.values) + len(alphas))):
+                self._leave_few(chosen[part], alphas, found)
+        self._leave_many(sets, np.flatnonzero(~alone & (sets.sizes > FEW)), alphas, found)
         return found
 
-    def _small_set(self, chosen: Index, alphas: Float) -> Float:
+    def _leave_few(self, chosen: Index, alphas: Float, found: Float) -> None:
+        """Hold out sets of one size, shape (sets, u)."""
+        n_sets, size = chosen.shape
+        shrunk = 1.0 / (self.values[:, None] + alphas)
+        rows = self.rows(chosen.ravel())
+        r = self.graph.magnitude[chosen.ravel(), None] - rows @ (shrunk * self.target[:, None])
+        one, other = np.tril_indices(size)
+        rows = rows.reshape(n_sets, size, -1)
+        products = (rows[:, one] * rows[:, other]) @ shrunk  # entries of P, (sets, u (u + 1) / 2, n)
+        factor, solved = np.empty(products.shape[1:]), np.empty((size, len(alphas)))
+        _leave_sets(products, np.sqrt(self.graph.weight), self.graph.magnitude, chosen, r, factor, solved, found)
+
+    def _leave_many(self, sets: ItemSets, numbers: Index, alphas: Float, found: Float) -> None:
+        """Hold out some sets by conjugate gradients, and factorise what does not converge."""
+        a, failed = self.values[:, None] + alphas, []
+        whole = self.target[:, None] / a
+        size = (a * whole * whole).sum(axis=0)
+        room = np.empty((int(sets.sizes[numbers].max(initial=0)), len(self.values)))
+        for number in numbers:
+            chosen = sets.items[sets.bounds[number] : sets.bounds[number + 1]]
+            rows, w = self.rows(chosen, room), self.graph.weight[chosen, None]
+            x = whole[None].copy()
+            r = rows.T @ (w * (rows @ whole - self.graph.magnitude[chosen, None]))
+            if solve_reduced(_products(rows, w), a, x, r[None], size).all():
+                found[chosen] = rows @ x[0]
+            elif len(chosen) > len(self.values):
+                failed.append(number)
+            else:
+                found[chosen] = self._factorised_set(chosen, alphas)
+        if failed:
+            self._leave_large(sets, np.array(failed, dtype=np.int64), alphas, found)
+
+    def _leave_large(self, sets: ItemSets, numbers: Index, alphas: Float, found: Float) -> None:
+        """Hold out some sets by the sums of all others."""
+        others = np.setdiff1d(np.arange(len(sets), dtype=np.int64), numbers)
+        rest = np.zeros((len(self.values), len(self.values) + 1))
+        if len(others):
+            rest = self.sum(sets.part(others)[1].items)
+        for one, sums in self._others(sets, numbers, rest):
+            chosen = sets.items[sets.bounds[one] : sets.bounds[one + 1]]
+            found[chosen] = self.rows(chosen) @ np.stack([_solve(sums, alpha) for alpha in alphas], axis=1)
+
+    def _factorised_set(self, chosen: Index, alphas: Float) -> Float:
         """Return the differences of a few preferences without them, shape (u, n); NaN where digits are lost."""
-        z, w = self.graph.magnitude[chosen], self.graph.weight[chosen]
-        found = np.zeros((len(chosen), len(alphas)))
-        if np.count_nonzero(w) == np.count_nonzero(self.graph.weight):
-            return found  # nothing is left to train on
-        rows = self.rows(chosen)
+        rows, w = self.rows(chosen), self.graph.weight[chosen]
+        found = np.full((len(chosen), len(alphas)), np.nan)
         for number, alpha in enumerate(alphas):
             without = SetRemoval.of(rows, w, 1.0 / (self.values + alpha))
-            found[:, number] = np.nan if without is None else rows @ without.model(self.target, z)
+            if without is not None:
+                found[:, number] = rows @ without.model(self.target, self.graph.magnitude[chosen])
         return found
 
     def sum(self, chosen: Index) -> Float:
@@ -184,47 +220,6 @@ class PreferenceProblem:
             before += own
 
 
-class SetRemoval:
-    """A problem without a set E, ``M = A - D_EᵀW_E D_E``, for one alpha.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (u, s)
-        ``D_E``.
-    weight : ndarray, shape (u,)
-    shrunk : ndarray, shape (s,)
-        The diagonal of ``A⁻¹``.
-    factor : ndarray, shape (u, u)
-        The Cholesky factor of ``I - W^½ P_EE W^½``.
-    """
-
-    def __init__(self, rows: Float, weight: Float, shrunk: Float, factor: Float) -> None:
-        self.shrunk, self.factor = shrunk, factor
-        self.rows, self.root = rows, np.sqrt(weight)
-        self.weighted = self.root[:, None] * rows
-
-    @classmethod
-    def of(cls, rows: Float, weight: Float, shrunk: Float) -> SetRemoval | None:
-        """Factorise; None where digits are lost."""
-        scaled = rows * np.sqrt(weight)[:, None] * np.sqrt(shrunk)
-        factor, info = lapack.dpotrf(np.eye(len(rows)) - scaled @ scaled.T, lower=1, overwrite_a=1)
-        if info != 0 or float(np.diagonal(factor).min(initial=1.0)) ** 2 <= PIVOT:
-            return None
-        return cls(rows, weight, shrunk, factor)
-
-    def model(self, target: Float, magnitude: Float) -> Float:
-        """Return the coefficients of the model without E, ``A⁻¹(DᵀWz - D_EᵀW_E q_E)``."""
-        r = magnitude - self.rows @ (self.shrunk * target)
-        q, _ = lapack.dpotrs(self.factor, self.root * r, lower=1)
-        return np.asarray(self.shrunk * (target - self.weighted.T @ q.ravel()))
-
-    def solve(self, V: Float) -> Float:
-        """Return ``M⁻¹ V``, shape (s, k)."""
-        x = self.shrunk[:, None] * V
-        inner, _ = lapack.dpotrs(self.factor, self.weighted @ x, lower=1)
-        return np.asarray(x + self.shrunk[:, None] * (self.weighted.T @ inner))
-
-
 @compiled
 def _leave_singles(pairs: Index, magnitude: Float, weight: Float, scores: Float, found: Float) -> None:
     """Turn the diagonal of P, for every alpha a column, into held-out differences, NaN where digits are lost."""
@@ -234,6 +229,77 @@ def _leave_singles(pairs: Index, magnitude: Float, weight: Float, scores: Float,
             pivot = 1.0 - weight[e] * found[e, k]
             q = (z - (scores[h, k] - scores[j, k])) / pivot
             found[e, k] = z - q if pivot > PIVOT else np.nan
+
+
+@compiled
+def _subtract_items(features: Float, pairs: Index, chosen: Index, rows: Float) -> None:
+    """Write the differences of the features of two items into the rows."""
+    for e in range(len(chosen)):
+        h, j = pairs[chosen[e], 0], pairs[chosen[e], 1]
+        for i in range(features.shape[1]):
+            rows[e, i] = features[h, i] - features[j, i]
+
+
+@compiled
+def _leave_sets(
+    products: Float,
+    root: Float,
+    magnitude: Float,
+    chosen: Index,
+    r: Float,
+    factor: Float,
+    solved: Float,
+    found: Float,
+) -> None:
+    """Solve ``(I - P W) q = r`` for every set and alpha, as ``v = (I - W^½PW^½)⁻¹W^½r`` and ``q = r + P W^½ v``.
+
+    Triangles lie row by row, entry (i, j) at ``i (i + 1) / 2 + j``; NaN where digits are lost.
+    """
+    n_sets, size = chosen.shape
+    n = found.shape[1]
+    for b in range(n_sets):
+        for i in range(size):
+            own = i * (i + 1) // 2
+            for k in range(n):
+                solved[i, k] = root[chosen[b, i]] * r[b * size + i, k]
+            for j in range(i + 1):
+                before = j * (j + 1) // 2
+                scale = root[chosen[b, i]] * root[chosen[b, j]]
+                for k in range(n):
+                    factor[own + j, k] = (1.0 if i == j else 0.0) - scale * products[b, own + j, k]
+                for t in range(j):
+                    for k in range(n):
+                        factor[own + j, k] -= factor[own + t, k] * factor[before + t, k]
+                for k in range(n):
+                    if i > j:
+                        factor[own + j, k] /= factor[before + j, k]
+                        solved[i, k] -= factor[own + j, k] * solved[j, k]
+                    else:
+                        pivot = factor[own + j, k]
+                        factor[own + j, k] = np.sqrt(pivot) if pivot > PIVOT else np.nan
+                        solved[i, k] /= factor[own + j, k]
+        for i in range(size - 1, -1, -1):
+            for j in range(i + 1, size):
+                for k in range(n):
+                    solved[i, k] -= factor[j * (j + 1) // 2 + i, k] * solved[j, k]
+            for k in range(n):
+                solved[i, k] /= factor[i * (i + 1) // 2 + i, k]
+        for i in range(size):
+            e = chosen[b, i]
+            for k in range(n):
+                found[e, k] = magnitude[e] - r[b * size + i, k]
+            for j in range(size):
+                entry = i * (i + 1) // 2 + j if j <= i else j * (j + 1) // 2 + i
+                for k in range(n):
+                    found[e, k] -= products[b, entry, k] * root[chosen[b, j]] * solved[j, k]
+
+
+def _products(rows: Float, weight: Float) -> Callable[[Float, Index | slice], Float]:
+    """Return the product with ``D_EᵀW_E D_E``, which is added up where that is cheaper."""
+    if len(rows) <= rows.shape[1]:
+        return lambda p, _: (rows.T @ (weight * (rows @ p[0])))[None]
+    T = rows.T @ (weight * rows) if np.any(weight != 1.0) else rows.T @ rows
+    return lambda p, _: (T @ p[0])[None]
 
 
 def _solve(sums: Float, alpha: float) -> Float:

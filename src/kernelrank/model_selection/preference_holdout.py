@@ -277,11 +277,8 @@ def exact_differences(
         return leave_items_out(problem, features, alphas)
     if groups is None:
         return problem.singles(alphas)
-    n_pairs = problem.graph.n_pairs
-    sets = ItemSets.of_queries(Queries.from_labels(groups, n_pairs, name="groups"))
-    found = np.empty((n_pairs, len(alphas)))
-    found[sets.items] = problem.sets(sets, alphas)
-    return found
+    sets = ItemSets.of_queries(Queries.from_labels(groups, problem.graph.n_pairs, name="groups"))
+    return problem.sets(sets, alphas)
 
 
 class Refits:

@@ -1,0 +1,137 @@
+r"""Systems that lose a little: ``(A - T) x = c - t``, for many T and many diagonal A at once.
+
+A is the diagonal matrix of all data, one for each alpha, and c its right-hand side; T and t leave with a set. The
+solution ``A⁻¹c`` of all data is known, and leaves the residual ``T A⁻¹c - t``. A few of many data change it by little:
+conjugate gradients with the preconditioner A need a handful of products with T, and converge as if the condition
+number were ``1 / (1 - ‖A^-½ T A^-½‖)``. Adding ``A⁻¹r`` of the last residual r multiplies the error by ``A⁻¹T`` once
+more and needs no product; a step tells how much that is, so the last one can be saved. A system in which T takes almost
+all of a direction of A is left to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.arrays import Float, Index
+from kernelrank.compiled import compiled
+
+__all__ = ["CONVERGED", "solve_reduced"]
+
+SMOOTH = 0.05
+"""The smallest curvature beside that of A at which conjugate gradients go on: they keep all but two digits."""
+
+STEPS = 30
+"""The largest number of steps of conjugate gradients."""
+
+CONVERGED = 1e-12
+"""The error, beside the solution of all data, that is left after the last correction."""
+
+
+def solve_reduced(
+    multiply: Callable[[Float, Index | slice], Float],
+    a: Float,
+    x: Float,
+    r: Float,
+    size: Float,
+    converged: float = CONVERGED,
+) -> NDArray[np.bool_]:
+    """Solve ``(diag(a_k) - T_b) x = c`` for all systems b and all columns k of a, from a first guess.
+
+    Parameters
+    ----------
+    multiply : callable
+        Takes an array (b', s, n) and which b' systems it is for, and returns the products of each T with its columns,
+        in the same shape.
+    a : ndarray, shape (s, n)
+    x : ndarray, shape (b, s, n)
+        The first guess, which becomes the solution.
+    r : ndarray, shape (b, s, n)
+        What it leaves of the right-hand side; it is changed.
+    size : ndarray, shape (n,) or (b, n)
+        ``xᵀAx`` of a solution of usual size, beside which errors are small.
+    converged : float
+
+    Returns
+    -------
+    ndarray of bool, shape (b, n)
+        Which solutions have converged.
+
+    Notes
+    -----
+    About four steps for sets that hold a hundredth of the data: one product each, and O(b n s) time besides.
+
+    Examples
+    --------
+    >>> T = np.array([[[0.1, 0.0], [0.0, 0.2]]])
+    >>> x, c = np.ones((1, 2, 1)), np.ones((1, 2, 1))
+    >>> bool(solve_reduced(lambda p, some: T[some] @ p, np.ones((2, 1)), x, c - x + T @ x, np.ones(1)).all())
+    True
+    >>> x.round(4).ravel()
+    array([1.1111, 1.25  ])
+    """
+    inverse = 1.0 / a
+    p = r * inverse
+    rho = np.einsum("bsn,bsn->bn", r, p)
+    least = np.broadcast_to(converged**2 * size, rho.shape).copy()
+    left, scratch = rho.copy(), np.empty((2, a.shape[1]))
+    for _ in range(STEPS):
+        active = np.flatnonzero((left > least).any(axis=1))
+        if len(active) == 0:
+            break
+        some = active if 2 * len(active) < len(x) else slice(None)
+        kept = (x, r, p, rho, left)
+        x_, r_, p_, rho_, left_ = moved = tuple(array[some] for array in kept)
+        _advance(a, inverse, multiply(p_, some), x_, r_, p_, rho_, left_, least[some], scratch)
+        if some is active:
+            for array, part in zip(kept, moved, strict=True):
+                array[some] = part
+    x += r * inverse
+    return np.asarray(left <= least)
+
+
+@compiled
+def _advance(
+    a: Float,
+    inverse: Float,
+    product: Float,
+    x: Float,
+    r: Float,
+    p: Float,
+    rho: Float,
+    left: Float,
+    least: Float,
+    scratch: Float,
+) -> None:
+    """Take one step of conjugate gradients where more than `least` is left; NaN where a system is too far from A."""
+    size, count = a.shape
+    for b in range(len(x)):
+        for k in range(count):
+            scratch[0, k] = scratch[1, k] = 0.0
+        for i in range(size):
+            for k in range(count):
+                v = p[b, i, k]
+                scratch[0, k] += a[i, k] * v * v
+                scratch[1, k] += v * product[b, i, k]
+        for k in range(count):
+            norm, curvature = scratch[0, k], scratch[0, k] - scratch[1, k]
+            smooth = rho[b, k] / curvature if curvature >= SMOOTH * norm else np.nan
+            scratch[0, k] = smooth if left[b, k] > least[b, k] else 0.0
+            scratch[1, k] = 0.0
+        for i in range(size):
+            for k in range(count):
+                step, v = scratch[0, k], p[b, i, k]
+                x[b, i, k] += step * v
+                r[b, i, k] -= step * (a[i, k] * v - product[b, i, k])
+                scratch[1, k] += r[b, i, k] * r[b, i, k] * inverse[i, k]
+        for k in range(count):
+            shrunk = scratch[1, k] / rho[b, k]
+            if left[b, k] > least[b, k]:
+                rho[b, k] = scratch[1, k]
+                left[b, k] = rho[b, k] * min(shrunk, 1.0)
+            scratch[0, k] = shrunk
+        for i in range(size):
+            for k in range(count):
+                p[b, i, k] = r[b, i, k] * inverse[i, k] + scratch[0, k] * p[b, i, k]
