@@ -15,10 +15,10 @@ from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.number_grid import read_gamma
 from kernelrank.cli.output_file import check_file
-from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
 
 if TYPE_CHECKING:
+    from kernelrank.cli.preference_file import PreferenceFile
     from kernelrank.data import Items
 
 __all__ = ["app"]
@@ -105,6 +105,8 @@ def fit(
         raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
     preferences = None
     if pairs is not None:
+        from kernelrank.cli.preference_file import PreferenceFile
+
         preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
     scaler, ranker, data = (
         pairs is None and event is None and fit_large_file(source, learner, alpha, answer)

@@ -67,12 +67,14 @@ def fit_large_file(
     from kernelrank.errors import KernelRankError
     from kernelrank.estimators.file_fit import batch_mode
 
-    ranker = learner.estimator(alpha)
-    if learner.kernel != "linear" or learner.basis is not None or not hasattr(ranker, "fit_stream"):
+    if learner.kernel != "linear" or learner.basis is not None:
         return None
     try:
         stored = _opened(source)
-        if stored is None or (stored.has_queries and not ranker.compares_queries):
+        if stored is None:
+            return None
+        ranker = learner.estimator(alpha)
+        if not hasattr(ranker, "fit_stream") or (stored.has_queries and not ranker.compares_queries):
             return None
         mode = batch_mode(ranker, stored, "whole")
         scaler = _scaler(stored) if learner.scale else None
@@ -94,7 +96,7 @@ def _opened(source: SourceFile) -> StoredTable | None:
     if source.positive is not None or source.ordinal or not source.path.exists():
         return None
     kind = file_format(str(source.path), source.format)
-    if kind == "svmlight":
+    if kind == "svmlight" or (kind != "parquet" and source.path.stat().st_size < LARGE_BYTES):
         return None
     table = open_table(str(source.path), kind)
     # A number takes about as many bytes in text as in memory.

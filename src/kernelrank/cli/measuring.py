@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.cli.options import TIES_BY_NAME
+
 if TYPE_CHECKING:
     from kernelrank.metrics import Measure, MeasureResult
 
 __all__ = ["DEFAULT_MEASURES", "MeasureRules", "facts_of", "interval_lines", "row_of"]
 
 DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
-
-TIES_BY_NAME = "ties by falling item name"
-"""How trec_eval places items with the same score."""
 
 
 @dataclass(frozen=True)

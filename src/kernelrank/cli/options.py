@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from kernelrank.cli.failures import DEBUG
-from kernelrank.cli.measuring import TIES_BY_NAME
 
 __all__ = [
+    "TIES_BY_NAME",
     "Alpha",
     "AsJSON",
     "Basis",
@@ -63,6 +63,9 @@ __all__ = [
     "Winner",
     "positive_number",
 ]
+
+TIES_BY_NAME = "ties by falling item name"
+"""How trec_eval places items with the same score."""
 
 FILE = "The file"
 DATA = "Reading the data file"

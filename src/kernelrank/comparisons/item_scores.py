@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, is_sparse, row_slices, weighted_squares
-from kernelrank.comparisons.gram_sum import GramSum
+from kernelrank.arrays import Float, GramSum, Index, Matrix, as_columns, is_sparse, row_slices, weighted_squares
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 
 __all__ = ["ItemScores"]

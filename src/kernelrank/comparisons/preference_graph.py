@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelrank.arrays import (
     Float,
+    GramSum,
     Index,
     Matrix,
     Sparse,
@@ -25,7 +26,6 @@ from kernelrank.arrays import (
 )
 from kernelrank.comparisons.base import COLUMNS, NamedValues
 from kernelrank.comparisons.factorised import FactorisedComparisons
-from kernelrank.comparisons.gram_sum import GramSum
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.queries import Queries
 

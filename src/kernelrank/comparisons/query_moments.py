@@ -30,8 +30,7 @@ from typing import Self
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Matrix, block_rows
-from kernelrank.comparisons.gram_sum import GramSum
+from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
 
 __all__ = ["QueryMeans", "QueryMoments"]

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index, Matrix, block_rows
-from kernelrank.comparisons.gram_sum import GramSum
+from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.queries import Queries
 
 __all__ = ["query_scatter", "subtract_query_means"]

@@ -36,14 +36,13 @@ from kernelrank.arrays import (
     transpose_product,
     weighted_squares,
 )
-from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.item_sets import ItemSets
-from kernelrank.queries import Queries
+from kernelrank.queries import Grouping, Queries
 from kernelrank.sorting import sort_queries
 
 __all__ = ["ScoredQueries"]

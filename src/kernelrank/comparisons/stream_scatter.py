@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
-from kernelrank.comparisons.gram_sum import GramSum
+from kernelrank.arrays import Float, GramSum, Index
 from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.comparisons.scatter import subtract_query_means

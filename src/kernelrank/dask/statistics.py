@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.arrays import Float, GramSum, Index, Matrix
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.comparisons.costs import resolved_cost
-from kernelrank.comparisons.gram_sum import GramSum
-from kernelrank.comparisons.grouping import Grouping
 from kernelrank.comparisons.query_moments import QueryMeans
 from kernelrank.comparisons.query_weights import item_squares, pair_weight
 from kernelrank.dask.collection_types import ColumnBlock, ItemBlock
@@ -34,7 +32,7 @@ from kernelrank.dask.spanning_parts import SpanningParts
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection.search.alpha_scale import centred_trace
-from kernelrank.queries import Queries
+from kernelrank.queries import Grouping, Queries
 from kernelrank.validation import check_scores
 
 __all__ = ["Batch", "Statistics", "merge_statistics", "mergeable", "partition_statistics"]

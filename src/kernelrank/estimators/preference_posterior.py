@@ -20,7 +20,6 @@ from scipy import sparse
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import Preferences
-from kernelrank.estimators.base import OutputGraphs
 from kernelrank.estimators.score_posterior import COMPARISON_STATE, ScorePosterior
 from kernelrank.features import Features, FullKernel, ReducedSet
 from kernelrank.solvers import Solution
@@ -56,11 +55,8 @@ class PreferencePosterior(ScorePosterior):
     preference_squares_: float
     preference_count_: int
 
-    def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
-        """Keep what `compare` needs, where the model was fitted to preferences."""
-        graph, solution = graphs[0][1], solutions[0]
-        if not isinstance(graph, Preferences):
-            return
+    def _keep_preferences(self, features: Features, graph: Preferences, solution: Solution) -> None:
+        """Keep what `compare` needs."""
         self.preference_squares_ = float(graph.weight @ graph.magnitude**2)
         self.preference_count_ = int(np.count_nonzero(graph.weight))
         if features.columns is not None:

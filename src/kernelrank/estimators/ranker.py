@@ -13,11 +13,13 @@ from kernelrank.comparisons import Preferences, ScoredQueries, compare_pairs, co
 from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner
+from kernelrank.estimators.base import KernelLearner, OutputGraphs
 from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
+from kernelrank.features import Features
 from kernelrank.lifetimes import Lifetimes, event_times, has_events
 from kernelrank.metrics import Concordance, PairwiseAccuracy
 from kernelrank.queries import Queries
+from kernelrank.solvers import Solution
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
 
 __all__ = ["Ranker"]
@@ -56,6 +58,15 @@ class Ranker(RegressorMixin, KernelLearner):
             events=events,
         )
         return graphs, scores.ndim == 1
+
+    def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
+        """Store what a subclass keeps of a fit to preferences."""
+        graph = graphs[0][1]
+        if isinstance(graph, Preferences):
+            self._keep_preferences(features, graph, solutions[0])
+
+    def _keep_preferences(self, features: Features, graph: Preferences, solution: Solution) -> None:
+        """Store what a fit to preferences knows beside the coefficients."""
 
     def _compare_pairs(self, X: Matrix, pairs: object, magnitude: object, weight: object) -> Preferences:
         """Build the graph of preferences."""

@@ -24,10 +24,9 @@ from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, blocks
 from kernelrank.comparisons import Comparisons, ScoredQueries
-from kernelrank.comparisons.grouping import Grouping
 from kernelrank.features import Features
 from kernelrank.kernels.semidefinite import negative_part
-from kernelrank.queries import Queries
+from kernelrank.queries import Grouping, Queries
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.cholesky import Cholesky
 

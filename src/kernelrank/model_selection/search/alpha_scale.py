@@ -27,9 +27,9 @@ from scipy import sparse
 
 from kernelrank.arrays import Float, Index, Matrix, blocks, row_slices
 from kernelrank.comparisons import ItemScores, ScoredQueries
-from kernelrank.comparisons.grouping import Grouping
 from kernelrank.features import Features
 from kernelrank.features.duplicate_rows import duplicate_rows
+from kernelrank.queries import Grouping
 
 __all__ = ["UnlabelledGraph", "alpha_scale", "centred_trace", "mean_eigenvalue", "scale_of_columns"]
 
