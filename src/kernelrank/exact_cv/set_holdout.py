@@ -58,8 +58,9 @@ SPECTRUM, OVERHEAD = 25.0, 1e6
 FEW_REFITS = 10
 """Refits that cost up to this many decompositions of the dual form are preferred to it."""
 
-DUAL_MARGIN = 4.0
-"""In the dual form the error of held-out scores is several times what their pivots tell."""
+DUAL_MARGIN = 16.0
+"""In the dual form the error of held-out scores is 3 to 6 times what their pivots tell, and 34 times that in the worst
+of many problems. With this margin no estimate was too small by more than 2.1."""
 
 
 def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool = False) -> Float:
