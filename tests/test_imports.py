@@ -27,6 +27,7 @@ FLOORS = [
 ]
 BASE = {
     "argument_types",
+    "attribute_kinds",
     "errors",
     "arrays",
     "compiled",
@@ -35,6 +36,7 @@ BASE = {
     "item_sets",
     "labels",
     "lifetimes",
+    "model_laws",
     "model_states",
     "progress",
     "provenance",

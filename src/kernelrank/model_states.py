@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelrank.arrays import Float, Matrix
-from kernelrank.fitted_state import (
+from kernelrank.attribute_kinds import (
     Array,
-    FittedState,
     Flag,
     Items,
     KernelValue,
@@ -22,132 +20,29 @@ from kernelrank.fitted_state import (
     Text,
     WholeNumber,
 )
+from kernelrank.fitted_state import FittedState
+from kernelrank.model_laws import (
+    coefficients_of_features_and_items,
+    dyad_items_unless_precomputed,
+    dyad_kernels_work,
+    dyad_precomputed_columns,
+    features_and_vectorizer_agree,
+    gives_finite_numbers,
+    items_unless_precomputed,
+    judges_have_votes,
+    kernel_works,
+    outputs_for_classes,
+    pairs_and_outcomes,
+    precisions_are_positive,
+    precomputed_columns,
+    rising_bounds,
+    view_kernels_work,
+)
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 __all__ = ["STATES"]
-
-LARGEST_KERNEL = 8
-"""How many items a kernel is tried on."""
-
-
-class Kernel(Protocol):
-    """What `kernelrank.kernels.Kernel` can do, which this module must not import."""
-
-    def matrix(self, X: Matrix, Y: Matrix) -> Float:
-        """Return the kernel of items."""
-        ...
-
-
-def _gives_finite_numbers(kernel: Kernel, items: Matrix) -> bool:
-    """Whether a kernel gives finite numbers for some of the items that it will be asked for."""
-    some = items[:LARGEST_KERNEL]
-    return bool(np.isfinite(kernel.matrix(some, some)).all())
-
-
-def _kernel_works(model: BaseEstimator) -> bool:
-    return getattr(model, "X_fit_", None) is None or _gives_finite_numbers(model.kernel_, model.X_fit_)
-
-
-def _items_unless_precomputed(model: BaseEstimator) -> bool:
-    return not hasattr(model, "dual_coef_") or (model.X_fit_ is None) == model.kernel_.precomputed
-
-
-def _precomputed_columns(model: BaseEstimator) -> bool:
-    """Whether the columns of a precomputed kernel are those that the coefficients are for."""
-    if not model.kernel_.precomputed or not hasattr(model, "dual_coef_"):
-        return True
-    if hasattr(model, "basis_"):
-        return bool(np.all(model.basis_ < model.n_features_in_))
-    return bool(len(model.dual_coef_) == model.n_features_in_)
-
-
-def _outputs(model: BaseEstimator) -> int:
-    if hasattr(model, "coef_"):
-        return 1 if model.coef_.ndim == 1 else len(model.coef_)
-    return 1 if model.dual_coef_.ndim == 1 else model.dual_coef_.shape[1]
-
-
-def _outputs_for_classes(model: BaseEstimator) -> bool:
-    from sklearn.base import is_classifier
-
-    if not is_classifier(model):
-        return True
-    n_classes = len(model.classes_)
-    return n_classes >= 2 and _outputs(model) == (1 if n_classes == 2 else n_classes)
-
-
-def _view_kernels_work(model: BaseEstimator) -> bool:
-    views = zip(model.kernels_, model.X_fit_, strict=True)
-    return all(
-        (items is None) == kernel.precomputed and (items is None or _gives_finite_numbers(kernel, items))
-        for kernel, items in views
-    )
-
-
-def _dyad_kernels_work(model: BaseEstimator) -> bool:
-    sides = [(model.kernel_rows_, getattr(model, "X_rows_fit_", None))]
-    sides.append((model.kernel_columns_, getattr(model, "X_columns_fit_", None)))
-    return all(items is None or _gives_finite_numbers(kernel, items) for kernel, items in sides)
-
-
-def _dyad_items_unless_precomputed(model: BaseEstimator) -> bool:
-    """Whether the objects of each side are kept where they are needed: with one set, those of the rows."""
-    if hasattr(model, "coef_"):
-        return bool(model.kernel_rows_.linear and model.kernel_columns_.linear)
-    kept = model.X_columns_fit_ is None
-    columns = kept if model.relation is not None else kept == model.kernel_columns_.precomputed
-    return bool((model.X_rows_fit_ is None) == model.kernel_rows_.precomputed and columns)
-
-
-def _dyad_precomputed_columns(model: BaseEstimator) -> bool:
-    """Whether the columns of precomputed kernels are those that the coefficients are for."""
-    if hasattr(model, "coef_"):
-        return True
-    rows, columns = model.dual_coef_.shape[:2]
-    return bool(
-        (not model.kernel_rows_.precomputed or rows == model.n_features_rows_in_)
-        and (not model.kernel_columns_.precomputed or columns == model.n_features_columns_in_)
-        and (model.relation is None or rows == columns)
-    )
-
-
-def _rising_bounds(model: BaseEstimator) -> bool:
-    bounds = model.first_bounds_
-    return bounds[0] == 0 and bounds[-1] == model.n_pairs_ and bool(np.all(np.diff(bounds) >= 0))
-
-
-def _pairs_and_outcomes(model: BaseEstimator) -> bool:
-    return model.pairs_.shape[1] == 2 and len(model.counts_) == 3 and len(model.items_) >= 2 and len(model.pairs_) >= 1
-
-
-def _coefficients_of_features_and_items(model: BaseEstimator) -> bool:
-    n_features = 0 if model.X_fit_ is None else model.X_fit_.shape[1]
-    return bool(len(model.coef_) == n_features + len(model.items_))
-
-
-def _precisions_are_positive(model: BaseEstimator) -> bool:
-    counts = [model.counts_] if model.judge_counts_ is None else [model.counts_, model.judge_counts_]
-    return bool(
-        model.noise_ > 0
-        and np.all(model.prior_ > 0)
-        and np.all(model.curvature_ >= 0)
-        and all(np.all(count >= 0) for count in counts)
-        and np.any(model.counts_ > 0)
-    )
-
-
-def _judges_have_votes(model: BaseEstimator) -> bool:
-    parts = (model.judges_, model.judge_pairs_, model.judge_counts_, model.judge_numbers_)
-    return len({part is None for part in parts}) == 1
-
-
-def _features_and_vectorizer_agree(model: BaseEstimator) -> bool:
-    """Whether the features of an extractor are known, its scheme is one, and its vectoriser is made for them."""
-    names = getattr(model.vectorizer_, "names", ())
-    wanted = () if model.features_ == "article" else model.features_.split("+")
-    return model._graphs([]) == [] and (model.features_ == "parts" or sorted(names) == sorted(wanted))
 
 
 def _steps_fit_together(model: BaseEstimator) -> bool:
@@ -207,10 +102,10 @@ LEARNER = FittedState(
         **ANY,
     },
     laws=(
-        ("X_fit_ where the kernel is not precomputed, and there alone", _items_unless_precomputed),
-        ("coefficients for the columns of the precomputed kernel", _precomputed_columns),
-        ("a kernel that gives finite numbers for X_fit_", _kernel_works),
-        ("one output for two classes, or one for each of more", _outputs_for_classes),
+        ("X_fit_ where the kernel is not precomputed, and there alone", items_unless_precomputed),
+        ("coefficients for the columns of the precomputed kernel", precomputed_columns),
+        ("a kernel that gives finite numbers for X_fit_", kernel_works),
+        ("one output for two classes, or one for each of more", outputs_for_classes),
     ),
 )
 
@@ -279,7 +174,7 @@ VIEWS = FittedState(
     },
     optional={"n_unscored_": WholeNumber(), "n_unscored_queries_": WholeNumber(), **ANY},
     laws=(
-        ("kernels that give finite numbers for the items of their views", _view_kernels_work),
+        ("kernels that give finite numbers for the items of their views", view_kernels_work),
         (
             "coefficients of as many outputs in each view",
             lambda model: len({dual.ndim for dual in model.dual_coef_}) == 1,
@@ -311,9 +206,9 @@ DYADS = FittedState(
         "feature_names_columns_in_": Array(("column features",), of="labels"),
     },
     laws=(
-        ("the objects of a side where its kernel is not precomputed, and there alone", _dyad_items_unless_precomputed),
-        ("coefficients for the columns of precomputed kernels", _dyad_precomputed_columns),
-        ("kernels that give finite numbers for the objects of their sides", _dyad_kernels_work),
+        ("the objects of a side where its kernel is not precomputed, and there alone", dyad_items_unless_precomputed),
+        ("coefficients for the columns of precomputed kernels", dyad_precomputed_columns),
+        ("kernels that give finite numbers for the objects of their sides", dyad_kernels_work),
     ),
 )
 
@@ -326,7 +221,7 @@ PATHS = FittedState(
         "combine_": Text(("max", "sum")),
         "normalize_": Flag(),
     },
-    laws=(("bounds that rise from 0 to the number of pairs", _rising_bounds),),
+    laws=(("bounds that rise from 0 to the number of pairs", rising_bounds),),
     outputs="n_pairs_",
 )
 
@@ -352,10 +247,10 @@ LEADERBOARD = FittedState(
     },
     optional={"provenance_": PROVENANCE},
     laws=(
-        ("two items and three outcomes of each pair", _pairs_and_outcomes),
-        ("one coefficient for each feature and each item", _coefficients_of_features_and_items),
-        ("positive precisions, and curvatures that are not negative", _precisions_are_positive),
-        ("judges with their votes, or neither", _judges_have_votes),
+        ("two items and three outcomes of each pair", pairs_and_outcomes),
+        ("one coefficient for each feature and each item", coefficients_of_features_and_items),
+        ("positive precisions, and curvatures that are not negative", precisions_are_positive),
+        ("judges with their votes, or neither", judges_have_votes),
     ),
 )
 
@@ -390,7 +285,7 @@ STATES: dict[str, FittedState] = {
         laws=(
             (
                 "a kernel that gives finite numbers for basis_items_",
-                lambda m: _gives_finite_numbers(m.kernel_, m.basis_items_),
+                lambda m: gives_finite_numbers(m.kernel_, m.basis_items_),
             ),
             ("a factor without zeros on its diagonal", lambda model: bool(np.all(np.diagonal(model.factor_) != 0))),
         ),
@@ -434,7 +329,7 @@ STATES: dict[str, FittedState] = {
             "n_documents_": WholeNumber(),
             **ANY,
         },
-        laws=(("features and a scheme of graphs that the vectorizer is made for", _features_and_vectorizer_agree),),
+        laws=(("features and a scheme of graphs that the vectorizer is made for", features_and_vectorizer_agree),),
     ),
     "StandardScaler": FittedState(
         needed={
