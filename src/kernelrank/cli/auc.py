@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,10 +9,11 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.auc_rivals import NamedComparison, Rivals
+from kernelrank.cli.auc_answer import answer_auc, auc_page
+from kernelrank.cli.auc_rivals import Rivals
 from kernelrank.cli.auc_selection import check_selection, selector, show_selected
-from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
-from kernelrank.cli.model_file import command_line
+from kernelrank.cli.cohort import Cohort
+from kernelrank.cli.learner import LearnerOptions, check_kernel_options
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
@@ -21,8 +21,6 @@ from kernelrank.cli.source_files import SourceFile, speaking_of
 from kernelrank.progress import working
 
 if TYPE_CHECKING:
-    from kernelrank.data import Items
-    from kernelrank.metrics import RateEstimate
     from kernelrank.model_selection import AUCEstimate, PermutationTest, TournamentROC
 
 __all__ = ["app"]
@@ -31,9 +29,6 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 MOST_COMPARISONS = 40_000_000_000
 """Up to so many pairs are compared inside what remains without each pair, for all alphas together: a minute or two."""
-
-SPECIFICITIES = (0.9, 0.95)
-"""Where the sensitivity is given."""
 
 
 @app.command()
@@ -197,8 +192,8 @@ def auc(
         model = estimator.fit(cohort.X, cohort.y01) if report is not None or select is not None else None
     if report is not None:
         with working("drawing the page"):
-            _page(answer, estimate, curve, test, model, cohort, items, comparisons).save(report)
-    _answer(answer, estimate, curve, test, cohort, items, nested=alpha is None)
+            auc_page(answer, estimate, curve, test, model, cohort, items, comparisons).save(report)
+    answer_auc(answer, estimate, curve, test, cohort, items, nested=alpha is None)
     if select is not None:
         show_selected(answer, model, items)
     for comparison in comparisons:
@@ -207,85 +202,6 @@ def auc(
     if report is not None:
         answer.line(f"The report is in {report}.")
     answer.show()
-
-
-@dataclass(frozen=True, eq=False)
-class Cohort:
-    """Two classes of items.
-
-    Parameters
-    ----------
-    X : array or sparse matrix, shape (m, n_features)
-    y : ndarray, shape (m,)
-        The classes by name, if they have names.
-    y01 : ndarray, shape (m,)
-        The same as numbers.
-    groups : ndarray, shape (m,), or None
-    positive : label
-    reason : str
-        Why this class is positive.
-    """
-
-    X: Any
-    y: Any
-    y01: Any
-    groups: Any
-    positive: Any
-    reason: str
-
-    @classmethod
-    def of(cls, items: Items, learner: LearnerOptions) -> Cohort:
-        """Scale the columns if asked for, and give the classes their names."""
-        import numpy as np
-
-        from kernelrank.errors import InvalidInputError
-
-        y: Any = items.y
-        levels = np.unique(y)
-        if len(levels) != 2:
-            some = ", ".join(f"{level:g}" for level in levels[:5])
-            raise InvalidInputError(
-                f"{items.path}: an AUC needs two classes, and the target has {counted(len(levels), 'value')} ({some}"
-                f"{', ...' if len(levels) > 5 else ''})"
-            )
-        y01 = (y == levels[1]).astype(float)
-        if items.classes is not None:
-            y = np.array(items.classes)[y.astype(int)]
-        elif np.all(levels == np.rint(levels)):
-            y = y.astype(np.int64)  # classes are called 0 and 1, as in the file
-        positive = y[y01 == 1][0].item()
-        X = scaled(learner.scaler(items.X), items.X)
-        return cls(X, y, y01, items.groups, positive, items.positive_reason or "the larger number")
-
-    def can_be_permuted(self, answer: Answer) -> bool:
-        """Whether groups can exchange their classes: some must have the same number of items."""
-        import numpy as np
-
-        if self.groups is None:
-            return True
-        sizes = np.unique(self.groups, return_counts=True)[1]
-        if len(np.unique(sizes)) < len(sizes):
-            return True
-        answer.note("no p-value: no two groups have the same number of items, so that none can exchange classes")
-        return False
-
-    def can_be_drawn(self, answer: Answer) -> bool:
-        """Whether the tournament can be played: with three items, or groups, of each class."""
-        from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
-
-        classes = TwoClasses.read(self.y, len(self.y), pos_label=self.positive)
-        groups = shared_groups(check_groups(self.groups, classes))
-        if classes.has(3, groups):
-            return True
-        noun = "items" if groups is None else "groups"
-        answer.note(f"no ROC curve: the tournament needs three {noun} of each class")
-        return False
-
-    @property
-    def n_pairs(self) -> int:
-        """The number of pairs of a positive and a negative item."""
-        positives = int(self.y01.sum())
-        return positives * (len(self.y01) - positives)
 
 
 def _method(answer: Answer, cv: str, cohort: Cohort, n_alphas: int) -> str:
@@ -353,103 +269,3 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
 
     known = RankRLS().get_params()
     return {name: value for name, value in estimator.get_params().items() if name in known}
-
-
-def _page(
-    answer: Answer,
-    estimate: AUCEstimate,
-    curve: TournamentROC | None,
-    test: PermutationTest | None,
-    model: Any,
-    cohort: Cohort,
-    items: Items,
-    comparisons: list[NamedComparison],
-) -> Any:
-    from kernelrank.report import auc_report
-
-    return auc_report(
-        estimate,
-        curve,
-        test,
-        model=model,
-        X=cohort.X,
-        comparisons=[(one.first, one.second, one.found) for one in comparisons],
-        ids=items.ids,
-        feature_names=items.column_names,
-        title=f"AUC of {items.path}",
-        command=command_line(),
-        notes=[f"the positive class is {cohort.positive}: {cohort.reason}", *answer.notes],
-    )
-
-
-def _answer(
-    answer: Answer,
-    estimate: AUCEstimate,
-    curve: TournamentROC | None,
-    test: PermutationTest | None,
-    cohort: Cohort,
-    items: Items,
-    *,
-    nested: bool,
-) -> None:
-    low, high = estimate.interval
-    answer.fact("data", str(items.path))
-    answer.fact("auc", estimate.auc)
-    answer.fact("low", low)
-    answer.fact("high", high)
-    answer.fact("confidence", estimate.interval.level)
-    answer.fact("method", estimate.method)
-    answer.fact("alpha_chosen_inside", nested)
-    answer.fact("interval", estimate.interval.method)
-    answer.fact("positive_class", estimate.classes[1])
-    answer.fact("positive_class_reason", cohort.reason)
-    answer.fact("positive", estimate.n_positive)
-    answer.fact("negative", estimate.n_negative)
-    answer.fact("pairs", estimate.n_pairs)
-    rows = [
-        ("AUC", f"{estimate.auc:.3f}"),
-        (f"{100 * estimate.interval.level:.4g}% interval", f"{low:.3f} to {high:.3f}"),
-    ]
-    if test is not None:
-        answer.fact("pvalue", test.pvalue)
-        answer.fact("permutations", len(test.null))
-        answer.fact("permutation", _test_facts(test))
-        how = f"{test.name}, {counted(len(test.null), 'permutation')} of {test.permuted}"
-        rows.append(("p-value", f"{test.pvalue:.3g} ({how})"))
-    if curve is not None:
-        answer.fact("tournament_auc", curve.auc)
-        answer.fact("roc", {"fpr": curve.fpr, "tpr": curve.tpr})
-        rates = [curve.sensitivity_at(specificity) for specificity in SPECIFICITIES]
-        answer.fact("sensitivity", [_rate_facts(*found) for found in zip(SPECIFICITIES, rates, strict=True)])
-        for specificity, rate in zip(SPECIFICITIES, rates, strict=True):
-            ends = f"{rate.interval.low:.3f} to {rate.interval.high:.3f}"
-            rows.append((f"sensitivity at {100 * specificity:.0f}% specificity", f"{rate.value:.3f} ({ends})"))
-    rows += [
-        (
-            "positive class",
-            f"{estimate.classes[1]}: {estimate.n_positive} of {len(items)} items ({cohort.reason})",
-        ),
-        ("held out", f"{estimate.method}, {counted(estimate.n_pairs, 'pair')}"),
-        ("alpha", "chosen anew in every training set" if nested else "as given"),
-        ("the interval", estimate.interval.method),
-    ]
-    answer.table(f"AUC of {items.path}", ("", ""), rows)
-    for warning in estimate.warnings:
-        answer.note(warning)
-
-
-def _test_facts(test: PermutationTest) -> dict[str, Any]:
-    """Return a test as one fact: the mean of the permutations belongs to the statistic beside it, not to the AUC."""
-    return {
-        "statistic": test.name,
-        "value": test.statistic,
-        "null_mean": float(test.null.mean()),
-        "pvalue": test.pvalue,
-        "permutations": len(test.null),
-        "permuted": test.permuted,
-    }
-
-
-def _rate_facts(specificity: float, rate: RateEstimate) -> dict[str, float]:
-    low, high = rate.interval
-    return {"specificity": specificity, "value": rate.value, "low": low, "high": high}
