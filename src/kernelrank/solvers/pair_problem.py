@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
@@ -92,7 +92,7 @@ class PairProblem:
     def threads(self) -> AbstractContextManager[object]:
         """Return a context in which a small problem has one thread."""
         small = self.size * self.features.n_items <= SMALL
-        return threadpool_limits(1, "blas") if small else nullcontext()
+        return _libraries().limit(limits=1, user_api="blas") if small else nullcontext()
 
     def sample(self, share: float) -> PairProblem | None:
         """Return the problem of a random share of the items, whole queries where there are many; None if none is left.
@@ -157,6 +157,12 @@ class PairSolver(Solver[PairProblem]):
     def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
         """Find the pairs."""
         return PairProblem(features, comparisons)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries that have threads; it takes as long as many a fit."""
+    return ThreadpoolController()
 
 
 def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bool = False) -> None:
