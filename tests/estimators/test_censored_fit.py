@@ -135,11 +135,44 @@ def test_hinges_equal_listed_pairs(case, loss):
 
 @pytest.mark.parametrize(("loss", "power"), [("hinge", 1), ("squared_hinge", 2)])
 def test_the_objective_is_that_of_the_survival_svm(loss, power):
-    X, time, event, _, _ = CASES["one stratum"]
     theirs = 0.25  # alpha / 2 Σ + ½ ‖w‖² has the minimum of Σ + ‖w‖² / alpha
-    model = RankSVM(1 / theirs, loss=loss, tol=1e-9).fit(X, time, event=event)
-    objective = hinge_objective(X, model.coef_, time, event, theirs, power=power)
-    np.testing.assert_allclose(theirs / 2 * model.objective_, objective, rtol=1e-8)
+    for X, time, event in (CASES["one stratum"][:3], trial()):
+        model = RankSVM(1 / theirs, loss=loss, tol=1e-9).fit(X, time, event=event)
+        objective = hinge_objective(X, model.coef_, time, event, theirs, power=power)
+        np.testing.assert_allclose(theirs / 2 * model.objective_, objective, rtol=1e-8)
+
+
+def trial(m=45):
+    """Patients as in a lung cancer trial: age, months since diagnosis, a performance status and two types of cells."""
+    rng = np.random.default_rng(11)
+    types = rng.integers(3, size=m)
+    X = np.stack(
+        [rng.normal(58, 10, m), rng.gamma(1.5, 6, m), 10.0 * rng.integers(1, 10, m), types == 1, types == 2], 1
+    )
+    days = np.ceil(rng.exponential(15 * np.exp(0.03 * X[:, 2] - 0.5 * X[:, 4])))
+    return (X - X.mean(axis=0)) / X.std(axis=0), days, rng.random(m) < 0.85
+
+
+@pytest.mark.parametrize(("loss", "power"), [("hinge", 1), ("squared_hinge", 2)])
+def test_the_minimum_is_that_of_scikit_survival(loss, power):
+    svm = pytest.importorskip("sksurv.svm")
+    X, days, event = trial()
+    assert len(np.unique(days)) < len(days)  # it breaks ties at random, so that only untied times have the same minimum
+    untied = np.argsort(np.argsort(days, kind="stable")) + 1.0
+    theirs, found = 0.25, {}
+    for name, time in (("tied", days), ("untied", untied)):
+        y = event_times(time, event)
+        if loss == "hinge":
+            other = svm.HingeLossSurvivalSVM(alpha=theirs / 2, pairs="all").fit(X, y)
+            w = np.ravel(other.coef_) @ X
+        else:
+            w = svm.FastSurvivalSVM(alpha=theirs, rank_ratio=1.0, tol=1e-6, max_iter=1000).fit(X, y).coef_
+        model = RankSVM(1 / theirs, loss=loss, tol=1e-9).fit(X, time, event=event)
+        ours = hinge_objective(X, model.coef_, time, event, theirs, power=power)
+        np.testing.assert_allclose(theirs / 2 * model.objective_, ours, rtol=1e-8)
+        found[name] = ours / hinge_objective(X, w, time, event, theirs, power=power) - 1.0
+    assert abs(found["untied"]) < 1e-6
+    assert found["tied"] < 1e-6
 
 
 @pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.1}, {"kernel": "rbf", "basis": [0, 7, 12, 20]}])
