@@ -51,7 +51,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.decomposition import decompose
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse, SmallPivotError
@@ -59,6 +58,7 @@ from kernelrank.item_sets import ItemSets
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.holdout import held_from, holdout
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.jackknife_loops import wins_without, wins_without_each
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.queries import Queries
 
@@ -258,7 +258,7 @@ def _by_downdates(
                 e = np.ascontiguousarray(inverse.coefficients[:, 0])
                 data = inverse.rows(everyone), e, y, duplicate_of
                 without = np.empty(len(e))
-                _wins_without_each(*data, int(positive.sum()), sign, chosen, number, without)
+                wins_without_each(*data, int(positive.sum()), sign, chosen, number, without)
                 wins[order] += without
                 continue
             for k in range(len(units)):
@@ -267,125 +267,11 @@ def _by_downdates(
                 rest = inverse.without(slice(int(units.bounds[k]), int(units.bounds[k + 1])))
                 data = rest.rows(everyone), np.ascontiguousarray(rest.coefficients[:, 0]), y, duplicate_of
                 which = chosen[k], number, R, items
-                wins[k] += _wins_without(*data, positive, units.bounds, k, total, sign, PIVOT[False], *which)
+                wins[k] += wins_without(*data, positive, units.bounds, k, total, sign, PIVOT[False], *which)
     positives = np.bincount(units.codes, weights=classes.positive, minlength=len(units))
     negatives = units.sizes - positives
     aucs: Float = wins / ((positives.sum() - positives) * (negatives.sum() - negatives))
     return aucs
-
-
-@compiled
-def _wins_without_each(
-    Gamma: Float,
-    e: Float,
-    y: Float,
-    duplicate_of: Index,
-    n_positive: int,
-    sign: float,
-    chosen: NDArray[np.int16],
-    number: int,
-    found: Float,
-) -> None:
-    """Fill in how many pairs are in order without each item; the positive ones come first.
-
-    Items with the same row are tied. Counted are the pairs (i, j) for which candidate `number` is chosen without k, and
-    all if `chosen` is empty.
-    """
-    m, choosing = len(e), chosen.shape[1] > 0
-    for k in range(m):
-        inverse = 1.0 / Gamma[k, k]
-        wins = 0.0
-        for i in range(n_positive):
-            if i == k:
-                continue
-            share = Gamma[i, k] * inverse
-            g_ii = Gamma[i, i] - share * Gamma[i, k]
-            e_i = e[i] - share * e[k]
-            for j in range(n_positive, m):
-                if j == k or (choosing and chosen[k, i, j] != number):
-                    continue
-                g_ij = Gamma[i, j] - share * Gamma[j, k]
-                g_jj = Gamma[j, j] - Gamma[j, k] * Gamma[j, k] * inverse
-                e_j = e[j] - Gamma[j, k] * inverse * e[k]
-                missed = (g_jj + g_ij) * e_i - (g_ij + g_ii) * e_j
-                difference = sign * ((y[i] - y[j]) * (g_ii * g_jj - g_ij * g_ij) - missed)
-                if difference == 0.0 or (duplicate_of[i] >= 0 and duplicate_of[j] == duplicate_of[i]):
-                    wins += 0.5
-                elif difference > 0.0:
-                    wins += 1.0
-        found[k] = wins
-
-
-@compiled
-def _wins_without(
-    Gamma: Float,
-    e: Float,
-    y: Float,
-    duplicate_of: Index,
-    positive: NDArray[np.bool_],
-    bounds: Index,
-    left_out: int,
-    total: int,
-    sign: float,
-    pivot: float,
-    chosen: NDArray[np.int16],
-    number: int,
-    R: Float,
-    items: Index,
-) -> float:
-    """Return how many pairs are in order, each without its groups; items stand by group, and equal rows are tied.
-
-    `total` chooses the sets by how many items leave with the group that is left out; 0 takes all. Counted are the pairs
-    of groups for which candidate `number` is chosen, and all if `chosen` is empty. NaN where a pivot is smaller than
-    `pivot` beside its diagonal entry. `R` has room for the factor of a set and one row more, `items` for the set.
-    """
-    n_groups, leaving = len(bounds) - 1, bounds[left_out + 1] - bounds[left_out]
-    r = R[len(items)]
-    wins = 0.0
-    for a in range(n_groups):
-        for b in range(a, n_groups):
-            within = bounds[a + 1] - bounds[a]
-            u = within if a == b else within + bounds[b + 1] - bounds[b]
-            if a == left_out or b == left_out or (total > 0 and u + leaving != total):
-                continue
-            if len(chosen) > 0 and chosen[a, b] != number:
-                continue
-            if u == 2 and a != b and positive[bounds[a]] == positive[bounds[b]]:
-                continue
-            for i in range(u):
-                items[i] = bounds[a] + i if i < within else bounds[b] + i - within
-            for i in range(u):  # Cholesky's factor, and the forward substitution along with it
-                for j in range(i + 1):
-                    value = Gamma[items[i], items[j]]
-                    for c in range(j):
-                        value -= R[i, c] * R[j, c]
-                    if j < i:
-                        R[i, j] = value / R[j, j]
-                    elif value < pivot * Gamma[items[i], items[i]]:
-                        return np.nan
-                    else:
-                        R[i, i] = np.sqrt(value)
-                r[i] = e[items[i]]
-                for c in range(i):
-                    r[i] -= R[i, c] * r[c]
-                r[i] /= R[i, i]
-            for i in range(u - 1, -1, -1):
-                for c in range(i + 1, u):
-                    r[i] -= R[c, i] * r[c]
-                r[i] /= R[i, i]
-            for i in range(u):
-                for j in range(u):
-                    apart = a == b or (i < within) != (j < within)
-                    if not apart or not positive[items[i]] or positive[items[j]]:
-                        continue
-                    difference = sign * ((y[items[i]] - y[items[j]]) - (r[i] - r[j]))
-                    if difference == 0.0 or (
-                        duplicate_of[items[i]] >= 0 and duplicate_of[items[i]] == duplicate_of[items[j]]
-                    ):
-                        wins += 0.5
-                    elif difference > 0.0:
-                        wins += 1.0
-    return wins
 
 
 def _by_sets(estimator: Any, X: Any, classes: TwoClasses, groups: Index | None, options: dict[str, Any]) -> Float:
