@@ -134,9 +134,8 @@ def auc(
 
     kernelrank auc patients.csv --target outcome --covariates age,sex
     """
-    from kernelrank.cli.inside import estimated_inside, prepared_inside
+    from kernelrank.cli.inside import estimated_inside
     from kernelrank.errors import InvalidInputError
-    from kernelrank.model_selection import estimate_auc
     from kernelrank.model_selection.estimator_refit import settled
 
     answer = Answer("auc", as_json=as_json)
@@ -150,10 +149,7 @@ def auc(
         data, input_format, target, None, id, None, groups, columns, positive, exclude=exclude
     ).preparing(missing, missing_indicator, ordinal)
     items, marker = rivals.take_marker(source.read_groups(answer))
-    for what, values in (("queries", items.qid), ("weights of items", items.weight)):
-        if values is not None:
-            answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
-    cohort = Cohort.of(items, learner)
+    cohort = Cohort.of(items, learner, answer)
     if select is not None:
         roc, permutations = check_selection(answer, kernel, permutations, grouped=cohort.groups is not None, roc=roc)
     if inside and cv not in ("auto", "leave_pair_out"):
@@ -175,13 +171,11 @@ def auc(
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
         if inside:
-            pipeline, unprepared = prepared_inside(items, learner, estimator)
-            once = estimate_auc(estimator, cohort.X, cohort.y, **common)
             answer.note(
                 "for the AUC and its curve, missing numbers and scales of columns were computed anew in every training "
                 "set; permutations and comparisons take them computed once"
             )
-            estimate, curve = estimated_inside(pipeline, unprepared, cohort.y, once, common, with_roc=roc)
+            estimate, curve = estimated_inside(items, learner, estimator, cohort, common, with_roc=roc)
         else:
             estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
         n_permutations = 1000 if permutations is None else permutations

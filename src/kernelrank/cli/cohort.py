@@ -41,12 +41,15 @@ class Cohort:
     reason: str
 
     @classmethod
-    def of(cls, items: Items, learner: LearnerOptions) -> Cohort:
+    def of(cls, items: Items, learner: LearnerOptions, answer: Answer) -> Cohort:
         """Scale the columns if asked for, and give the classes their names."""
         import numpy as np
 
         from kernelrank.errors import InvalidInputError
 
+        for what, values in (("queries", items.qid), ("weights of items", items.weight)):
+            if values is not None:
+                answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
         y: Any = items.y
         levels = np.unique(y)
         if len(levels) != 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.measuring import facts_of
 from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.progress import working
+
+if TYPE_CHECKING:
+    from kernelrank.model_selection.search import RankRLSCV
 
 __all__ = ["app"]
 
@@ -51,15 +54,7 @@ def demo(
     with working("holding out 80 queries for all alphas"), answer.noting_warnings():
         model = RankRLSCV().fit(train.X, train.y, qid=train.qid)
     measures = [_measure(name) for name in MEASURES]
-    found = [
-        facts_of(
-            measure(test.y, model.predict(test.X), qid=test.qid), measure, confidence=0.95, seed=seed, by_query=False
-        )
-        for measure in measures
-    ]
-    for facts, measure in zip(found, measures, strict=True):
-        facts["held_out"] = measure(train.y, model.holdout_scores_, qid=train.qid).mean
-        facts["random"] = measure(test.y, 0.0 * test.y, qid=test.qid).mean
+    found = _measured(model, train, test, measures, seed)
     with working("drawing the report"), answer.noting_warnings():
         page = ranking_report(
             model,
@@ -85,6 +80,36 @@ def demo(
     for name, part in ((TRAIN, train), (TEST, test)):
         write_ranking(folder / name, part.X, part.y, qid=part.qid, docid=part.ids)
     page.save(folder / PAGE)
+    _answer(answer, model, train, test, found, folder)
+    if loops := compile_seconds():
+        answer.note(f"compiling {len(loops)} loops took {sum(loops.values()):.1f} s; later runs read them from disk")
+    answer.fact("compile_seconds", loops)
+    _what_next(answer, folder)
+    answer.show()
+
+
+def _measured(
+    model: RankRLSCV, train: Documents, test: Documents, measures: list[Any], seed: int
+) -> list[dict[str, Any]]:
+    """Measure the test queries, the held-out ones, and a random order."""
+    found = []
+    for measure in measures:
+        result = measure(test.y, model.predict(test.X), qid=test.qid)
+        facts = facts_of(result, measure, confidence=0.95, seed=seed, by_query=False)
+        facts["held_out"] = measure(train.y, model.holdout_scores_, qid=train.qid).mean
+        facts["random"] = measure(test.y, 0.0 * test.y, qid=test.qid).mean
+        found.append(facts)
+    return found
+
+
+def _answer(
+    answer: Answer,
+    model: RankRLSCV,
+    train: Documents,
+    test: Documents,
+    found: list[dict[str, Any]],
+    folder: Path,
+) -> None:
     answer.fact("alpha", model.alpha_)
     answer.fact("measures", found)
     files = {"report": PAGE, "model": MODEL, "train": TRAIN, "test": TEST}
@@ -107,11 +132,6 @@ def demo(
             for facts in found
         ],
     )
-    if loops := compile_seconds():
-        answer.note(f"compiling {len(loops)} loops took {sum(loops.values()):.1f} s; later runs read them from disk")
-    answer.fact("compile_seconds", loops)
-    _what_next(answer, folder)
-    answer.show()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,17 +9,20 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.progress import working
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from kernelrank.cli.cohort import Cohort
     from kernelrank.cli.learner import LearnerOptions
     from kernelrank.data import Items
     from kernelrank.metrics import Interval
     from kernelrank.model_selection import AUCEstimate, TournamentROC
 
-__all__ = ["estimated_inside", "moved", "prepared_inside"]
+__all__ = ["estimated_inside", "moved"]
 
 AS_WIDE = "it is as wide as with columns prepared once, for all training sets"
 
 
-def prepared_inside(items: Items, learner: LearnerOptions, estimator: Any) -> tuple[Any, Any]:
+def _prepared_inside(items: Items, learner: LearnerOptions, estimator: BaseEstimator) -> tuple[Any, Any]:
     """Return a pipeline that fills, scales and learns, and the columns that it takes: NaN where a number is missing.
 
     A category that a training set does not have is a column of zeros there, so that categories need nothing anew.
@@ -44,20 +47,28 @@ def prepared_inside(items: Items, learner: LearnerOptions, estimator: Any) -> tu
 
 
 def estimated_inside(
-    pipeline: Any, X: Any, y: Any, once: AUCEstimate, common: dict[str, Any], *, with_roc: bool
+    items: Items,
+    learner: LearnerOptions,
+    estimator: BaseEstimator,
+    cohort: Cohort,
+    common: dict[str, Any],
+    *,
+    with_roc: bool,
 ) -> tuple[AUCEstimate, TournamentROC | None]:
     """Refit a preparation and its learner without every pair.
 
+    A jackknife of refits would take hours, so the interval is that of the estimate with columns that were prepared
+    once, moved to this one.
+
     Parameters
     ----------
-    pipeline : Pipeline
-        What prepares the columns, and the learner.
-    X : array or sparse matrix, shape (m, n_features)
+    items : Items
         The columns as they were read.
-    y : ndarray, shape (m,)
-    once : AUCEstimate
-        The estimate with columns that were prepared once. A jackknife of refits would take hours, so its interval is
-        moved to the estimate of this one.
+    learner : LearnerOptions
+    estimator : estimator
+        The learner.
+    cohort : Cohort
+        The same items with columns that were prepared once.
     common : dict
         Further arguments of `estimate_auc`.
     with_roc : bool
@@ -70,6 +81,8 @@ def estimated_inside(
     """
     from kernelrank.model_selection import estimate_auc, tournament_roc
 
+    pipeline, X = _prepared_inside(items, learner, estimator)
+    once, y = estimate_auc(estimator, cohort.X, cohort.y, **common), cohort.y
     options = {**common, "interval": "components"}
     m = len(y)
     n_pairs = m * (m - 1) // 2 if with_roc else once.n_pairs
