@@ -1,20 +1,23 @@
 """Claim: the first call on a machine takes seconds: `RankSVM.fit` 3, hold-outs and searches 2, `score` 0.7.
 
-Run: python benchmarks/the_first_call_is_quick.py [--items 300]
+Run: python benchmarks/the_first_call_is_quick.py [--items 300] [--repeats 3]
 
 Every call is made in a fresh process with an empty compile cache: CPU seconds beyond imports, of which so much for
-compiling, loop by loop, then the same in a second process, which reads the loops from disk.
+compiling, loop by loop, then the same in a second process, which reads the loops from disk. The whole process, with the
+interpreter, NumPy, numba and the imports of the call, may take 2 seconds more. Best of several.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from operator import itemgetter
 
 CLAIMS = {
     "RankSVM().fit(X, y)": 3.0,
@@ -32,9 +35,12 @@ CLAIMS = {
 """The calls, and how many CPU seconds they may take beyond imports."""
 
 
+PROCESS = 2.0
+"""How many CPU seconds the process may take beyond that."""
+
+
 def call(text: str, n_items: int) -> None:
     """Make one call in this process, and print what it took as JSON."""
-    begin = time.process_time()
     import numba  # noqa: F401
     import numpy as np
     import scipy.linalg  # noqa: F401
@@ -42,34 +48,47 @@ def call(text: str, n_items: int) -> None:
     import kernelrank
     from kernelrank.compiled import compile_seconds
 
-    names = {name: getattr(kernelrank, name) for name in kernelrank.__all__}
-    imported = time.process_time()
+    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    public = {name: getattr(kernelrank, name) for name in names & set(kernelrank.__all__)}
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_items, 10))
     y = X[:, 0] + rng.standard_normal(n_items)
     data = {"X": X, "y": y, "label": (y > 0).astype(float), "qid": np.arange(n_items) // 10}
     start = time.process_time()
-    eval(text, names | data)
-    seconds = time.process_time() - start
-    print(json.dumps({"imports": imported - begin, "call": seconds, "loops": compile_seconds()}))
+    eval(text, public | data)
+    end = time.process_time()
+    print(json.dumps({"call": end - start, "process": end, "loops": compile_seconds()}))
 
 
 def in_a_process(text: str, n_items: int, cache: str) -> dict:
     command = [sys.executable, __file__, "--items", str(n_items), "--call", text]
     environment = os.environ | {"NUMBA_CACHE_DIR": cache, "OMP_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
 
 
-def main(n_items: int) -> None:
-    print(f"CPU seconds at m = {n_items:,}, n = 10\n")
-    print(f"{'':<60}{'first':>7}{'compiled':>10}{'second':>8}{'imports':>9}{'claim':>7}")
-    for text, claim in CLAIMS.items():
+def best_of(text: str, n_items: int, repeats: int) -> tuple[dict, dict]:
+    """Return the quickest first call and the quickest second one; a process before them writes the bytecode."""
+    firsts, seconds = [], []
+    with tempfile.TemporaryDirectory() as cache:
+        in_a_process(text.split("(")[0], n_items, cache)
+    for _ in range(repeats):
         with tempfile.TemporaryDirectory() as cache:
-            first, second = (in_a_process(text, n_items, cache) for _ in range(2))
-        compiling = sum(first["loops"].values())
-        limit = "" if claim is None else f"≤ {claim:g}"
-        row = f"{first['call']:7.2f}{compiling:10.2f}{second['call']:8.2f}{first['imports']:9.2f}{limit:>7}"
-        print(f"{text:<60}{row}{' EXCEEDED' if claim is not None and first['call'] > claim else ''}")
+            firsts.append(in_a_process(text, n_items, cache))
+            seconds.append(in_a_process(text, n_items, cache))
+    return min(firsts, key=itemgetter("process")), min(seconds, key=itemgetter("process"))
+
+
+def main(n_items: int, repeats: int) -> None:
+    print(f"CPU seconds at m = {n_items:,}, n = 10, best of {repeats}\n")
+    print(f"{'':<60}{'first':>7}{'compiled':>10}{'second':>8}{'claim':>7}{'process':>9}{'claim':>7}")
+    for text, claim in CLAIMS.items():
+        first, second = best_of(text, n_items, repeats)
+        row = f"{first['call']:7.2f}{sum(first['loops'].values()):10.2f}{second['call']:8.2f}"
+        if claim is not None:
+            row += f"{f'≤ {claim:g}':>7}{first['process']:9.2f}{f'≤ {claim + PROCESS:g}':>7}"
+            row += " EXCEEDED" if first["call"] > claim or first["process"] > claim + PROCESS else ""
+        print(f"{text:<60}{row}")
         for name, seconds in first["loops"].items():
             print(f"    {name:<63}{seconds:10.2f}")
 
@@ -77,9 +96,10 @@ def main(n_items: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=300)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--call", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.call:
         call(arguments.call, arguments.items)
     else:
-        main(arguments.items)
+        main(arguments.items, arguments.repeats)

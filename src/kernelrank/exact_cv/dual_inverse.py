@@ -282,18 +282,40 @@ class SetSystems:
         d : ndarray, shape (1 or sets, s, n)
         """
         if self.items.shape[1] <= SMALL and self.right is self.Q:
-            first, second = np.tril_indices(self.items.shape[1])
-            products = self.Q[:, first]
-            products *= self.Q[:, second]
-            worst = np.full((len(self.items), d.shape[2]), np.inf)
-            room = np.empty((self.items.shape[1] ** 2 + 2, d.shape[2]))
-            _solve_packed(products @ d, self.base, self.sign, self.null, e, worst, room)  # all λ in one product
-            return worst
+            return self._solve_together(e, d)
         pivots = np.empty((len(self.items), d.shape[2]))
         for q, number in np.ndindex(pivots.shape):
             own = d[q if len(d) > 1 else 0, :, number]
             e[q, :, :, number], pivots[q, number] = self.solve_one(q, own, e[q, :, :, number])
         return pivots
+
+    def _solve_together(self, e: Float, d: Float) -> Float:
+        """Do what `solve` does for small sets, all λ in one product and in one factorisation."""
+        n_sets, u, k, n = e.shape
+        first, second = np.tril_indices(u)
+        diagonal = np.flatnonzero(first == second)
+        products = self.Q[:, first]
+        products *= self.Q[:, second]
+        systems = np.empty((n_sets, len(first) + k * u, n))
+        M, right = systems[:, : len(first)], systems[:, len(first) :].reshape(n_sets, k, u, n)
+        np.matmul(products, self.sign * d, out=M)
+        base, null = self.base[:, first, second, None], self.null[:, first, second, None]
+        if self.sign < 0:
+            M += base
+        if null.any():
+            t = M[:, diagonal].mean(axis=1, keepdims=True)
+            M += np.where(t > 0.0, t, 1.0) * null
+        floor = base[:, diagonal]
+        if not floor.all():
+            floor = np.where(floor == 0.0, M[:, diagonal], floor)
+        right[:] = e.transpose(0, 2, 1, 3)
+        _solve_packed(systems, u, k)
+        e[:] = right.transpose(0, 2, 1, 3)
+        inverse = M[:, diagonal]  # of R; its squares are one over the pivots
+        with np.errstate(over="ignore"):  # where a pivot is zero
+            inverse *= inverse
+            inverse *= floor
+        return np.asarray(1.0 / inverse.max(axis=1))
 
     def solve_one(self, q: int, d: Float, e: Float) -> tuple[Float, float]:
         """Solve the system of one set for one λ; return r (u, k), and the smallest relative pivot: 0 where it fails."""
@@ -335,65 +357,44 @@ def _complete(G: Float, root: Float, share: float) -> None:
 
 
 @compiled
-def _solve_packed(M: Float, base: Float, sign: float, null: Float, e: Float, worst: Float, room: Float) -> None:
-    """Solve ``(base + sign M + t null) r = e`` for every set and λ by Cholesky factorisations; r overwrites e.
+def _solve_packed(M: Float, u: int, k: int) -> None:
+    """Solve ``R Rᵀ x = e`` for every set and λ, in place: the factor R overwrites its matrix, and x overwrites e.
 
-    The innermost loops run over λ, whose numbers stand side by side, so that all λ are factorised together.
+    The right sides stand below the matrix as further rows: what factorises a row of the matrix solves ``R z = e`` for a
+    right side. The innermost loops run over λ, whose numbers stand side by side, so that all λ are factorised together.
 
     Parameters
     ----------
-    M : ndarray, shape (sets, u (u + 1) / 2, n)
-        Packed lower triangles for every λ.
-    base : ndarray, shape (sets, u, u)
-    sign : float
-    null : ndarray, shape (sets, u, u)
-        Fills the directions where the matrix is known to be zero and e is too; t is the mean of the diagonal.
-    e : ndarray, shape (sets, u, k, n)
-    worst : ndarray, shape (sets, n)
-        Infinite; takes the smallest pivot beside the diagonal entry of `base`, or of the matrix where that is zero:
-        what is tiny has lost digits.
-    room : ndarray, shape (u u + 2, n)
-        For the factor R, with the reciprocals of its diagonal, and for t and one entry at all λ.
+    M : ndarray, shape (sets, u (u + 1) / 2 + k u, n)
+        Packed lower triangles for every λ, and k right sides. The diagonal of R comes back as its reciprocals.
+    u, k : int
     """
-    n_sets, u, k, n = e.shape
-    R, t, value = room, room[u * u], room[u * u + 1]
+    n_sets, _size, n = M.shape
     for q in range(n_sets):
-        for a in range(n):
-            t[a] = 0.0
-        for i in range(u):
-            for a in range(n):
-                t[a] += (base[q, i, i] + sign * M[q, i * (i + 3) // 2, a]) / u
-        for a in range(n):
-            if t[a] <= 0.0:
-                t[a] = 1.0
-        for i in range(u):
-            for j in range(i + 1):
-                place = i * (i + 1) // 2 + j
-                for a in range(n):
-                    value[a] = base[q, i, j] + sign * M[q, place, a] + t[a] * null[q, i, j]
-                if j == i:
-                    for a in range(n):
-                        R[i * u + i, a] = value[a] if base[q, i, i] == 0.0 else base[q, i, i]
+        row = 0
+        for i in range(u + k):
+            width = min(i + 1, u)
+            other = 0
+            for j in range(width):
                 for c in range(j):
                     for a in range(n):
-                        value[a] -= R[i * u + c, a] * R[j * u + c, a]
-                if j < i:
+                        M[q, row + j, a] -= M[q, row + c, a] * M[q, other + c, a]
+                other += j
+                if j == i:
                     for a in range(n):
-                        R[i * u + j, a] = value[a] * R[j * u + j, a]
+                        M[q, other, a] = 1.0 / np.sqrt(max(M[q, other, a], 1e-300))
                 else:
                     for a in range(n):
-                        worst[q, a] = min(worst[q, a], value[a] / R[i * u + i, a])
-                        R[i * u + i, a] = 1.0 / np.sqrt(max(value[a], 1e-300))
-        for c in range(k):
-            for i in range(u):
+                        M[q, row + j, a] *= M[q, other, a]
+                other += 1
+            row += width
+        for _ in range(k):
+            row -= u
+            for step in range(u):
+                i = max(u - 1 - step, 0)
+                other = i * (i + 1) // 2
+                for a in range(n):
+                    M[q, row + i, a] *= M[q, other + i, a]
                 for j in range(i):
                     for a in range(n):
-                        e[q, i, c, a] -= R[i * u + j, a] * e[q, j, c, a]
-                for a in range(n):
-                    e[q, i, c, a] *= R[i * u + i, a]
-            for i in range(u - 1, -1, -1):
-                for j in range(i + 1, u):
-                    for a in range(n):
-                        e[q, i, c, a] -= R[j * u + i, a] * e[q, j, c, a]
-                for a in range(n):
-                    e[q, i, c, a] *= R[i * u + i, a]
+                        M[q, row + j, a] -= M[q, other + j, a] * M[q, row + i, a]

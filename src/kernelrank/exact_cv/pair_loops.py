@@ -16,8 +16,7 @@
 
 Items are numbered by their place in descending order of the scores. Row p of a block is item ``start + p``, column q is
 item ``columns + q``. Both loops add pairs in the right order less those in the wrong order to `agreement`, and store
-the differences unless `difference` has no room for them. The innermost loops have no branches, so that several pairs
-are held out at a time.
+the differences. The innermost loops have no branches, so that several pairs are held out at a time.
 """
 
 from __future__ import annotations
@@ -60,17 +59,16 @@ class ResidualPairs:
         self.e = np.ascontiguousarray(inverse.coefficients)
         self.y = np.ascontiguousarray(truth[order])
         self.diagonal = inverse.diagonal()
-        self.duplicate_of = duplicate_of[order]
+        self.tied = _tied(duplicate_of[order])
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
-        offset = pairs.offset
-        known = self.diagonal, np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T), self.duplicate_of
-        found = np.empty(len(self.diagonal))
+        offset, difference = _places(pairs, difference)
+        e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
+        known = pairs.end, offset, self.diagonal, e, y, self.tied, agreement, difference
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
-            part = self.inverse.rows(rows, slice(columns, None))
-            _pairs_by_residuals(part, rows.start, columns, pairs.end, offset, *known, agreement, difference, found)
+            _pairs_by_residuals(self.inverse.rows(rows, slice(columns, None)), rows.start, columns, *known)
         return np.zeros(0, dtype=np.int64)
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
@@ -83,7 +81,7 @@ class ResidualPairs:
             determinant[determinant == 0.0] = np.inf
             missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
             found = self.y[i] - self.y[j] - missed
-            found[_alike(self.duplicate_of, i, j)] = 0.0
+            found[self.tied[i] == self.tied[j]] = 0.0
             store_pairs(self.y[i] - self.y[j], found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
 
@@ -124,23 +122,35 @@ class SmootherPairs:
         self.share = 0.0 if graph.queries is None else 1.0 / float(self.weight.sum())
         y = truth[order]
         self.y = np.ascontiguousarray(y - self.share * (self.weight @ y))
-        self.duplicate_of = duplicate_of[order]
+        self.tied = _tied(duplicate_of[order])
         self.eta: Float = np.einsum("is,is,s->i", self.first, self.second, self.d, optimize=True)
+        self.P: Float = self.weight * (1.0 - self.share * self.weight) - self.eta
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
-        offset = pairs.offset
+        offset, places = _places(pairs, difference)
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
-        known = self.eta, h, y, self.weight, self.share, self.duplicate_of, agreement, difference, self.threshold
-        doubtful, n_doubtful = np.empty(ROOM, dtype=np.int64), 0
-        diagonal, room = self.weight * (1.0 - self.share * self.weight) - self.eta, np.empty((2, len(self.eta)))
+        known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, agreement, places
+        inverse, doubtful, n_doubtful = np.empty(len(self.eta)), [np.zeros(0, dtype=np.int64)], 0
         for rows in _row_blocks(pairs):
             columns = int(pairs.end[rows.start])
             H = (self.first[rows] * self.d) @ self.second[columns:].T
-            n_doubtful = _pairs_by_smoother(
-                H, rows.start, columns, pairs.end, offset, *known, doubtful, n_doubtful, diagonal, *room
-            )
-        return doubtful[:n_doubtful] if n_doubtful <= ROOM else None
+            n_new = _pairs_by_smoother(H, rows.start, columns, pairs.end, offset, *known, inverse)
+            n_doubtful += n_new
+            if n_doubtful > ROOM:
+                return None
+            if n_new > 0:
+                doubtful.append(self._doubtful(H, rows, columns, pairs))
+        return np.concatenate(doubtful)
+
+    def _doubtful(self, H: Float, rows: slice, columns: int, pairs: DifferingPairs) -> Index:
+        """Return the numbers of the pairs of a block of H that have lost digits."""
+        w_i, w_j = self.weight[rows, None], self.weight[columns:]
+        P_ij = -self.share * w_i * w_j - H
+        determinant = self.P[rows, None] * self.P[columns:] - P_ij * P_ij
+        end = pairs.end[rows, None]
+        p, q = np.nonzero((determinant < self.threshold * w_i * w_j) & (np.arange(columns, len(self.P)) >= end))
+        return np.asarray(pairs.offset[rows][p] + columns + q - end[p, 0])
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
@@ -173,13 +183,21 @@ class SmootherPairs:
         z_j = h_j - x * (y_i - centre) - eta_j * (y_j - centre)
         found = (P_jj + P_ij)[:, None] * z_i - (P_ij + P_ii)[:, None] * z_j
         found /= determinant[:, None]
-        found[_alike(self.duplicate_of, i, j)] = 0.0
+        found[self.tied[i] == self.tied[j]] = 0.0
         return found, small
 
 
-def _alike(duplicate_of: Index, i: Index, j: Index) -> NDArray[np.bool_]:
-    """Tell which pairs are of two items with the same row."""
-    return np.asarray((duplicate_of[i] >= 0) & (duplicate_of[i] == duplicate_of[j]))
+def _tied(duplicate_of: Index) -> Index:
+    """Return a number for each item, the same for items with the same row."""
+    return np.where(duplicate_of >= 0, duplicate_of, -1 - np.arange(len(duplicate_of)))
+
+
+def _places(pairs: DifferingPairs, difference: Float) -> tuple[Index, Float]:
+    """Return where the differences of each item begin, and room for them; for those of one item if none are wanted."""
+    if difference.shape[1] > 0:
+        return pairs.offset, difference
+    m = len(pairs.order)
+    return np.zeros(m, dtype=np.int64), np.empty((len(difference), m))
 
 
 def store_pairs(truth: Float, found: Float, rows: slice, agreement: Float, difference: Float) -> None:
@@ -207,10 +225,9 @@ def _pairs_by_residuals(
     gamma: Float,
     e: Float,
     y: Float,
-    duplicate_of: Index,
+    tied: Index,
     agreement: Float,
     difference: Float,
-    found: Float,
 ) -> None:
     """Hold out the pairs of a block of rows of Γ.
 
@@ -225,37 +242,34 @@ def _pairs_by_residuals(
         The diagonal of Γ.
     e, y : ndarray, shape (k, m)
         ``Γ y`` and the scores.
-    duplicate_of : ndarray of int64, shape (m,)
-        The same for items with the same row, whose difference is zero; -1 for those that are alone.
+    tied : ndarray of int64, shape (m,)
+        The same for items with the same row, whose difference is zero.
     agreement : ndarray, shape (k,)
-    difference : ndarray, shape (k, pairs) or (k, 0)
-    found : ndarray, shape (m,)
-        Room for the differences of one item.
+    difference : ndarray, shape (k, pairs)
+        Or (k, m) where all offsets are zero, so that each item overwrites what the one before it stored.
     """
     k, m = y.shape
-    store = difference.shape[1] > 0
     for p in range(G.shape[0]):
         i = start + p
-        first = end[i]
+        # An index that cannot be negative lets the loop take several pairs at a time.
+        first = max(end[i], 0)
+        shift, to = max(first - columns, 0), max(offset[i], 0)
+        gamma_i, tie = gamma[i], tied[i]
         for c in range(k):
-            for j in range(first, m):
-                g = G[p, j - columns]
-                missed = (gamma[j] + g) * e[c, i] - (g + gamma[i]) * e[c, j]
-                determinant = gamma[i] * gamma[j] - g * g
-                # Zero where rounding took all digits, of items with the same row above all.
-                found[j] = y[c, i] - y[c, j] - missed / (determinant + int(determinant == 0.0))
-            if duplicate_of[i] >= 0:
-                for j in range(first, m):
-                    if duplicate_of[j] == duplicate_of[i]:
-                        found[j] = 0.0
+            y_i, e_i = y[c, i], e[c, i]
             right = 0
-            for j in range(first, m):
-                sign = found[j] * (y[c, i] - y[c, j])
+            for b in range(m - first):
+                j = first + b
+                g, gamma_j = G[p, shift + b], gamma[j]
+                missed = (gamma_j + g) * e_i - (g + gamma_i) * e[c, j]
+                determinant = gamma_i * gamma_j - g * g
+                truth = y_i - y[c, j]
+                # Zero where rounding took all digits, of items with the same row above all.
+                found = 0.0 if tied[j] == tie else truth - missed / (determinant + int(determinant == 0.0))
+                difference[c, to + b] = found
+                sign = found * truth
                 right += int(sign > 0.0) - int(sign < 0.0)
             agreement[c] += right
-            if store:
-                for j in range(first, m):
-                    difference[c, offset[i] + j - first] = found[j]
 
 
 @compiled
@@ -265,93 +279,68 @@ def _pairs_by_smoother(
     columns: int,
     end: Index,
     offset: Index,
+    diagonal: Float,
     eta: Float,
     h: Float,
     y: Float,
     weight: Float,
     share: float,
-    duplicate_of: Index,
+    threshold: float,
+    tied: Index,
     agreement: Float,
     difference: Float,
-    threshold: float,
-    doubtful: Index,
-    n_doubtful: int,
-    diagonal: Float,
-    found: Float,
-    determinant: Float,
+    inverse: Float,
 ) -> int:
-    """Hold out the pairs of a block of rows of the smoother ``H = L - λ Γ``; return the new number of doubtful ones.
+    """Hold out the pairs of a block of rows of the smoother ``H = L - λ Γ``; return how many are doubtful.
+
+    A pair whose determinant is smaller than `threshold` beside its weights has lost digits: it is not counted, and its
+    difference is zero.
 
     Parameters
     ----------
     H : ndarray, shape (rows, m - columns)
         The block.
-    start, columns : int
-    end, offset : ndarray of int64, shape (m,)
-        Where the partners of each item begin, and where its differences are stored.
-    eta : ndarray, shape (m,)
-        The diagonal of H.
+    start, columns, end, offset, tied, agreement, difference
+        As in `_pairs_by_residuals`.
+    diagonal, eta : ndarray, shape (m,)
+        The diagonals of P and H.
     h, y : ndarray, shape (k, m)
         ``H y`` and the scores, which have the weighted mean zero if there is an intercept.
     weight : ndarray, shape (m,)
     share : float
         One over the total weight if there is an intercept, else zero.
-    duplicate_of : ndarray of int64, shape (m,)
-        The same for items with the same row, whose difference is zero; -1 for those that are alone.
-    agreement : ndarray, shape (k,)
-    difference : ndarray, shape (k, pairs) or (k, 0)
     threshold : float
-        A pair whose determinant is smaller than this beside its weights has lost digits: it is not counted but noted.
-    doubtful : ndarray of int64, shape (room,)
-        The numbers of such pairs, as far as there is room.
-    n_doubtful : int
-        How many there are already.
-    diagonal : ndarray, shape (m,)
-        The diagonal of P.
-    found, determinant : ndarray, shape (m,)
-        Room for the differences of one item and for their determinants.
+    inverse : ndarray, shape (m,)
+        Room for one over the determinants of an item's pairs, or zero.
     """
     k, m = y.shape
-    store = difference.shape[1] > 0
+    n_doubtful = 0
     for p in range(H.shape[0]):
         i = start + p
-        first = end[i]
-        small = 0
-        for j in range(first, m):
-            g = -share * weight[i] * weight[j] - H[p, j - columns]
-            determinant[j] = diagonal[i] * diagonal[j] - g * g
-            small += int(determinant[j] < threshold * weight[i] * weight[j])
-            determinant[j] += int(determinant[j] == 0.0) * 1e-30 * weight[i] * weight[j]
+        first = max(end[i], 0)
+        shift, to = max(first - columns, 0), max(offset[i], 0)
+        w_i, P_ii, eta_i, tie = weight[i], diagonal[i], eta[i], tied[i]
+        for b in range(m - first):
+            j = first + b
+            P_ij = -share * w_i * weight[j] - H[p, shift + b]
+            determinant = P_ii * diagonal[j] - P_ij * P_ij
+            doubtful = determinant < threshold * w_i * weight[j]
+            n_doubtful += doubtful
+            inverse[b] = 0.0 if doubtful or determinant == 0.0 or tied[j] == tie else 1.0 / determinant
         for c in range(k):
-            for j in range(first, m):
-                x = H[p, j - columns]
-                g = -share * weight[i] * weight[j] - x
-                rest = share * (weight[i] * y[c, i] + weight[j] * y[c, j]) / (1.0 - share * (weight[i] + weight[j]))
-                u_i, u_j = y[c, i] + rest, y[c, j] + rest
-                z_i = h[c, i] - eta[i] * u_i - x * u_j
-                z_j = h[c, j] - x * u_i - eta[j] * u_j
-                found[j] = ((diagonal[j] + g) * z_i - (g + diagonal[i]) * z_j) / determinant[j]
-            if duplicate_of[i] >= 0:
-                for j in range(first, m):
-                    if duplicate_of[j] == duplicate_of[i]:
-                        found[j] = 0.0
+            y_i, h_i = y[c, i], h[c, i]
             right = 0
-            for j in range(first, m):
-                sign = found[j] * (y[c, i] - y[c, j])
+            for b in range(m - first):
+                j = first + b
+                x, w_j, y_j = H[p, shift + b], weight[j], y[c, j]
+                P_ij = -share * w_i * w_j - x
+                rest = share * (w_i * y_i + w_j * y_j) / (1.0 - share * (w_i + w_j))
+                u_i, u_j = y_i + rest, y_j + rest
+                z_i = h_i - eta_i * u_i - x * u_j
+                z_j = h[c, j] - x * u_i - eta[j] * u_j
+                found = ((diagonal[j] + P_ij) * z_i - (P_ij + P_ii) * z_j) * inverse[b]
+                difference[c, to + b] = found
+                sign = found * (y_i - y_j)
                 right += int(sign > 0.0) - int(sign < 0.0)
-            if small > 0:
-                for j in range(first, m):
-                    if determinant[j] < threshold * weight[i] * weight[j]:
-                        sign = found[j] * (y[c, i] - y[c, j])
-                        right -= int(sign > 0.0) - int(sign < 0.0)
             agreement[c] += right
-            if store:
-                for j in range(first, m):
-                    difference[c, offset[i] + j - first] = found[j]
-        if small > 0:
-            for j in range(first, m):
-                if determinant[j] < threshold * weight[i] * weight[j]:
-                    if n_doubtful < len(doubtful):
-                        doubtful[n_doubtful] = offset[i] + j - first
-                    n_doubtful += 1
     return n_doubtful
