@@ -83,7 +83,7 @@ class TestDamage:
     def test_another_zip(self, folder):
         file = io.BytesIO()
         np.savez(file, a=np.arange(3))
-        with pytest.raises(ModelFileError, match="a zip file that is no kernelrank model"):
+        with pytest.raises(ModelFileError, match="a zip file that is not a kernelrank model"):
             load_bytes(file.getvalue(), folder)
 
     def test_a_missing_file_is_the_operating_systems_error(self, tmp_path):
@@ -140,10 +140,13 @@ class TestForgery:
     @pytest.mark.parametrize(
         ("change", "pattern"),
         [
-            (setting("format", to="other"), "does not say so"),
-            (setting("format_version", to=2), "written by kernelrank .*, format 2; this is format 1: upgrade"),
-            (setting("format_version", to="1"), "version '1' is none"),
-            (setting("format_version", to=True), "version True is none"),
+            (setting("format", to="other"), "names another format"),
+            (
+                setting("format_version", to=2),
+                "written by kernelrank .* in format 2; this version reads up to format 1. Upgrade",
+            ),
+            (setting("format_version", to="1"), "expected a format version as a positive integer"),
+            (setting("format_version", to=True), "expected a format version as a positive integer"),
             (setting("content", "class", to="os.system"), "'os.system' is unknown; registered are"),
             (setting("content", "class", to=["RLS"]), "cannot be read"),
             (setting("content", "params", "extra", to=1), "no parameter 'extra'"),
@@ -159,12 +162,12 @@ class TestForgery:
             ),
             (setting("content", "fitted", "coef_", to={"is": "float", "value": "1"}), "cannot be read"),
             (setting("content", to=None), "cannot be read"),
-            (setting("members", to=[]), "does not belong here"),
+            (setting("members", to=[]), "is not expected"),
             (lambda manifest, members: members.pop(ARRAY), "arrays/0.npy is missing"),
-            (lambda manifest, members: members.update(extra=b"x"), "'extra' does not belong here"),
+            (lambda manifest, members: members.update(extra=b"x"), "'extra' is not expected"),
             (setting("members", 0, to={"name": ARRAY, "size": 9, "sha256": "", "keep": 1}), "bytes, not 9"),
-            (setting("members", 0, to={"name": ARRAY, "size": 152, "sha256": "", "keep": 1}), "digest differs"),
-            (setting("members", 0, "name", to="../a.npy"), "does not number its arrays"),
+            (setting("members", 0, to={"name": ARRAY, "size": 152, "sha256": "", "keep": 1}), "digest"),
+            (setting("members", 0, "name", to="../a.npy"), "has no valid number of arrays"),
         ],
         ids=lambda value: value[:30] if isinstance(value, str) else "",
     )
@@ -175,13 +178,13 @@ class TestForgery:
     @pytest.mark.parametrize(
         ("array", "pattern"),
         [
-            (npy(np.array([print], dtype=object)), "object, which is not data"),
-            (npy(np.zeros(1, dtype=[("x", "f8")])), "which is not data"),
+            (npy(np.array([print], dtype=object)), "object, which is not allowed in a model file"),
+            (npy(np.zeros(1, dtype=[("x", "f8")])), "which is not allowed in a model file"),
             (npy(np.arange(3), version=(2, 0)), "another version"),
-            (npy(np.arange(3.0))[:-1], "claims the shape"),
-            (npy(np.arange(3.0)).replace(b"(3,)", b"(9999999999999,)"), "cannot be read|claims the shape"),
-            (npy(np.arange(3.0)).replace(b"(3,), }         ", b"(3333333333,), }"), "claims the shape"),
-            (npy(np.arange(3.0)).replace(b"(3,), } ", b"(-3,), }"), "claims the shape"),
+            (npy(np.arange(3.0))[:-1], "does not match its size"),
+            (npy(np.arange(3.0)).replace(b"(3,)", b"(9999999999999,)"), "cannot be read|does not match its size"),
+            (npy(np.arange(3.0)).replace(b"(3,), }         ", b"(3333333333,), }"), "does not match its size"),
+            (npy(np.arange(3.0)).replace(b"(3,), } ", b"(-3,), }"), "does not match its size"),
             (b"not an array", "cannot be read"),
         ],
         ids=range(8),

@@ -67,7 +67,7 @@ def test_data_on_standard_output(monkeypatch):
     with opened_output("-") as file:
         file.write(f"id\tscore\na{EVIL[:-2]}\t1\n".encode())
     assert sys.stdout.written() == "id\tscore\na" + printable(EVIL[:-2]) + "\t1\n"
-    with pytest.raises(InvalidInputError, match="a terminal cannot show it"), opened_output("-") as file:
+    with pytest.raises(InvalidInputError, match="cannot be shown in a terminal"), opened_output("-") as file:
         file.write(b"PAR1\xff\xfe")
 
 

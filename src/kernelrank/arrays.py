@@ -54,7 +54,7 @@ BELOW = np.tri(SQUARE, k=-1, dtype=np.bool_)
 
 
 def is_sparse(X: object) -> TypeGuard[Sparse]:
-    """Tell whether this is a sparse matrix, to a type checker too."""
+    """Return whether this is a sparse matrix, to a type checker too."""
     return bool(sparse.issparse(X))
 
 
@@ -63,7 +63,7 @@ FULL = 0.2
 
 
 def is_full(X: object) -> bool:
-    """Tell whether a sparse matrix stores so many entries that dense blocks of it are faster.
+    """Return whether a sparse matrix stores so many entries that dense blocks of it are faster.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def row_slices(X: Matrix) -> Iterator[slice]:
 
 
 def available_bytes() -> int | None:
-    """Return how much memory this process may use: that of the machine, or its own limit; None if nobody knows."""
+    """Return the memory that this process may use, in bytes; None if unknown."""
     try:
         known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (AttributeError, OSError, ValueError):

@@ -44,11 +44,11 @@ __all__ = [
 
 
 class KernelRankError(Exception):
-    """Whatever kernelrank raises on purpose."""
+    """Base class of all errors of kernelrank."""
 
 
 class InvalidInputError(KernelRankError, ValueError):
-    """Data or an option that cannot be used."""
+    """Data or an option is not valid."""
 
 
 class NothingToCompareError(InvalidInputError):
@@ -56,7 +56,7 @@ class NothingToCompareError(InvalidInputError):
 
 
 class FileFormatError(InvalidInputError):
-    """A file that cannot be read as what it should be.
+    """A file does not have the expected format; the message names the file, line and column.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ class FileFormatError(InvalidInputError):
 
 
 class ModelFileError(KernelRankError, ValueError):
-    """A model file that is damaged, foreign or from a later version."""
+    """A model file is damaged, has another format, or is from a later version."""
 
 
 class MissingExtraError(KernelRankError, ImportError):
-    """An optional dependency that is not installed.
+    """An optional dependency is not installed.
 
     Parameters
     ----------
@@ -107,31 +107,31 @@ class MissingExtraError(KernelRankError, ImportError):
 
 
 class NotConverged(ConvergenceWarning):
-    """An iteration that stopped before it reached its tolerance."""
+    """An iterative solver stopped before it reached its tolerance."""
 
 
 class PooledAUCWarning(UserWarning):
-    """An AUC over scores of different models, which is biased low."""
+    """An AUC pools scores of different models, which is biased low."""
 
 
 class EdgeOfGridWarning(UserWarning):
-    """A search whose best alpha lies at the edge of its grid."""
+    """The best alpha of a search is at the edge of the grid."""
 
 
 class LostDigitsWarning(UserWarning):
-    """Rounding that leaves few digits; the message has the accuracy to expect.
+    """Rounding errors are large; the message gives the expected accuracy.
 
     Alpha is tiny beside the kernel or the columns, or a stream forgot items much larger than those that remain.
     """
 
 
 class SkippedCandidateWarning(UserWarning):
-    """Candidate pairs that were left out of a ranking, for their graphs have no features."""
+    """Some candidate pairs were left out because their graphs have no features."""
 
 
 class SplitDocumentWarning(UserWarning):
-    """Items of one document, or the same sentence, on both sides of a split: measures will be too good."""
+    """Items of one document are in training and test data: measures will be too optimistic."""
 
 
 class UnconnectedVotesWarning(UserWarning):
-    """Votes that fall into groups of items of which no two are compared: the order across groups is not known."""
+    """The votes do not connect all items: the order across unconnected groups is unknown."""

@@ -47,7 +47,7 @@ def _boxed(labels: Sequence[Any]) -> NDArray[Any]:
 
 
 def refuse_missing(values: NDArray[Any], message: str) -> None:
-    """Refuse None, NaN and their like; the message has a place for the number of the first."""
+    """Raise an error for None, NaN and their like; the message has a place for the number of the first."""
     if values.dtype.kind in "fc":
         missing = np.isnan(values)
     elif values.dtype.kind in "mM":
@@ -93,7 +93,7 @@ def number_labels(values: NDArray[Any], name: str) -> tuple[NDArray[np.int64], N
 def number_two(
     first: NDArray[Any], second: NDArray[Any], name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Give numbers to the labels of two columns together; also return the distinct labels."""
+    """Return numbers to the labels of two columns together; also return the distinct labels."""
     kinds = {first.dtype.kind, second.dtype.kind}
     if len(kinds) > 1:
         first, second = _boxed(first.tolist()), _boxed(second.tolist())
@@ -102,7 +102,7 @@ def number_two(
 
 
 def _number_array(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Give numbers to sortable labels; when the runs of equal labels are all different no item is sorted."""
+    """Return numbers to sortable labels; when the runs of equal labels are all different no item is sorted."""
     if len(values) == 0:
         return np.zeros(0, dtype=np.int64), values
     new_run = np.empty(len(values), dtype=bool)

@@ -25,12 +25,12 @@ FIELDS = "a bool field (the event), a number field (the time) and, if wanted, a 
 
 
 def has_events(y: object) -> bool:
-    """Tell whether y is a structured array, which holds times and events."""
+    """Return whether y is a structured array, which holds times and events."""
     return isinstance(y, np.ndarray) and y.dtype.names is not None
 
 
 def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
-    """Put times and events into one structured array, which `fit` and the measures take as y.
+    """Combine times and events into one structured array, to pass as y to `fit` and the measures.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Lifetimes:
         return cls(time, np.ascontiguousarray(y[events[0]]), weight)
 
     def nothing_to_compare(self, n_queries: int, cost: str) -> str:
-        """Say why no order is known."""
+        """Return why no order is known."""
         inside = "" if n_queries == 1 else f" inside one of {n_queries} strata"
         known = "a later item" if cost == "unit" else "another event at another time"
         return (

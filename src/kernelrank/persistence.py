@@ -116,7 +116,7 @@ def register(name: str, place: str, state: FittedState | None = None) -> None:
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator into a file, whole or not at all.
+    """Save a fitted estimator to a file (atomic write, no pickle).
 
     Parameters and fitted attributes are kept to the last bit. Time O(bytes), memory O(1) beyond the estimator.
 
@@ -145,7 +145,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read an estimator that `save` wrote. No code of the file is run, for there is none.
+    """Load an estimator that `save` wrote. Model files contain no code, so loading runs none.
 
     Time O(bytes), memory O(result).
 
@@ -212,7 +212,9 @@ class _Encoder:
             raise InvalidInputError(f"cannot save {where}: it is not fitted")
         params = estimator.get_params(deep=False)
         if params.get("memory") is not None:
-            raise InvalidInputError(f"cannot save {where}: it has a cache, which is code and files elsewhere")
+            raise InvalidInputError(
+                f"cannot save {where}: it has a cache (memory=), which refers to other files. Set memory=None"
+            )
         content = {
             "class": name,
             "params": {k: self.value(v, f"the parameter {k} of {where}", depth + 1) for k, v in params.items()},
@@ -277,7 +279,7 @@ class _Encoder:
 
 
 def _state_fault(estimator: BaseEstimator) -> str | None:
-    """Return what is wrong with the attributes of a fitted estimator; None if nothing is, or nobody knows."""
+    """Return what is wrong with the attributes of a fitted estimator; None if nothing is known to be wrong."""
     state = STATES.get(type(estimator).__name__)
     return None if state is None else state.fault(estimator)
 
@@ -287,7 +289,7 @@ def _is_fitted_name(name: str) -> bool:
 
 
 def _why_not(value: object) -> str:
-    """Say why a value is not kept, and what to do."""
+    """Return why a value is not kept, and what to do."""
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return "it is a random number generator; give random_state an integer or None"
     if isinstance(value, dict):
@@ -318,7 +320,7 @@ class _Decoder:
             if parameter not in known:
                 raise ModelFileError(f"{name} has no parameter {parameter!r} in this version of kernelrank")
         if content["params"].get("memory") is not None:
-            raise ModelFileError(f"{name} has a cache, which no model file may have")
+            raise ModelFileError(f"{name} has a cache (memory=), which model files may not have")
         estimator = kind(**self._items(content["params"]))
         for attribute, value in self._items(content["fitted"]).items():
             if not _is_fitted_name(attribute):
@@ -328,7 +330,7 @@ class _Decoder:
         return estimator
 
     def _check(self, estimator: BaseEstimator, name: str) -> None:
-        """Refuse parameters and fitted attributes that no estimator of this class has."""
+        """Raise an error for parameters and fitted attributes that no estimator of this class has."""
         if hasattr(estimator, "_parameter_constraints"):
             try:
                 estimator._validate_params()

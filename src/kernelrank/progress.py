@@ -230,7 +230,7 @@ def _line(task: Task, width: int) -> Table | Text:
 
 
 def _count(task: Task) -> str:
-    """Say how much has been done, of how much, and how fast where there is no end in sight."""
+    """Describe how much has been done, of how much, and how fast where there is no end in sight."""
     noun = task.fields["noun"]
     if noun is None:
         return ""
@@ -241,7 +241,7 @@ def _count(task: Task) -> str:
 
 
 def _time(task: Task) -> str:
-    """Say how long it will take, or has taken where nobody knows."""
+    """Describe how long it will take, or has taken where it is unknown."""
     if task.time_remaining is not None and not task.finished:
         return f"{timedelta(seconds=int(task.time_remaining))} left"
     return f"{timedelta(seconds=int(task.elapsed or 0))}"

@@ -84,7 +84,7 @@ class Queries:
 
     @cached_property
     def contiguous(self) -> bool:
-        """Whether the items of each query stand together, in the order of the codes."""
+        """Whether the items of each query are contiguous, in the order of the codes."""
         return bool(np.all(self.codes[1:] >= self.codes[:-1]))
 
     @cached_property

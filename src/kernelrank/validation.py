@@ -32,7 +32,7 @@ COLUMN_BYTES = 24
 
 
 def _refuse_too_wide(X: object) -> None:
-    """Refuse sparse items with so many columns that nothing can be learnt from them in memory.
+    """Raise an error for sparse items with so many columns that nothing can be learnt from them in memory.
 
     A file of a few bytes can have two thousand million columns.
     """
@@ -41,8 +41,8 @@ def _refuse_too_wide(X: object) -> None:
     needed, available = COLUMN_BYTES * X.shape[1], available_bytes()
     if available is not None and needed > available:
         raise InvalidInputError(
-            f"X has {X.shape[1]:,} columns: learning from it needs at least {in_gigabytes(needed)} of memory, and "
-            f"{in_gigabytes(available)} are there. Number the features without gaps"
+            f"X has {X.shape[1]:,} columns: training needs at least {in_gigabytes(needed)} of memory, "
+            f"and {in_gigabytes(available)} are available. Number the features without gaps"
         )
 
 
@@ -79,7 +79,7 @@ def check_items(
         return items
     summed = canonical(items)
     if summed is not items and not np.all(np.isfinite(summed.data)):
-        raise InvalidInputError("X has entries that are stored more than once, and their sum is too large for a float")
+        raise InvalidInputError("X has duplicate sparse entries whose sum overflows")
     return summed
 
 
@@ -100,8 +100,8 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     require_scores(y)
     if has_events(y):
         raise InvalidInputError(
-            "Expected scores; got times with events in y. RankRLS, RankRLSCV and RankSVM learn from censored times: "
-            "only the order of two items is known then, and no score of one."
+            "Expected scores; got times with events in y. Use RankRLS, RankRLSCV or RankSVM, which learn from "
+            "censored times."
         )
     try:
         scores: Float = check_array(
@@ -124,7 +124,7 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
 
 
 def require_scores(y: Any) -> None:
-    """Refuse None for y."""
+    """Raise an error for None for y."""
     if y is None:
         raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
 
@@ -230,8 +230,8 @@ def check_sides(side: object, n_pairs: int) -> Index | None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInputError(
-            f"side of pair {row} is {values[row]:g}: expected 1 (the item of column 0 stood on the first side), -1 "
-            "(that of column 1 did) or 0 (unknown)"
+            f"side of pair {row} is {values[row]:g}: expected 1 (the item of column 0 was on the first side), "
+            "-1 (the item of column 1 was) or 0 (unknown)"
         )
     return values.astype(np.int64)
 

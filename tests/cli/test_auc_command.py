@@ -38,8 +38,8 @@ def test_one_row_for_each_patient_changes_nothing(run, cohort, options):
     columns = ["--features", "age,a,b,c"]
     grouped, plain = run(*words, *columns), run(*words, *columns, "--groups", "")
     assert facts(grouped) == facts(plain)
-    assert any("no two rows share a group, so that groups change nothing" in note for note in grouped.json["notes"])
-    assert not any("no two rows" in note for note in plain.json["notes"])
+    assert any("every group has one row, so the groups have no effect" in note for note in grouped.json["notes"])
+    assert not any("every group has one row" in note for note in plain.json["notes"])
 
 
 def test_tune_holds_out_pairs_where_every_row_is_a_group(run, cohort):
@@ -175,4 +175,4 @@ def test_columns_may_be_scaled_inside(run, tmp_path):
     moved = [expit(logit(expected.auc) + logit(end) - logit(once.auc)) for end in once.interval]
     assert [told["low"], told["high"]] == pytest.approx(moved)
     assert "as wide as with columns prepared once" in told["interval"]
-    assert "--inside is for --scale" in run(*words, "--inside", code=1).err
+    assert "--inside has no effect" in run(*words, "--inside", code=1).err

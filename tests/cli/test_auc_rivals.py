@@ -107,14 +107,14 @@ def test_the_mean_of_the_permutations_stands_beside_its_statistic(run, cohort):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--versus", "agee"], "'agee', which is no column to learn from (is it 'age'?)"),
-        (["--versus", ""], "--versus names a column of the table; it is empty"),
-        (["--versus", "outcome"], "'outcome', which is no column to learn from"),
-        (["--versus", "age", "--features", "age"], "nothing to learn from is left"),
+        (["--versus", "agee"], "'agee', which is not a feature column (is it 'age'?)"),
+        (["--versus", ""], "--versus: expected the name of a column; got nothing"),
+        (["--versus", "outcome"], "'outcome', which is not a feature column"),
+        (["--versus", "age", "--features", "age"], "no feature column is left"),
         (["--versus", "crp", "--features", "a,b"], "there is no column 'crp' for the features"),
-        (["--covariates", " , "], "--covariates names columns with commas between"),
-        (["--covariates", "age,sex"], "'sex', which is no column to learn from"),
-        (["--covariates", "age,a,b,c"], "none is left to add to them"),
+        (["--covariates", " , "], "--covariates: expected columns separated by commas"),
+        (["--covariates", "age,sex"], "'sex', which is not a feature column"),
+        (["--covariates", "age,a,b,c"], "leave at least one out"),
         (["--versus", "age", "--cv", "averaged"], "--versus holds out every pair"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_marker_leaves_with_what_says_where_it_is_missing():
     assert left.column_names == ("sex=f", "sex=m", "sexual_maturity", "age")
     np.testing.assert_array_equal(marker, items.X[:, 0])
     np.testing.assert_array_equal(left.X, items.X[:, 2:])
-    with pytest.raises(InvalidInputError, match="'sex' is made of categories"):
+    with pytest.raises(InvalidInputError, match="'sex' has categories"):
         Rivals("sex").take_marker(items)
 
 

@@ -82,4 +82,4 @@ def test_rules_for_gamma(run, ranking):
     assert [one["gamma"] for one in facts["candidates"][::2]] == ["scale", "median", 0.1]
     told = run("fit", "train.txt", "--kernel", "rbf", "--gamma", "wide", code=1).err
     assert "--gamma must be a number, scale or median, got 'wide'" in told
-    assert "--gammas: 'wide' is no grid" in run(*words, "--gammas", "wide", code=1).err
+    assert "--gammas: 'wide' is not a list or range of numbers" in run(*words, "--gammas", "wide", code=1).err

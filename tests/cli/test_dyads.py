@@ -181,7 +181,7 @@ def test_one_set_of_objects(run, dyads, tmp_path):
         ("name,dish 1,dish x\nguest 1,2,3\n", "'dish x' is not among the rows of dishes.csv"),
         ("name,dish 1,dish 2\nguest 1,2,3\nguest 1,2,3\n", "the name 'guest 1' occurs twice, first in line 2"),
         ("name,dish 1,dish 2\nguest 1,2,high\n", "'high' is not a number"),
-        ("name,dish 1,dish 2\nguest 1,,\n", "holds no score"),
+        ("name,dish 1,dish 2\nguest 1,,\n", "expected scores; the table has none"),
     ],
 )
 def test_what_is_wrong_with_scores_is_named(run, dyads, tmp_path, lines, said):

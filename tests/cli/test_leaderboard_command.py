@@ -75,4 +75,4 @@ def test_what_is_refused(run, arena):
         in run("leaderboard", arena, "--alpha", "much", code=1).err
     )
     assert run("leaderboard", arena, "--alpha", -1, code=1).err
-    assert "is also read from" in run("leaderboard", arena, "--report", arena, code=1).err
+    assert "is also an input file" in run("leaderboard", arena, "--report", arena, code=1).err

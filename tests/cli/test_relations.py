@@ -104,7 +104,7 @@ def test_extract_leaves_out_a_pair_without_a_score_and_goes_on(files, tmp_path):
 
 def test_a_model_is_a_file(files):
     answer = run("train", files["one"], "-o", "-", code=1)
-    assert "not written to standard output" in answer.stderr
+    assert "cannot be written to standard output" in answer.stderr
     assert not Path("-").exists()
 
 
@@ -184,7 +184,7 @@ def test_show_by_id_number_or_not_at_all(files):
         (("train", "lost.xml"), "lost.xml: No such file or directory"),
         (("train", "{one}", "--alphas", "1,x"), "--alphas must be numbers"),
         (("train", "{one}", "--parse", "mine"), "no sentence has the parse 'mine'"),
-        (("train", "{one}", "-o", "{one}"), "is also read from"),
+        (("train", "{one}", "-o", "{one}"), "is also an input file"),
         (("extract", "{one}", "{two}"), "one.xml"),
         (("evaluate", "{one}", "--cv", "{two}"), "a line must be the number of a fold, a tab and a document"),
         (("show", "{one}", "--json"), "--json needs --output"),

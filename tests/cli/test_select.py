@@ -69,8 +69,11 @@ def test_auc_selects_inside_every_pair(run, cohort):
         (["select", "--alpha", "-1"], "--alpha '-1': expected a positive number, or auto"),
         (["select", "-k", "9"], "Expected n_features_to_select"),
         (["select", "--cv", "loo"], "got cv='loo' without qid"),
-        (["auc", "--select", "2", "--kernel", "rbf"], "--select selects columns for the linear kernel"),
-        (["auc", "--select", "2", "--groups", "patient", "--permutations", "5"], "no p-value for groups"),
+        (["auc", "--select", "2", "--kernel", "rbf"], "--select works with the linear kernel only"),
+        (
+            ["auc", "--select", "2", "--groups", "patient", "--permutations", "5"],
+            "cannot compute a p-value with groups",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(run, cohort, words, message):

@@ -107,7 +107,7 @@ def test_options(messy, run, tmp_path):
     assert "expected a column and its words" in run("fit", messy, "--ordinal", "Stadium=I", code=1).err
     told = run("fit", messy, "--target", "outcome", "--missing", "error", "-o", tmp_path / "no.kr", code=1).err
     assert "column 'Größe', line 5, line 11: the cell is missing" in told
-    assert "8 faults: column 'Stadium', line 3" in told
+    assert "8 problems: column 'Stadium', line 3" in told
 
 
 def test_a_model_without_a_preparation_learns_nothing_from_new_files(run, tmp_path):
@@ -139,5 +139,5 @@ def test_missing_numbers_inside(messy, run):
     words = ["auc", messy, "--target", "outcome", "--alpha", 2, "--permutations", 0, "--no-roc", "--json"]
     found = json.loads(run(*words, "--scale", "--inside").out)
     np.testing.assert_allclose(found["auc"], np.mean(right), rtol=1e-12)
-    assert "--inside is for --scale, or for missing numbers" in run(*words, "--inside", "--missing", "drop", code=1).err
+    assert "--inside has no effect" in run(*words, "--inside", "--missing", "drop", code=1).err
     assert 0 < json.loads(run(*words, "--inside").out)["auc"] < 1

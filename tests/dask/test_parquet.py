@@ -87,7 +87,7 @@ def test_what_is_wrong_with_a_path_is_said(client, folder, tmp_path):
     with pytest.raises(FileFormatError, match="there is no Parquet file"):
         model.fit(str(folder / "absent-*.parquet"), "score", qid="query")
     (tmp_path / "words.parquet").write_text("these are words")
-    with pytest.raises(FileFormatError, match="these are no Parquet files"):
+    with pytest.raises(FileFormatError, match="expected Parquet files"):
         model.fit(tmp_path / "words.parquet", "score", qid="query")
     with pytest.raises(FileFormatError, match=r"there is no column 'grade'; the columns are x0, x1, .*weight"):
         model.fit(folder, "grade", qid="query")

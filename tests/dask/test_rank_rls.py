@@ -71,7 +71,7 @@ def test_a_fitted_model_is_a_value(client):
 def test_sums_that_overflow_are_refused(client):
     model = DaskRankRLS(client=client).fit(blocks(X, 40), y, qid=blocks(qid, 40))
     before = model.coef_.copy()
-    with pytest.raises(InvalidInputError, match="too large: the sums of a fit are beyond what a float holds"):
+    with pytest.raises(InvalidInputError, match="too large: the sums of the fit overflow"):
         model.fit(blocks(1e160 * X, 40), y, qid=blocks(qid, 40))
     np.testing.assert_array_equal(model.coef_, before)
 
@@ -148,7 +148,7 @@ def test_frames_from_files(client, tmp_path):
     close(client.compute(model.predict(data[names])).result(), expected.predict(table[names]))
     assert model.score(data[names], data["grade"], qid=data["query"]) == expected.score(table[names], y, qid=qid)
     assert model.score(table[names], y, qid=qid) == expected.score(table[names], y, qid=qid)
-    with pytest.raises(InvalidInputError, match="not those of the training data, or in another order"):
+    with pytest.raises(InvalidInputError, match="expected the columns of the training data in the same order"):
         model.predict(data[names[::-1]])
     with pytest.raises(InvalidInputError, match="so score needs qid"):
         model.score(data[names], data["grade"])
@@ -177,7 +177,7 @@ def test_what_cannot_be_fitted_says_so(client):
         DaskRankRLS(cost="unit", client=client).fit(items, y, qid=qid)
     with pytest.raises(InvalidInputError, match="y has 2 partitions, but X has 5"):
         model.fit(unknown, blocks(y, 50), qid=blocks(qid, 20))
-    with pytest.raises(InvalidInputError, match="qid is in memory, and the sizes of X's partitions are not known"):
+    with pytest.raises(InvalidInputError, match="qid is in memory, but the sizes of X's partitions are unknown"):
         model.fit(unknown, blocks(y, 20), qid=qid)
     with pytest.raises(InvalidInputError, match=f"y has 7 entries, but X has {len(y)} items"):
         model.fit(items, blocks(y[:7], 20), qid=qid)
@@ -189,7 +189,7 @@ def test_what_cannot_be_fitted_says_so(client):
         model.fit(blocks(holes, 20), y, qid=qid)
     with pytest.raises(InvalidInputError, match="got ndarray; RankRLS takes what is in memory"):
         model.fit(X, y, qid=qid)
-    with pytest.raises(InvalidInputError, match="use the linear kernel, or give a basis"):
+    with pytest.raises(InvalidInputError, match="needs a basis with Dask"):
         DaskRankRLS(kernel="rbf", client=client).fit(items, y, qid=qid)
     with pytest.raises(NothingToCompareError, match="no query has two items with different scores"):
         model.fit(items, np.full(len(y), 0.1), qid=qid)

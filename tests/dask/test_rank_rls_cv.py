@@ -62,7 +62,7 @@ def test_a_basis_serves_all_folds(client):
 
 
 def test_too_few_queries_and_too_few_alphas(client):
-    with pytest.raises(InvalidInputError, match="too few queries to hold out"):
+    with pytest.raises(InvalidInputError, match="use fewer folds or more queries"):
         DaskRankRLSCV(ALPHAS, cv=3, client=client).fit(ITEMS, y, qid=np.zeros(len(y), dtype=int))
     with pytest.warns(EdgeOfGridWarning, match="is the largest of the grid"):
         DaskRankRLSCV([1e-9, 1e-8, 1.0], cv=3, client=client).fit(

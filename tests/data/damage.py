@@ -206,7 +206,7 @@ def _of_format(format, damage, lines, with_line) -> Iterator[Damage]:
     elif format == "pairs":
         yield damage("preferred to itself", with_line(b"d1 d1 0.5 1"))
         yield damage("a negative magnitude", with_line(b"d1 d2 -0.5 1"))
-        yield damage("an empty field", with_line(b"d1,,0.5,1"))
+        yield damage("a field is empty", with_line(b"d1,,0.5,1"))
     elif format == "votes":
         yield damage("no winner", with_line(b"d1,d2,,j1,1"))
         yield damage("a winner that is missing", with_line(b"d1,d2,NA,j1,1"))

@@ -139,7 +139,7 @@ def test_only_our_own_files_are_removed(tmp_path):
 def test_a_link_to_itself(tmp_path, write):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises((OSError, ValueError), match=r"[Tt]oo many levels|leads back to itself"), write(tmp_path / "a"):
+    with pytest.raises((OSError, ValueError), match=r"[Tt]oo many levels|points to itself"), write(tmp_path / "a"):
         pass
     assert (tmp_path / "a").is_symlink()
 

@@ -116,16 +116,16 @@ def test_standard_output(monkeypatch):
 
 def test_refused(tmp_path):
     for path, options, message in (
-        ("a", {}, "the suffix says no format; name one of svmlight, csv, tsv, parquet"),
-        ("-", {}, "the suffix says no format"),
+        ("a", {}, "unknown file suffix: give format as one of svmlight, csv, tsv, parquet"),
+        ("-", {}, "unknown file suffix"),
         ("a.csv", {"format": "xls"}, "format must be one of"),
-        ("a.csv", {"format": "xlsx"}, "Excel files are read, not written"),
+        ("a.csv", {"format": "xlsx"}, "Excel files cannot be written"),
         ("none/a.csv", {}, "there is no folder"),
         ("a.parquet.gz", {}, "Parquet files are compressed inside; leave .gz out"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             write_items(make_items(), path if path == "-" else tmp_path / path, **options)
-    with pytest.raises(InvalidInputError, match="memory has no target, and SVMlight files need one"):
+    with pytest.raises(InvalidInputError, match="memory has no target, which SVMlight files need"):
         write_items(make_items(y=None), tmp_path / "a.txt")
     with pytest.raises(InvalidInputError, match="two columns are called 'target'"):
         write_items(make_items(feature_names=("target", "a", "b")), tmp_path / "a.csv")

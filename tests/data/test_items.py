@@ -89,9 +89,9 @@ class TestRoles:
             ({"query": "zzz"}, "there is no column 'zzz' for the query; the columns are 'outcome', 'age', 'score2'"),
             ({"features": ["age", "x"]}, "there is no column 'x' for the features"),
             ({"features": ["!x"]}, "there is no column 'x' for the features"),
-            ({"features": ["!*"]}, "no column looks like the target"),
-            ({"features": ["outcome"]}, "no column looks like the target"),
-            ({"n_features": 7}, "2 feature columns: expected 7"),
+            ({"features": ["!*"]}, "no column name looks like a target"),
+            ({"features": ["outcome"]}, "no column name looks like a target"),
+            ({"n_features": 7}, "expected 7 feature columns; got 2"),
         ],
     )
     def test_absent(self, read, options, message):
@@ -110,7 +110,7 @@ class TestRoles:
 
     def test_two_columns_for_one(self, read):
         text = "label,score,x\n1,2,3\n0,1,2\n"
-        with pytest.raises(FileFormatError, match="'label' and 'score' could each be the target: name the one that is"):
+        with pytest.raises(FileFormatError, match="'label' and 'score' could each be the target: name the right one"):
             read(text)
         assert read(text, target="label").feature_names == ("score", "x")
         assert read(text, features=["!score"]).y.tolist() == [1, 0]
@@ -469,7 +469,7 @@ class TestChunks:
         (tmp_path / "a.csv").write_text("y,qid,x\n1,1,1\n1,2,1\n1,1,1\n")
         with pytest.raises(FileFormatError, match="line 4, column 'qid': query 1 comes back: whole_queries=True needs"):
             list(read_item_chunks(tmp_path / "a.csv", chunk_rows=1, whole_queries=True))
-        with pytest.raises(FileFormatError, match="whole_queries=True, but no column is the query"):
+        with pytest.raises(FileFormatError, match="whole_queries=True needs a query column"):
             list(read_item_chunks(tmp_path / "a.csv", whole_queries=True, query=""))
 
     def test_size(self, tmp_path):

@@ -37,7 +37,7 @@ def test_round_trip(suffix, names, columns, tmp_path):
         ([[0, 1]], {"magnitude": [1.0, 2.0]}, r"magnitude has shape \(2,\), but there are 1 pairs"),
         ([[0, 1]], {"magnitude": [-1.0]}, r"magnitude\[0\] is -1\.0: expected a finite number, zero or more"),
         ([[0, 1]], {"magnitude": [np.nan]}, r"magnitude\[0\] is nan"),
-        ([[0, 1]], {"weight": [1.0]}, "weight without magnitude"),
+        ([[0, 1]], {"weight": [1.0]}, "weight needs magnitude"),
         ([[0, 1]], {"names": ["a"]}, "pairs has item 1, but there are 1 names"),
         ([[0, 1]], {"names": ["a", "b c"]}, "the name 'b c' is empty or has white space"),
         ([[0, 1]], {"names": ["a", "b,c"]}, "the name 'b,c'"),

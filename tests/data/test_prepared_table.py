@@ -156,7 +156,7 @@ class TestFaults:
     def test_all_in_one_run(self, read):
         text = "y,age,bmi\n1,30,abc\n0,x,20\n1,50,21\n0,60,inf\n1,70,22\n0,80,23\n"
         message = (
-            r"3 faults: column 'age', line 3: 'x' is not a number; exclude leaves a column out; column 'bmi', line 2: "
+            r"3 problems: column 'age', line 3: 'x' is not a number; exclude leaves a column out; column 'bmi', line 2: "
             r"'abc' is not a number.*; column 'bmi', line 5: 'inf' is not finite"
         )
         with pytest.raises(FileFormatError, match=message):
@@ -165,14 +165,14 @@ class TestFaults:
     def test_columns_with_a_role_too(self, read):
         text = "y,age,id\n1,30,a\n0,x,a\n1,50,b\n0,60,c\n"
         with pytest.raises(
-            FileFormatError, match=r"2 faults: .*the id 'a' occurs twice.*column 'age', line 3: 'x' is not"
+            FileFormatError, match=r"2 problems: .*the id 'a' occurs twice.*column 'age', line 3: 'x' is not"
         ):
             read(text)
-        with pytest.raises(FileFormatError, match=r"2 faults: there is no column 'outcome' .*'x' is not a number"):
+        with pytest.raises(FileFormatError, match=r"2 problems: there is no column 'outcome' .*'x' is not a number"):
             read(text, target="outcome")
 
     def test_missing_cells_are_listed(self, read):
-        with pytest.raises(FileFormatError, match="2 faults: column 'age', line 2, line 3: the cell is missing"):
+        with pytest.raises(FileFormatError, match="2 problems: column 'age', line 2, line 3: the cell is missing"):
             read("y,age\n1,\n0,NA\n1,50\n", missing="error")
 
     def test_lines_of_another_width(self, read):

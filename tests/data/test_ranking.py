@@ -192,7 +192,7 @@ def test_float32():
         (b"1 qid 1:1", "'qid' is not a feature: expected index:value"),
         (b"1 1:1 qid:2", "'qid:2' must come once, right after the target"),
         (b"1 qid:2 qid:3", "'qid:3' must come once"),
-        (b"1 1:1", "no qid, but the rows before it have one"),
+        (b"1 1:1", "expected a qid, as in the rows before"),
         (b"1 qid:\xff", "the query label is not UTF-8"),
         (b"1 qid:2 # \xff", "the docid in the comment is not UTF-8"),
         (b"1 qid:2 a:1", "the feature index 'a' is not an integer"),
@@ -214,7 +214,7 @@ def test_float32():
         ("1 qid:2 1:1\N{NO-BREAK SPACE}2:1".encode(), "is not a number"),
         (b"1 qid:2 1:" + b"9" * 50 + b"x" * 1000, r"9xxxxx\.\.\.' is not a number"),
         (b"1 qid:2 \0", "a NUL byte"),
-        (b"1 qid:2 # a\r1 qid:3", "a carriage return that ends no line"),
+        (b"1 qid:2 # a\r1 qid:3", "a carriage return inside a line"),
     ],
     ids=lambda value: repr(value)[:40] if isinstance(value, bytes) else "",
 )
@@ -230,7 +230,7 @@ def test_faulty_lines(line, message, tmp_path):
 
 def test_a_qid_that_comes_too_late():
     for block_bytes in (4, 1000):
-        with pytest.raises(FileFormatError, match="line 3: a qid, but the rows before it have none"):
+        with pytest.raises(FileFormatError, match="line 3: expected no qid, as in the rows before"):
             list(read_rows(io.BytesIO(b"1 1:1\n1 1:1\n1 qid:1 1:1\n"), block_bytes=block_bytes))
 
 

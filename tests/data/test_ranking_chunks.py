@@ -73,7 +73,7 @@ class TestChunks:
             read_ranking_chunks(io.BytesIO(b"1 1:1\n"), chunk_rows=0)
         stream = io.BytesIO(b"1 1:1\n")
         stream.seekable = lambda: False
-        with pytest.raises(InvalidInputError, match="cannot be rewound"):
+        with pytest.raises(InvalidInputError, match="can be read twice"):
             next(read_ranking_chunks(stream))
 
 

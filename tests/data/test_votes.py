@@ -171,7 +171,7 @@ def test_an_unknown_name_is_told_with_those_that_are_like_it():
         ("winner,loser,weight\na,b,-1\n", r"line 2, column 'weight': the weight -1\.0 is negative"),
         ("winner,loser,margin\na,b,nan\n", "line 2, column 'margin': 'nan' is missing: expected a number"),
         ("winner,loser,judge\na,b,\n", "line 2, column 'judge': the cell is empty: expected a label"),
-        ("winner,loser,judge,rater\na,b,1,2\n", "'judge' and 'rater' could each be the judge: name the one"),
+        ("winner,loser,judge,rater\na,b,1,2\n", "'judge' and 'rater' could each be the judge: name the right one"),
         ("winner,loser,judge\n", "the file has no preferences"),
         ("name one,name of two,thing\n1,2,3\n", "no columns look like winner and loser.*the columns are 'name one'"),
         ("left,right,thing here\na,b,left\n", "no column looks like the winner: name it with winner="),
@@ -187,7 +187,7 @@ def test_requests_that_do_not_go_together():
     text = "left,right,winner\na,b,left\n"
     with pytest.raises(FileFormatError, match="give both"):
         load(text, left="left")
-    with pytest.raises(FileFormatError, match="belong to two layouts"):
+    with pytest.raises(FileFormatError, match="got loser= with left= or right="):
         load(text, left="left", right="right", loser="winner")
     with pytest.raises(InvalidInputError, match="format must be one of lines, csv, tsv, parquet, xlsx, preflib"):
         load(text, format="json")

@@ -36,7 +36,9 @@ def test_dense_reading_says_how_wide(wide, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "csv.gz"])
 def test_tables_are_refused_before_they_are_begun(wide, suffix):
-    with pytest.raises(InvalidInputError, match=r"wide.txt: as \w+ .* a table of 4 rows and 2,000,000,000 columns"):
+    with pytest.raises(
+        InvalidInputError, match=r"wide.txt: as \w+ .* a dense table of 4 rows and 2,000,000,000 columns"
+    ):
         write_items(read_items(wide), wide.with_suffix(f".{suffix}"))
     assert list(wide.parent.iterdir()) == [wide]
 

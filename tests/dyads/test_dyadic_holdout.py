@@ -215,9 +215,11 @@ def test_bad_input_is_named():
         kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=[([0, 1, 2], [3])] * 2)
     with pytest.raises(InvalidInputError, match="Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS; got RankRLS"):
         kr.dyadic_holdout(kr.RankRLS(), K1, K2, Y)
-    with pytest.raises(NothingToCompareError, match="of the side that is ranked, one object is left: use more folds"):
+    with pytest.raises(
+        NothingToCompareError, match="only one object is left to rank in a training fold: use more folds"
+    ):
         kr.dyadic_holdout(kr.KroneckerRankRLS(**GIVEN), K1, K2, Y, setting="column", cv=2)
     Y[:, 1:] = np.nan
     Y[0] = 1.0
-    with pytest.raises(InvalidInputError, match="leaves no known score to train on: use more folds"):
+    with pytest.raises(InvalidInputError, match="a training fold has no known score: use more folds"):
         kr.dyadic_holdout(model, K1, K2, Y, setting="both")

@@ -1,4 +1,4 @@
-"""Every input that cannot be used has a message that names it, and leaves nothing half done."""
+"""Every input that cannot be used has a message that names it, and nothing would be left half done."""
 
 from __future__ import annotations
 
@@ -108,13 +108,23 @@ COMMON = {
     "missing is unknown": ({"missing": "drop"}, (X, y), {}, "'missing' parameter"),
     "random_state is a word": ({"random_state": "seed"}, (X, y), {}, "'random_state' parameter"),
     "basis is zero": ({"basis": 0}, (X, y), {}, "'basis' parameter"),
-    "basis is larger than X": ({"basis": 21}, (X, y), {}, r"basis=21 asks for more basis items .*\(20 items\)"),
+    "basis is larger than X": (
+        {"basis": 21},
+        (X, y),
+        {},
+        r"expected basis between 1 and 20, the number of items; got 21",
+    ),
     "basis is out of range": ({"basis": [0, 20]}, (X, y), {}, "basis has the item 20, but the items go from 0 to 19"),
     "basis is negative": ({"basis": [0, -1]}, (X, y), {}, "basis has the item -1"),
     "basis is duplicated": ({"basis": [0, 1, 0]}, (X, y), {}, "basis names an item twice"),
     "basis is empty": ({"basis": []}, (X, y), {}, "basis must be an integer or a non-empty list"),
     "basis is not whole": ({"basis": [0.5]}, (X, y), {}, "basis must be an integer or a non-empty list"),
-    "basis is zero vectors": ({"basis": [0, 1]}, (spoilt(X, 0.0, slice(2)), y), {}, "the kernel of the basis is zero"),
+    "basis is zero vectors": (
+        {"basis": [0, 1]},
+        (spoilt(X, 0.0, slice(2)), y),
+        {},
+        "the kernel matrix of the basis is zero",
+    ),
     "precomputed kernel is not square": (
         {"kernel": "precomputed"},
         (K[:, :-1], y),
@@ -145,7 +155,7 @@ RANKING = {
 }
 
 CLASSIFICATION = {
-    "one class": ((X, np.ones(M)), "needs at least two classes, and y has one class only"),
+    "one class": ((X, np.ones(M)), "expected at least two classes; y has one class"),
     "scores for classes": ((X, y), "Unknown label type: continuous"),
     "y has NaN": ((X, spoilt(y > 0, np.nan)), "Input y contains NaN"),
     "y has infinity": ((X, spoilt(y > 0, np.inf)), "Input y contains infinity"),

@@ -326,5 +326,5 @@ def test_refuses_what_has_no_pairs():
         BradleyTerry().fit(np.eye(3), np.ones((3, 2)))
     with pytest.raises(InvalidInputError, match="use fit_pairs"):
         BradleyTerry(side_bias=True).fit(np.eye(3), [1, 2, 3])
-    with pytest.raises(InvalidInputError, match=r"up to 49,995,000 pairs, and at most 20,000,000"):
+    with pytest.raises(InvalidInputError, match=r"at most 20,000,000 pairs; the queries have up to 49,995,000"):
         BradleyTerry().fit(np.zeros((10_000, 1)), np.arange(10_000.0))

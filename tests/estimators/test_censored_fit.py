@@ -278,13 +278,13 @@ CENSORED = event_times(TIME, EVENT)
         (lambda: RankRLS().fit(X, TIME, event=np.zeros(30)), "no event has a later item"),
         (lambda: RankRLS().fit(X, np.zeros(30, [("a", float), ("b", float)])), "a bool field"),
         (lambda: RankRLS().fit("items.csv", "time", event="died"), "event is not supported when X is a path"),
-        (lambda: RLS().fit(X, CENSORED), "RankRLS, RankRLSCV and RankSVM learn from censored times"),
-        (lambda: RLSCV().fit(X, CENSORED), "RankRLS, RankRLSCV and RankSVM learn from censored times"),
+        (lambda: RLS().fit(X, CENSORED), "Use RankRLS, RankRLSCV or RankSVM, which learn from censored times"),
+        (lambda: RLSCV().fit(X, CENSORED), "Use RankRLS, RankRLSCV or RankSVM, which learn from censored times"),
         (lambda: holdout(RLS(), X, TIME, [[0]], event=EVENT), "learn from censored times"),
         (lambda: leave_pair_out(RankRLS(), X, CENSORED), "Hold out folds of items"),
         (lambda: RankRLSCV(cv="leave_pair_out").fit(X, CENSORED), "Use a number of folds"),
         (lambda: RankRLSCV(scoring="ndcg").fit(X, CENSORED), "scoring='concordance' with censored times"),
-        (lambda: kr.metrics.auc(CENSORED, TIME), "only the measure Concordance takes"),
+        (lambda: kr.metrics.auc(CENSORED, TIME), "only the measure Concordance supports"),
     ],
 )
 def test_messages(call, message):

@@ -23,14 +23,20 @@ def refuse(pattern, *arguments, kind=InvalidInputError, learner=CoRankRLS, **opt
 
 
 def test_no_scored_query():
-    refuse("no scored query: y is NaN for every item", X, np.full(len(y), np.nan), qid, kind=NothingToCompareError)
+    refuse(
+        "expected at least one scored query; y is NaN for every item",
+        X,
+        np.full(len(y), np.nan),
+        qid,
+        kind=NothingToCompareError,
+    )
     nothing = np.where(known, 1.0, np.nan)
     refuse("nothing to compare: no query has two items with different scores", X, nothing, qid)
 
 
 @pytest.mark.parametrize("learner", [CoRankRLS, CoRankRLSCV])
 def test_no_unscored_query(learner):
-    refuse("no unscored query, and nu=.*: pass X_unscored, set y to NaN", X, y, qid, learner=learner)
+    refuse("nu=.* needs unscored queries: pass X_unscored, set y to NaN", X, y, qid, learner=learner)
 
 
 def test_unscored_queries_of_one_item():
@@ -41,15 +47,15 @@ def test_unscored_queries_of_one_item():
 def test_nan_inside_a_scored_query():
     broken = HALF.copy()
     broken[7] = np.nan
-    refuse("y is NaN for item 7 of query 1, while others have scores: a query is scored as a whole", X, broken, qid)
-    refuse("y is NaN for item 20, while others have scores", X, HALF)
+    refuse("y is NaN for item 7 of query 1, but not for the others of its query: score all items", X, broken, qid)
+    refuse("y is NaN for item 20, but not for the others of its query", X, HALF)
     two = np.column_stack([HALF, HALF])
     two[3, 1] = np.nan
     refuse("y is NaN for item 3 of query 0", X, two, qid)
 
 
 def test_unscored_in_two_ways():
-    refuse("y is NaN for 10 items, and there is X_unscored too", X, HALF, qid, X, qid)
+    refuse("y is NaN for 10 items and X_unscored is given too", X, HALF, qid, X, qid)
     refuse("qid_unscored is given without X_unscored", X, y, qid, None, qid)
 
 
@@ -65,14 +71,14 @@ def test_views_without_common_items():
     """The second view sees one value in each unscored query: there is nothing that it could agree on."""
     constant = np.column_stack([X, np.where(known, X[:, 0], qid)])
     views = [View(columns=[0, 1, 2]), View(columns=[3])]
-    refuse("view 1 has no unscored items in common with the other views", constant, HALF, qid, views=views)
+    refuse("view 1 is constant within each unscored query", constant, HALF, qid, views=views)
     views = [View("linear", columns=[3]), View(columns=[0])]
     constant[~known, 3] = 0.0
-    refuse("view 0 has no unscored items in common", constant, HALF, qid, views=views)
+    refuse("view 0 is constant within each unscored query", constant, HALF, qid, views=views)
 
 
 BAD_VIEWS = {
-    "at least two to agree, got 1": ["rbf"],
+    "expected at least two views; got 1": ["rbf"],
     "kernel 'gauss' is unknown": ["rbf", "gauss"],
     "view 1: a view cannot have a precomputed kernel": ["rbf", View("precomputed")],
     "a view has no parameter 'colums'": [{"colums": [0]}, {}],

@@ -116,5 +116,5 @@ def test_a_flag_that_is_older_than_the_entries():
 
 def test_a_sum_that_is_no_number():
     items = sparse.csr_array(([1.7e308, 1.7e308, 1.0], [0, 0, 0], [0, 2, 3]), shape=(2, 1))
-    with pytest.raises(InvalidInputError, match="stored more than once, and their sum is too large"):
+    with pytest.raises(InvalidInputError, match="duplicate sparse entries whose sum overflows"):
         kr.RankRLS().fit(items, [1.0, 2.0])

@@ -160,7 +160,7 @@ def test_mapped_arrays(tmp_path):
         close(model.fit(tmp_path / "X.npy", tmp_path / "y.npy", qid=str(tmp_path / "q.npy")).coef_, expected)
     close(RLS(kernel="rbf").fit(tmp_path / "X.npy", y).dual_coef_, RLS(kernel="rbf").fit(X, y).dual_coef_)
     (tmp_path / "text.npy").write_text("no array")
-    with pytest.raises(FileFormatError, match=r"text\.npy: this is no array"):
+    with pytest.raises(FileFormatError, match=r"text\.npy: expected a NumPy array file"):
         RankRLS().fit(tmp_path / "text.npy", y)
     with pytest.raises(FileFormatError, match=r"absent\.npy: there is no such file"):
         RankRLS().fit(tmp_path / "absent.npy", y)

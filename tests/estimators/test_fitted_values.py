@@ -148,7 +148,7 @@ def test_streams():
 
 def test_a_stream_begins_with_the_kernel_of_the_parameters():
     model = kr.RankRLS(kernel="rbf").fit(X, y, qid=qid).set_params(kernel="linear")
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts again"):
         model.partial_fit(X, y, qid=qid)
     np.testing.assert_allclose(model.coef_, kr.RankRLS().fit(X, y, qid=qid).coef_)
 

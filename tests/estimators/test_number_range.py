@@ -143,11 +143,11 @@ def test_rules_for_gamma(rule, form):
 
 
 def test_squares_that_a_search_or_an_iteration_needs():
-    with pytest.raises(InvalidInputError, match="measure that alpha is chosen by overflows: divide y"):
+    with pytest.raises(InvalidInputError, match="scoring measure overflows: divide y"):
         kr.RLSCV(ALPHAS).fit(X, 1e200 * y)
-    with pytest.raises(InvalidInputError, match="conjugate gradients square the target"):
+    with pytest.raises(InvalidInputError, match="the squares that conjugate gradients need overflow"):
         kr.RankRLS(solver="conjugate_gradient").fit(X, 1e200 * y)
-    with pytest.raises(InvalidInputError, match="coefficients are beyond what a float holds"):
+    with pytest.raises(InvalidInputError, match="coefficients overflow"):
         kr.RankRLS(1e-300).fit(1e-150 * X, 1e200 * y)
 
 

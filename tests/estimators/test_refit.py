@@ -1,4 +1,4 @@
-"""Fitting again: what an earlier fit left behind must not be seen, and a fit that fails leaves nothing."""
+"""Fitting again: what an earlier fit left behind must not be seen, and a fit that fails nothing would be left."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_differences_are_explained_class_by_class():
     model = RLSClassifier().fit(X, NAMES)
     scores = model.decision_function(X[:2])
     assert explain(model, X[:2], output=1).difference == pytest.approx(scores[0, 1] - scores[1, 1])
-    with pytest.raises(InvalidInputError, match="a report is of one ranking, and the model has 3 classes"):
+    with pytest.raises(InvalidInputError, match="expected a model with two classes; got 3"):
         ranking_report(model, X, NAMES)
     with pytest.raises(InvalidInputError, match="two classes, and y has 3 classes"):
         kr.estimate_auc(model, X, NAMES)

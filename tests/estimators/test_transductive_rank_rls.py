@@ -200,9 +200,14 @@ OUTPUTS = np.column_stack([y, PARTLY])
 @pytest.mark.parametrize(
     ("scores", "qid", "options", "message"),
     [
-        (Y, QID, {}, "there is no unscored query: y must be NaN for every item of at least one"),
-        (np.full(len(y), np.nan), QID, {}, "there is no scored query: y is NaN everywhere"),
-        (PARTLY, QID, {}, r"query 'q\d' has a score for 1 of its \d items: a query must be scored whole, or be NaN"),
+        (Y, QID, {}, "expected at least one unscored query: set y to NaN"),
+        (np.full(len(y), np.nan), QID, {}, "expected at least one scored query; y is NaN everywhere"),
+        (
+            PARTLY,
+            QID,
+            {},
+            r"query 'q\d' has a score for 1 of its \d items: score all items of a query, or set y to NaN",
+        ),
         (y, None, {}, r"the only query \(qid is not given\) has a score for"),
         (OUTPUTS, QID, {}, r"y is NaN in some outputs of item \d+ and not in others"),
         (np.where(HIDDEN, np.inf, Y), QID, {}, "infinity"),
@@ -211,8 +216,8 @@ OUTPUTS = np.column_stack([y, PARTLY])
         (y, QID, {"cv": [["q0", "q9"], ["q1"]]}, r"cv\[0\] has the query 'q9', which is not in qid"),
         (y, QID, {"cv": [["q0", "q1"], ["q1"]]}, "the query 'q1' is named twice in cv"),
         (y, QID, {"cv": [["q0", "q1"], ["q2"]]}, r"the query 'q\d' is in no fold"),
-        (y, QID, {"cv": [["q0"], []]}, r"cv\[1\] has 0 of the 7 queries: some, not all"),
-        (y, QID, {"cv": [sorted(set(QID))]}, r"cv\[0\] has 7 of the 7 queries: some, not all"),
+        (y, QID, {"cv": [["q0"], []]}, r"cv\[1\] has 0 of the 7 queries: leave at least one query out"),
+        (y, QID, {"cv": [sorted(set(QID))]}, r"cv\[0\] has 7 of the 7 queries: leave at least one query out"),
         (y, QID, {"cv": 1}, "The 'cv' parameter of TransductiveRankRLS must be"),
         (y, QID, {"anchor": 0.0}, "The 'anchor' parameter of TransductiveRankRLS must be"),
         (y, QID, {"basis": [99]}, "99"),

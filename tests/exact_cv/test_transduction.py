@@ -196,5 +196,5 @@ def test_duplicated_items_and_a_singular_kernel(kernel):
 def test_too_many_items_are_refused(monkeypatch):
     monkeypatch.setattr(transduction, "DIRECT_LIMIT", 10)
     problem, _, _ = make_problem("rbf", 3, "pairs")
-    with pytest.raises(InvalidInputError, match="here 16, and 10 is the most"):
+    with pytest.raises(InvalidInputError, match="= 16; the limit is 10"):
         transduce(problem, UNSCORED, ItemSets.of(sets_of("queries"), len(QID)), 1.0, ANCHORS)

@@ -78,7 +78,7 @@ def test_wide_data_is_centred_in_blocks_of_columns(monkeypatch):
 @pytest.mark.parametrize(
     ("basis", "message"),
     [
-        (10, "basis=10 asks for more basis items"),
+        (10, "expected basis between 1 and .*; got 10"),
         ([], "a non-empty list"),
         ([0.5], "item numbers"),
         ([0, 9], "basis has the item 9, but the items go from 0 to 8"),

@@ -84,7 +84,7 @@ def test_the_auc_of_one_query_has_an_interval():
 
 def test_what_cannot_be_judged():
     judged = JudgedRun.of((["q", "q"], ["a", "b"], [1.0, 2.0]), (["q", "q", "q"], ["a", "b", "c"], [0, 1, 1]))
-    with pytest.raises(InvalidInputError, match="a score for every judged item, and the run does not return 1"):
+    with pytest.raises(InvalidInputError, match="a score for every judged item; the run has none for 1"):
         judged.measure(get_measure("magnitude_preserving_error"))
     with pytest.raises(InvalidInputError, match="the item 'a' of the query 'q' twice"):
         JudgedRun.of((["q", "q"], ["a", "a"], [1, 2]), (["q"], ["a"], [1]))

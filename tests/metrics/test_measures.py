@@ -150,7 +150,7 @@ def test_unusable_input_is_named(measure, arguments, message):
 def test_weights_are_taken_or_refused_by_name(measure):
     y, score = [1, 0, 1], [1, 2, 3]
     if not measure.takes_weight:
-        with pytest.raises(InvalidInputError, match=f"{measure.name} takes no sample_weight"):
+        with pytest.raises(InvalidInputError, match=f"{measure.name} does not support sample_weight"):
             measure(y, score, sample_weight=[1, 1, 1])
         return
     assert measure(y, score, sample_weight=[2, 2, 2]).mean == measure(y, score).mean

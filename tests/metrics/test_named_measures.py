@@ -42,7 +42,7 @@ def test_a_measure_passes_and_its_options_can_be_changed():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("ndgc@10", {}, r"unknown measure 'ndgc@10'; the known ones are pairwise_accuracy, .*ndcg@k, map@k"),
+        ("ndgc@10", {}, r"unknown measure 'ndgc@10'; expected one of pairwise_accuracy, .*ndcg@k, map@k"),
         ("", {}, "unknown measure ''"),
         ("auc@3", {}, "auc has no cutoff"),
         ("ndcg@ten", {}, "the cutoff of 'ndcg@ten' is not a whole number"),

@@ -104,8 +104,8 @@ def test_interval_holds_the_difference_and_grows_with_confidence():
     ("first", "second", "options", "message"),
     [
         (result([1, 2]), result([1, 2], label="AUC"), {}, "two measures cannot be compared: nDCG and AUC"),
-        (result([1, 2]), result([1, 2], [0, 7]), {}, "the query 1 was measured for one of the two only"),
-        (result([1, 2]), result([1, 2, 3]), {}, "the query 2 was measured for one of the two only"),
+        (result([1, 2]), result([1, 2], [0, 7]), {}, "the query 1 was measured for only one of the two"),
+        (result([1, 2]), result([1, 2, 3]), {}, "the query 2 was measured for only one of the two"),
         (result([1]), result([1]), {}, "at least two measured queries"),
         (result([1, 2]), result([1, 2]), {"confidence": 1}, "confidence must lie between 0 and 1"),
         (result([1, 2]), result([1, 2]), {"n_resamples": 0}, "n_resamples must be a whole number"),

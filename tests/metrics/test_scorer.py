@@ -95,7 +95,7 @@ def test_called_by_hand(judged):
     assert pickle.loads(pickle.dumps(scorer))(estimator, X, np.abs(y), qid=qid) == expected
     assert metrics.scorer("disagreement")(estimator, X, y, qid=qid) == 0.0
     assert repr(scorer) == "<QueryScorer nDCG@3 (gain linear, ties averaged, empty queries left out)>"
-    with pytest.raises(InvalidInputError, match="takes no sample_weight"):
+    with pytest.raises(InvalidInputError, match="does not support sample_weight"):
         scorer(estimator, X, np.abs(y), qid=qid, sample_weight=np.ones(len(y)))
     with pytest.raises(TypeError, match="not for 'group'"):
         scorer.set_score_request(group=True)

@@ -240,7 +240,7 @@ def test_edges_of_learnt_sides(estimator, P):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, y: kr.compare_auc(kr.RankRLS(), X[:, 0], None, y), "RankRLS learns from X, but X is None"),
+        (lambda X, y: kr.compare_auc(kr.RankRLS(), X[:, 0], None, y), "RankRLS needs X to train on"),
         (lambda X, y: kr.compare_auc(X[:, 0], X[:5, 0], None, y), "the first has 30, the second 5"),
         (lambda X, y: kr.compare_auc(X[:5, 0], X[:5, 0], X, y), "have 5 entries, but X has 30 items"),
         (lambda X, y: kr.compare_auc(X, X[:, 0], None, y), "one number for each item"),
@@ -248,10 +248,10 @@ def test_edges_of_learnt_sides(estimator, P):
         (lambda X, y: kr.compare_auc(["a"] * 30, X[:, 0], None, y), "an estimator with a fit method, or one score"),
         (lambda X, y: kr.compare_auc(X[:, 0], X[:, 0], None, y * 0), "one class"),
         (lambda X, y: kr.compare_auc(X[:, 0], X[:, 0], None, y, interval="wald"), "interval must be one of"),
-        (lambda X, y: kr.compare_auc(X[:, 0], X[:, 0], None, y, interval="jackknife"), "is for estimators"),
+        (lambda X, y: kr.compare_auc(X[:, 0], X[:, 0], None, y, interval="jackknife"), "needs estimators"),
         (lambda X, y: kr.compare_auc(X[:, 0], X[:, 0], None, y, confidence=95), "confidence must lie"),
         (lambda X, y: kr.compare_auc(kr.RankRLS(), X[:3, 0], X[:3], [0, 0, 1]), "at least 2 items of each class"),
-        (lambda X, y: kr.estimate_auc(X[:, 0], None, y, method="averaged"), "given scores are not held out"),
+        (lambda X, y: kr.estimate_auc(X[:, 0], None, y, method="averaged"), "need an estimator; got scores"),
         (lambda X, y: kr.estimate_auc(None, None, y), "one number for each item|an estimator"),
     ],
 )

@@ -134,7 +134,7 @@ def test_any_regressor_and_classifier(data):
 def test_pipelines_route_queries_or_say_that_they_do_not(data):
     X, y, qid = data
     pipeline = make_pipeline(StandardScaler(), kr.RankRLS())
-    with pytest.raises(InvalidInputError, match="turn routing on"):
+    with pytest.raises(InvalidInputError, match="turn metadata routing on"):
         kr.leave_query_out(pipeline, X, y, qid)
     with sklearn.config_context(enable_metadata_routing=True):
         scores = kr.leave_query_out(pipeline, X, y, qid)
@@ -189,8 +189,8 @@ def test_many_processes_give_the_same(data):
     ("call", "message"),
     [
         (lambda X, y: kr.leave_query_out(kr.RankRLS(), X, y, None), "needs qid"),
-        (lambda X, y: kr.leave_query_out(kr.RankRLS(), X, y, [1] * M), "one query only"),
-        (lambda X, y: kr.leave_one_out(kr.RLS(), X, y, groups=[1] * M), "one group only"),
+        (lambda X, y: kr.leave_query_out(kr.RankRLS(), X, y, [1] * M), "only one query"),
+        (lambda X, y: kr.leave_one_out(kr.RLS(), X, y, groups=[1] * M), "only one group"),
         (lambda X, y: kr.leave_one_out(kr.RLS(), X, y, groups=[1, 2]), "groups has 2 entries"),
         (lambda X, y: kr.leave_query_out(kr.RankSVM(), X, y[:5], np.arange(len(X)) // 2), "y has 5 entries, but X has"),
         (lambda X, y: kr.holdout(kr.RLS(), X, y, []), "held_out is empty"),
@@ -200,11 +200,17 @@ def test_many_processes_give_the_same(data):
         (lambda X, y: kr.holdout(kr.RLS(), X, y, [range(M)]), "holds out every item"),
         (lambda X, y: kr.leave_pair_out(kr.RLS(), X, y, pairs=np.zeros((0, 2), int)), "pairs is empty"),
         (lambda X, y: kr.leave_pair_out(kr.RLS(), X, y, pairs=[[0, 99]]), "points outside X"),
-        (lambda X, y: kr.leave_pair_out(kr.RLS(), X, y, groups=np.arange(M) % 2, pairs=[[0, 1]]), "leaves nothing"),
+        (
+            lambda X, y: kr.leave_pair_out(kr.RLS(), X, y, groups=np.arange(M) % 2, pairs=[[0, 1]]),
+            "leaves nothing to train on",
+        ),
         (lambda X, y: kr.leave_one_out(kr.RLS(), X, y, alphas=[0.0]), "alphas must be positive"),
         (lambda X, y: kr.leave_one_out(LogisticRegression(), X, y > 0, alphas=[1.0]), "parameter alpha"),
         (lambda X, y: kr.leave_one_out(LogisticRegression(), X, np.arange(M) % 3), "two classes"),
-        (lambda X, y: kr.leave_one_out(LogisticRegression(), X, np.arange(M) == 3), "cannot be trained without set 3"),
+        (
+            lambda X, y: kr.leave_one_out(LogisticRegression(), X, np.arange(M) == 3),
+            "cannot be trained without held-out set 3",
+        ),
     ],
 )
 def test_bad_input(data, call, message):

@@ -167,10 +167,10 @@ def test_says_what_it_did():
     [
         ({"statistic": "r2"}, InvalidInputError, "statistic must be one of 'auto'"),
         ({"statistic": "leave_query_out"}, InvalidInputError, "pass qid"),
-        ({"statistic": "leave_pair_out", "qid": QID}, InvalidInputError, "is for one ranking"),
+        ({"statistic": "leave_pair_out", "qid": QID}, InvalidInputError, "is for data without queries"),
         ({"qid": QID, "groups": QID}, InvalidInputError, "give qid or groups, not both"),
         ({"n_permutations": 0}, InvalidInputError, "n_permutations must be a whole number"),
-        ({"groups": np.repeat([0, 1, 2], [4, 5, 6])}, InvalidInputError, "no two groups have the same number"),
+        ({"groups": np.repeat([0, 1, 2], [4, 5, 6])}, InvalidInputError, "no two groups have the same size"),
         ({"y": np.ones(15)}, NothingToCompareError, "all scores of y are the same"),
         ({"y": np.array(list("abc") * 5)}, InvalidInputError, "y has 3 classes"),
         ({"y": np.r_[np.nan, y[1:]]}, ValueError, "y contains NaN"),

@@ -78,7 +78,7 @@ def test_shown_and_counted():
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (None, "pass groups=qid to split, or qid=... to a search with routing on"),
+        (None, "pass groups=qid to split, or qid=... to a search with metadata routing on"),
         (qid[:-1], "qid has"),
         ([None, *qid[1:]], "qid is missing for item 0"),
     ],

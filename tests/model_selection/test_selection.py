@@ -171,7 +171,7 @@ def test_a_permutation_test_selects_anew_each_time():
         kr.GreedyRankRLS(1), X, rng.normal(size=30), qid=np.repeat(range(5), 6), n_permutations=3, random_state=0
     )
     assert 0 <= queries.statistic <= 1
-    with pytest.raises(InvalidInputError, match="takes no groups"):
+    with pytest.raises(InvalidInputError, match="does not support groups"):
         kr.permutation_test(kr.RankRLS(), X, y, statistic="folds", groups=np.arange(30) // 2)
 
 

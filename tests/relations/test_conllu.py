@@ -80,8 +80,8 @@ def test_sentences_without_a_document_are_their_own(read):
         (0, "# sent_id = s0\n", "", "line 3: a sentence without '# sent_id ='"),
         (0, "# text = KinC", "# words = KinC", "line 4: the sentence s0 has no '# text ='"),
         (0, "1\tKinC", "1\tKinX", "line 4: 'KinX' is not what follows in the text of s0"),
-        (0, "2\tand", "x\tand", "line 5: 'x' is no token number"),
-        (0, "\t3\tcc\t", "\t30\tcc\t", "line 5: the head '30' is no token of s0"),
+        (0, "2\tand", "x\tand", "line 5: 'x' is not a token number"),
+        (0, "\t3\tcc\t", "\t30\tcc\t", "line 5: the head '30' is not a token of s0"),
         (0, "# sent_id = s1", "# sent_id = s0", "line 18: the sentence s0 is there twice"),
         (1, "s0\te0", "s9\te5\t0\t1\tx\ns0\te0", r"mentions\.tsv: the sentence s9 is not in"),
         (1, "28\t33", "28\t330", "the mention e2 lies outside the text of s0"),
@@ -102,7 +102,7 @@ def test_what_cannot_be_understood_is_named(read, which, old, new, message):
 
 
 def test_enhanced_dependencies_and_encodings_are_checked(read, tmp_path):
-    with pytest.raises(FileFormatError, match="line 4: '6nsubj' is no enhanced dependency"):
+    with pytest.raises(FileFormatError, match="line 4: '6nsubj' is not an enhanced dependency"):
         read(CONLLU.replace("6:nsubj\t_", "6nsubj\t_"), dependencies="enhanced")
     (tmp_path / "bad.conllu").write_bytes(b"# text = \xff\n")
     with pytest.raises(FileFormatError, match="not UTF-8"):

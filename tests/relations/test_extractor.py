@@ -283,7 +283,7 @@ def test_bad_input_is_named(corpus):
         RelationExtractor().fit([])
     with pytest.raises(InvalidInputError, match="y must be 72 booleans"):
         RelationExtractor().fit(candidates, np.ones(72))
-    with pytest.raises(InvalidInputError, match="all candidates are of one document"):
+    with pytest.raises(InvalidInputError, match="all candidates are from one document"):
         RelationExtractor().fit(candidates, documents=["d"] * 72)
     with pytest.raises(InvalidInputError, match="documents has 1 entries for 72 candidates"):
         RelationExtractor().fit(candidates, documents=["d"])

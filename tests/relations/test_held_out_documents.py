@@ -84,7 +84,7 @@ def test_a_reduced_set_loses_the_basis_items_that_are_held_out(learner):
 
 def test_kernels_that_are_none_and_settings_are_refused():
     K, y, documents = problem(0)
-    with pytest.raises(InvalidInputError, match=r"not positive definite with alpha=0\.5 added"):
+    with pytest.raises(InvalidInputError, match=r"the kernel matrix plus alpha=0\.5 is not positive definite"):
         NestedHoldout(K - 10 * np.eye(len(y)), y, documents, 0.5)
     for settings, message in [
         (("svm", (1.0,), "auc", None, None), "learner must be one of rls, rankrls"),

@@ -60,7 +60,7 @@ def test_the_other_parse_is_used_when_asked_for():
 def test_a_pair_without_an_element_has_no_label():
     corpus = read(xml(SENTENCE.replace('<pair id="p0" e1="e0" e2="e1" interaction="False"/>', "")))
     assert [c.interacts for c in corpus.candidates] == [None, True, True]
-    with pytest.raises(ValueError, match=r"sentence d0\.s0: nothing says whether 'KinC' and 'KinD' interact"):
+    with pytest.raises(ValueError, match=r"sentence d0\.s0: no label says whether 'KinC' and 'KinD' interact"):
         _ = corpus.labels
 
 

@@ -107,5 +107,5 @@ def test_documents_without_sentences_are_refused():
     unset = SimpleNamespace(text="a", ents=(), sents=Unset())
     with pytest.raises(InvalidInputError, match="document 0 has no sentences: add a parser"):
         from_spacy([unset])
-    with pytest.raises(InvalidInputError, match="there are more documents than names, which are 1"):
+    with pytest.raises(InvalidInputError, match="expected a name for each document; got 1 names"):
         from_spacy([stand_in(), stand_in()], names=["one"])

@@ -75,7 +75,7 @@ def test_alphas_of_a_search():
     assert display.best_alpha == search.best_params_["alpha"]
     assert "GridSearchCV" in texts(display)
     other = GridSearchCV(LogisticRegression(), {"C": [1.0, 2.0]}, cv=3).fit(X, y)
-    with pytest.raises(InvalidInputError, match="not over alpha"):
+    with pytest.raises(InvalidInputError, match="did not search over alpha"):
         AlphaCurveDisplay.from_estimator(other)
 
 

@@ -156,7 +156,7 @@ def test_one_of_several_outputs():
     told = explain(model, X[PAIR], output=1)
     assert told.contributions.sum() == pytest.approx(told.difference, rel=1e-12)
     assert told.scores == tuple(model.predict(X[PAIR])[:, 1])
-    with pytest.raises(InvalidInputError, match="has 2 outputs: say which"):
+    with pytest.raises(InvalidInputError, match="has 2 outputs: choose one"):
         explain(model, X[PAIR])
     with pytest.raises(InvalidInputError, match="output is 2, but the model has 2"):
         explain(model, X[PAIR], output=2)
@@ -193,5 +193,5 @@ def test_more_refused():
         explain(RankRLS(), X[PAIR])
     with pytest.raises(InvalidInputError, match="training_ids has 3 entries"):
         explain(fitted("rbf")[0], X[PAIR], training_ids=[1, 2, 3])
-    with pytest.raises(InvalidInputError, match="ends in a pipeline"):
+    with pytest.raises(InvalidInputError, match="a pipeline inside a pipeline"):
         explain(make_pipeline(PCA(3), make_pipeline(PCA(2), RLS())).fit(X, y), X[PAIR])

@@ -204,7 +204,7 @@ def test_the_auc_of_one_ranking_has_an_interval():
         ({"ids": ["a"]}, "ids has 1 entries, but there are 72 items"),
         ({"test": (X, y)}, "test must be a tuple of four"),
         ({"test": (X, y, QID, ["a"])}, "ids of test have 1 entries"),
-        ({"y": np.column_stack([y, y])}, "a report is of one output, and y has 2"),
+        ({"y": np.column_stack([y, y])}, "expected one output; y has 2"),
         ({"measures": ["ndgc"]}, "unknown measure 'ndgc'"),
         ({"feature_names": ["a"]}, "feature_names has 1 entries"),
     ],

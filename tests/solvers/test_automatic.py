@@ -186,7 +186,7 @@ def test_a_nystrom_preconditioner_changes_nothing_but_the_number_of_steps(option
 
 def test_a_nystrom_preconditioner_needs_a_kernel_that_can_be_recomputed():
     for kernel in ("linear", "precomputed"):
-        with pytest.raises(InvalidInputError, match="takes no linear or precomputed kernel without a basis"):
+        with pytest.raises(InvalidInputError, match="a linear or precomputed kernel without a basis is not supported"):
             RankRLS(kernel=kernel, solver="nystrom_conjugate_gradient").fit(np.eye(3), np.arange(3.0))
 
 

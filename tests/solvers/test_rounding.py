@@ -38,7 +38,7 @@ def told(work):
     if not caught:
         return result, 0.0
     text = str(caught[0].message)
-    assert "Choose a larger alpha" in text
+    assert "Use a larger alpha" in text
     return result, float(re.search(r"relative error of about ([0-9.e+-]+):", text).group(1))
 
 

@@ -153,9 +153,9 @@ def auc(
     if select is not None:
         roc, permutations = check_selection(answer, kernel, permutations, grouped=cohort.groups is not None, roc=roc)
     if inside and cv not in ("auto", "leave_pair_out"):
-        raise InvalidInputError("--inside holds out every pair: give no other --cv")
+        raise InvalidInputError("--inside uses leave-pair-out: remove --cv, or set it to leave_pair_out")
     if scale and not inside:
-        answer.note("columns were scaled once, by all items; their classes take no part in that")
+        answer.note("columns were scaled once, on all items; the classes were not used for that")
 
     def estimator_of(X: Any) -> Any:
         """Make the model, with one grid and one gamma for whatever is held out and permuted."""
@@ -172,8 +172,8 @@ def auc(
     with answer.noting_warnings(), speaking_of(items):
         if inside:
             answer.note(
-                "for the AUC and its curve, missing numbers and scales of columns were computed anew in every training "
-                "set; permutations and comparisons take them computed once"
+                "for the AUC and its curve, columns were imputed and scaled inside every training set; "
+                "permutations and comparisons use columns imputed and scaled once"
             )
             estimate, curve = estimated_inside(items, learner, estimator, cohort, common, with_roc=roc)
         else:
@@ -203,8 +203,9 @@ def _method(answer: Answer, cv: str, cohort: Cohort, n_alphas: int) -> str:
         return cv
     if n_alphas * cohort.n_pairs**2 > MOST_COMPARISONS:
         answer.note(
-            f"{cohort.n_pairs:,} pairs are too many to choose alpha without each: ten folds are averaged; "
-            "--alpha holds out every pair with one alpha, --cv leave_pair_out waits"
+            f"{cohort.n_pairs:,} pairs are too many to choose alpha for each held-out pair, so the AUC is "
+            "averaged over 10 folds. For leave-pair-out give one --alpha, or --cv leave_pair_out, which may "
+            "take long"
         )
         return "averaged"
     return "leave_pair_out"
@@ -227,7 +228,9 @@ def _estimated(
     m = len(cohort.y01)
     n_all = m * (m - 1) // 2
     if with_roc and n_alphas * n_all * cohort.n_pairs > MOST_COMPARISONS:
-        answer.note("no ROC curve: the tournament would choose alpha without every pair of items; --alpha allows it")
+        answer.note(
+            "no ROC curve: it would need a choice of alpha for every held-out pair. Give one --alpha to get the curve"
+        )
         with_roc = False
     curve = None
     if with_roc:

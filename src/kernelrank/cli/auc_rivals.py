@@ -51,8 +51,8 @@ class NamedComparison:
         if self.option == "versus" and found.second.auc < 0.5:
             turned = self.second[1:] if self.second.startswith("-") else f"-{self.second}"
             answer.note(
-                f"high values of {self.second} speak against the positive class here; if that was known beforehand, "
-                f"--versus={turned} compares its low values"
+                f"high values of {self.second} go with the negative class here. If you expected that before "
+                f"seeing the data, --versus={turned} compares its low values"
             )
         answer.fact(self.option, facts | {"pvalue": found.pvalue, "interval": found.interval.method})
 
@@ -79,9 +79,9 @@ class Rivals:
 
         names = tuple(name.strip() for name in (covariates or "").split(",") if name.strip())
         if covariates is not None and not names:
-            raise InvalidInputError("--covariates names columns with commas between, such as age,sex; it is empty")
+            raise InvalidInputError("--covariates: expected columns separated by commas, such as age,sex; got nothing")
         if versus is not None and not versus.strip():
-            raise InvalidInputError("--versus names a column of the table; it is empty")
+            raise InvalidInputError("--versus: expected the name of a column; got nothing")
         return cls(versus, names)
 
     def __bool__(self) -> bool:
@@ -110,10 +110,10 @@ class Rivals:
         column = _column(items, name, "--versus")
         if items.n_features == len(column):
             raise InvalidInputError(
-                f"{items.path}: nothing to learn from is left beside the column {name!r} of --versus"
+                f"{items.path}: no feature column is left after removing the column {name!r} of --versus"
             )
         if name not in items.column_names:
-            raise InvalidInputError(f"{items.path}: --versus needs a column of numbers; {name!r} is made of categories")
+            raise InvalidInputError(f"{items.path}: --versus: expected a column of numbers; {name!r} has categories")
         values = items.X[:, [items.column_names.index(name)]]
         values = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64).ravel()
         kept = np.setdiff1d(np.arange(items.n_features), column)
@@ -122,7 +122,7 @@ class Rivals:
         return replace(items, X=items.X[:, kept], feature_names=names, filled=filled), sign * values
 
     def require_pairs(self, method: str, n_pairs: int) -> None:
-        """Refuse a comparison where the pairs are not held out."""
+        """Raise an error for a comparison where the pairs are not held out."""
         from kernelrank.errors import InvalidInputError
 
         if self and method != "leave_pair_out":
@@ -171,7 +171,8 @@ class Rivals:
             columns = sorted({number for name in self.covariates for number in _column(items, name, "--covariates")})
             if len(columns) == items.n_features:
                 raise InvalidInputError(
-                    f"{items.path}: --covariates names all columns, and none is left to add to them"
+                    f"{items.path}: --covariates names all feature columns: leave at least one out, so that "
+                    "there is something to compare"
                 )
             part = X[:, columns]
             with working("comparing with the covariates alone"):
@@ -195,5 +196,5 @@ def _column(items: Items, name: str, option: str) -> list[int]:
     hint = f" (is it {close[0]!r}?)" if close else ""
     shown = ", ".join(map(repr, items.column_names[:10])) + (", ..." if items.n_features > 10 else "")
     raise InvalidInputError(
-        f"{items.path}: {option} names {name!r}, which is no column to learn from{hint}; these are {shown}"
+        f"{items.path}: {option} names {name!r}, which is not a feature column{hint}; these are {shown}"
     )

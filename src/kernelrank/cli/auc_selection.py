@@ -1,4 +1,4 @@
-"""``kernelrank auc --select``: columns are selected anew in every training set."""
+"""``kernelrank auc --select``: columns are selected again in every training set."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ __all__ = ["check_selection", "selector", "show_selected"]
 def check_selection(
     answer: Answer, kernel: str, permutations: int | None, *, grouped: bool, roc: bool
 ) -> tuple[bool, int]:
-    """Refuse what a selection cannot be combined with; return whether there is a curve, and how many permutations."""
+    """Check what --select is combined with; return whether to draw the curve, and the number of permutations."""
     from kernelrank.errors import InvalidInputError
 
     if kernel != "linear":
-        raise InvalidInputError(f"--select selects columns for the linear kernel; --kernel {kernel} has none")
+        raise InvalidInputError(f"--select works with the linear kernel only; got --kernel {kernel}")
     if permutations and grouped:
-        raise InvalidInputError("--select has no p-value for groups: leave out --permutations, or --groups")
+        raise InvalidInputError("--select cannot compute a p-value with groups: remove --permutations or --groups")
     if roc:
-        answer.note("no ROC curve: with --select it would take a selection without every pair of items")
+        answer.note("no ROC curve: with --select it would need one feature selection for every held-out pair")
     if permutations is None:
-        answer.note("no p-value: with --select it takes ten selections a permutation; --permutations 100 asks for it")
+        answer.note(
+            "no p-value: with --select each permutation takes ten feature selections. Use --permutations 100 to "
+            "compute it"
+        )
     return False, permutations or 0
 
 

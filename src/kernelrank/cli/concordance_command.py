@@ -89,7 +89,7 @@ def concordance(
     )
     items = source.read(answer)
     if scale:
-        answer.note("columns were scaled once, by all items; their times take no part in that")
+        answer.note("columns were scaled once, on all items; the times were not used for that")
     X = scaled(learner.scaler(items.X), items.X)
     estimator = learner.search(read_alphas(alphas)) if alpha is None else learner.estimator(alpha)
     with answer.noting_warnings(), speaking_of(items), working(f"holding out {counted(folds, 'fold')}"):

@@ -17,7 +17,7 @@ PIPE_WIDTH = 120
 
 
 def console(*, error: bool = False) -> Any:
-    """Return the console of standard output or standard error, made anew: tests and pipes exchange the streams."""
+    """Return the console of standard output or standard error, made again: tests and pipes exchange the streams."""
     if error and (shown := shown_on()) is not None:
         return shown  # it writes above the bar
     from rich.console import Console

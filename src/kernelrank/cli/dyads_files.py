@@ -99,7 +99,7 @@ class DyadFiles:
         Y = read_score_matrix(str(self.scores), rows.names, columns.names, format=self.format, called=called)
         known = ~np.isnan(Y)
         if not known.any():
-            raise InvalidInputError(f"{self.scores}: holds no score")
+            raise InvalidInputError(f"{self.scores}: expected scores; the table has none")
         used: list[Any] = [known.any(axis=1), known.any(axis=0)]
         if one_set:
             used = [used[0] | used[1]] * 2

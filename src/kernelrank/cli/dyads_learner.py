@@ -149,7 +149,7 @@ class DyadLearner:
         return "row" if self.rank == "columns" else "column"
 
     def check(self, columns: Path | None) -> None:
-        """Refuse options that contradict each other, before any file is read."""
+        """Raise an error for options that contradict each other, before any file is read."""
         from kernelrank.errors import InvalidInputError
 
         if self.relation is None and columns is None:

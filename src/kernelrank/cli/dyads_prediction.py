@@ -61,9 +61,7 @@ def objects(
 
     known = provenance(model)
     if "rows" not in known:
-        raise InvalidInputError(
-            "the model was saved by kernelrank.save and knows no names of columns: use its predict in Python"
-        )
+        raise InvalidInputError("the model was saved in Python without column names: use its predict method in Python")
     if columns is None and model.relation is None:
         raise InvalidInputError("--columns is missing: the model was fitted to two sets of objects")
     of_rows = read_side(rows, known["rows"]["columns"], answer, format)

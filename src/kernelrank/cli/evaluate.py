@@ -119,7 +119,7 @@ def _refuse_measures(asked: bool) -> None:
         from kernelrank.errors import InvalidInputError
 
         raise InvalidInputError(
-            "--pairs has one measure, the share of preferences; --measure and its rules need scores"
+            "--pairs measures agreement with preferences: remove --measure and its conventions, which need scores"
         )
 
 

@@ -153,5 +153,7 @@ def _preferences(ranker: Any, items: Items, file: PreferenceFile, answer: Answer
         return {"pairs": found.pairs, "weight": found.weight, "magnitude": found.magnitude}
     found = file.without_ties(found, answer, "which --method ranksvm does not know")
     if found.magnitude is not None:
-        raise InvalidInputError(f"{file.path}: has magnitudes, which --method ranksvm does not know")
+        raise InvalidInputError(
+            f"{file.path}: has magnitudes, which --method ranksvm does not support: use --method rankrls"
+        )
     return {"pairs": found.pairs, "weight": found.weight}

@@ -1,4 +1,4 @@
-"""``kernelrank auc --inside``: what is done to columns is computed anew in every training set."""
+"""``kernelrank auc --inside``: what is done to columns is computed again in every training set."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def _prepared_inside(items: Items, learner: LearnerOptions, estimator: BaseEstim
     if learner.scale:
         steps.append(("scale", clone(learner.scaler(items.X))))
     if not steps:
-        raise InvalidInputError("--inside is for --scale, or for missing numbers: nothing is computed from the columns")
+        raise InvalidInputError(
+            "--inside has no effect: there is nothing to impute or scale. Remove it, or add --scale"
+        )
     return Pipeline([*steps, ("rank", estimator)]), X
 
 

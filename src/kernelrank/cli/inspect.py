@@ -47,7 +47,7 @@ def inspect(
     from kernelrank.errors import InvalidInputError
 
     if (explain is None) != (data is None):
-        raise InvalidInputError("--explain and --data go together: two items, and the file that holds them")
+        raise InvalidInputError("--explain and --data go together: give two items and the data file that contains them")
     answer = Answer("inspect", as_json=as_json)
     loaded = load_model(model)
     known = provenance(loaded)
@@ -139,7 +139,7 @@ def _place(items: Any, word: str) -> int:
         found = np.flatnonzero(items.ids == word)
         if len(found) > 1:
             raise InvalidInputError(
-                f"{items.path}: {len(found)} items are called {word!r}, in several queries; give a row"
+                f"{items.path}: {len(found)} items are called {word!r}, in several queries: give a row number instead"
             )
         if len(found) == 1:
             return int(found[0])

@@ -114,7 +114,7 @@ def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
         model = load_model(judged)
         items = for_model(truth, model).read(answer)
         if trained_on(model, truth.path):
-            answer.note(f"{judged} was fitted to {truth.path}: the numbers say nothing about new items")
+            answer.note(f"{judged} was trained on {truth.path}: the measures are too optimistic for new items")
         with speaking_of(items):
             scores = scores_of(model, items.X)
         return Judgement(str(judged), items.y, scores, items.qid, items.ids)
@@ -133,7 +133,10 @@ def _judge_run(answer: Answer, path: Path, qrels_path: Path) -> Judgement:
         answer.note(f"{path}: {counted(number, 'query', 'queries')} without a judgement left out")
     if judged.unanswered_queries:
         number = len(judged.unanswered_queries)
-        answer.note(f"{path}: {counted(number, 'judged query', 'judged queries')} not answered, which finds nothing")
+        answer.note(
+            f"{path}: {counted(number, 'judged query', 'judged queries')} missing from the run: they count as found "
+            "nothing"
+        )
     if judged.n_unjudged:
         answer.note(f"{path}: {counted(judged.n_unjudged, 'item')} without a judgement count as not relevant")
     return Judgement(str(path), run=judged)

@@ -134,7 +134,7 @@ def _read(answer: Answer, file: PreferenceFile, source: SourceFile | None) -> tu
         found = file.between(items, answer)
         names, X = np.arange(len(items)) if items.ids is None else items.ids, items.X
     if found.magnitude is not None and np.any(found.magnitude[found.magnitude > 0] != 1.0):
-        answer.note(f"{file.path}: magnitudes take no part: a vote says which item is better, not by how much")
+        answer.note(f"{file.path}: magnitudes are ignored: a vote says which item is better, not by how much")
     return found, names, X
 
 

@@ -29,7 +29,7 @@ KERNELS_WITH = {
 
 
 def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
-    """Refuse a parameter that none of these kernels has.
+    """Raise an error for a parameter that none of these kernels has.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
         owners = KERNELS_WITH[flag.rstrip("s")]
         if value is not None and not any(kernel in owners for kernel in kernels):
             raise InvalidInputError(
-                f"--{flag} changes nothing with the kernel {', '.join(kernels)}: it belongs to {', '.join(owners)}"
+                f"--{flag} has no effect with the kernel {', '.join(kernels)}: it is for {', '.join(owners)}"
             )
 
 

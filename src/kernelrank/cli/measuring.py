@@ -80,7 +80,7 @@ class MeasureRules:
         return f"{measure.name} ({', '.join(self.rules_of(measure))})"
 
     def order(self, ids: Any) -> Any:
-        """Return the order in which items are given to the measures: by falling name for trec_eval, else None."""
+        """Return the order in which items are given to the measures: by decreasing name for trec_eval, else None."""
         if not self._by_name:
             return None
         import numpy as np
@@ -88,7 +88,7 @@ class MeasureRules:
         from kernelrank.errors import InvalidInputError
 
         if ids is None or any(str(name) == "" for name in ids):
-            raise InvalidInputError("--trec places ties by the names of the items, and some items have none")
+            raise InvalidInputError("--trec orders ties by item name, and some items have no name: give --id")
         return np.argsort(np.array(list(map(str, ids)), dtype=object), kind="stable")[::-1]
 
 

@@ -42,7 +42,7 @@ def is_model_file(path: Path) -> bool:
 
 
 def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceFile, **facts: Any) -> None:
-    """Write a model with what is known of its data, whole or not at all."""
+    """Write a model with what is known of its data, atomically."""
     from kernelrank import __version__
     from kernelrank.persistence import save
 
@@ -85,8 +85,8 @@ def load_model(path: Path) -> Any:
                 f"{path}: holds a {type(model).__name__}, which scores dyads; use kernelrank dyads predict"
             )
         raise InvalidInputError(
-            f"{path}: holds a {type(model).__name__}, which does not rank rows of numbers; models of kernelrank "
-            "relations train are for kernelrank relations extract"
+            f"{path}: holds a {type(model).__name__}, which does not rank rows of numbers. Use kernelrank "
+            "relations extract for models of kernelrank relations train"
         )
     return model
 

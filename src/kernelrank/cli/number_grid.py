@@ -35,7 +35,7 @@ def read_grid(text: str, flag: str) -> list[float]:
         values = sorted({value for part in text.split(",") for value in _read_part(part.strip())})
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise InvalidInputError(
-            f"{flag}: {text!r} is no grid ({error}); write 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6"
+            f"{flag}: {text!r} is not a list or range of numbers ({error}). Write 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6"
         ) from None
     return values
 
@@ -94,7 +94,7 @@ def _read_part(part: str) -> list[float]:
         raise ValueError(f"{part!r} has more than two colons")
     low, high = map(_read_number, numbers[:2])
     if not 0 < low < high:
-        raise ValueError(f"{part!r} does not go up from a number above 0")
+        raise ValueError(f"{part!r} must be an increasing range of positive numbers")
     steps = int(numbers[2]) if len(numbers) == 3 else round(math.log2(high / low)) + 1
     if not 2 <= steps <= LONGEST:
         raise ValueError(f"{part!r} has {steps} numbers, not 2 to {LONGEST}")

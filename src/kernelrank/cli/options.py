@@ -240,7 +240,7 @@ PairWeight = Annotated[
 
 
 def positive_number(param: typer.CallbackParam, value: float | None) -> float | None:
-    """Refuse an option that is not above zero, such as --alpha, before a file is read."""
+    """Raise an error for an option that is not above zero, such as --alpha, before a file is read."""
     if value is not None and not 0 < value < float("inf"):
         from kernelrank.errors import InvalidInputError
 

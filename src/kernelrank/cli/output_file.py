@@ -13,23 +13,23 @@ STANDARD_STREAM = "-"
 
 
 def check_file(path: Path | None, inputs: Iterable[Path] = ()) -> None:
-    """Refuse what `check_output` does, and standard output: models and pages are files."""
+    """Check an output file as `check_output` does, and refuse standard output."""
     if path is not None and str(path) == STANDARD_STREAM:
         from kernelrank.errors import InvalidInputError
 
-        raise InvalidInputError("-: models and pages are not written to standard output; give the name of a file")
+        raise InvalidInputError("-: models and reports cannot be written to standard output: give a file name")
     check_output(path, inputs)
 
 
 def check_page(path: Path | None, inputs: Iterable[Path] = ()) -> None:
-    """Refuse what `check_file` does, and a page for which something is not installed."""
+    """Check a report file as `check_file` does, and that what it needs is installed."""
     check_file(path, inputs)
     if path is not None:
         check_extra("report", "jinja2", "matplotlib")
 
 
 def check_extra(extra: str, *packages: str) -> None:
-    """Refuse work whose result could not be written, for lack of a package of an extra."""
+    """Raise an error if the output needs a package that is not installed."""
     from importlib.util import find_spec
 
     from kernelrank.errors import MissingExtraError
@@ -40,7 +40,7 @@ def check_extra(extra: str, *packages: str) -> None:
 
 
 def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
-    """Refuse a place that cannot be written to, or that is one of the inputs."""
+    """Raise an error for a place that cannot be written to, or that is one of the inputs."""
     if path is None or str(path) == STANDARD_STREAM:
         return
     from kernelrank.data.atomic import is_stream
@@ -52,7 +52,7 @@ def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
         raise InvalidInputError(f"{path}: is a folder; give the name of a file to write")
     target = Path(os.path.realpath(path))
     if target.is_symlink():
-        raise InvalidInputError(f"{path}: is a symbolic link that leads back to itself; remove it")
+        raise InvalidInputError(f"{path}: is a symbolic link that points to itself; remove it")
     folder = target.parent
     if not folder.is_dir():
         raise InvalidInputError(f"{path}: there is no folder {folder}")
@@ -60,4 +60,4 @@ def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
         raise InvalidInputError(f"{path}: the folder {folder} cannot be written to")
     for given in inputs:
         if str(given) != STANDARD_STREAM and given.exists() and path.exists() and path.samefile(given):
-            raise InvalidInputError(f"{path}: is also read from; write to another file")
+            raise InvalidInputError(f"{path}: is also an input file; write to another file")

@@ -39,12 +39,12 @@ def evaluate_preferences(
     from kernelrank.metrics import preference_agreement
 
     if not is_model_file(judged):
-        raise InvalidInputError(f"{judged}: is no model file; preferences are for models")
+        raise InvalidInputError(f"{judged}: is not a model file; --pairs needs a model")
     model = load_model(judged)
     items = for_model(source, model, needs_target=False).read(answer, needs_target=False)
     preferences = file.without_ties(file.between(items, answer), answer, "which no order agrees with")
     if trained_on(model, file.path, "preferences"):
-        answer.note(f"{judged} was fitted to {file.path}: the numbers say nothing about new preferences")
+        answer.note(f"{judged} was trained on {file.path}: the agreement is too optimistic for new preferences")
     with speaking_of(items):
         scores = scores_of(model, items.X)
     found = preference_agreement(preferences.pairs, scores, weight=preferences.weight, confidence=confidence)

@@ -68,7 +68,7 @@ class PreferenceFile:
         if found.tie is None:
             return found
         if found.tie.all():
-            raise InvalidInputError(f"{self.path}: has nothing but ties, {reason}")
+            raise InvalidInputError(f"{self.path}: has only ties, {reason}")
         answer.note(f"{self.path}: left out: {int(found.tie.sum()):,} ties, {reason}")
         magnitude = found.magnitude if found.magnitude is None or set(found.magnitude.tolist()) - {0.0, 1.0} else None
         return found._replace(magnitude=magnitude).chosen(~found.tie)

@@ -285,7 +285,7 @@ def _load(path: Path) -> RelationExtractor:
 
 
 def _write(output: Path, text: str) -> None:
-    """Write a file, whole or not at all, or standard output."""
+    """Write a file, atomically, or standard output."""
     from kernelrank.data.output_stream import opened_output
 
     with opened_output(output) as file:

@@ -41,11 +41,13 @@ def scores_of(model: Any, X: Any) -> Float:
 
     expected = model.n_features_in_
     if X.shape[1] != expected:
-        raise InvalidInputError(f"the model was fitted to {expected} columns, and the file has {X.shape[1]}")
+        raise InvalidInputError(
+            f"expected {expected} feature columns, as in the training data; the file has {X.shape[1]}"
+        )
     if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
         X = X.toarray()
     with columns_matched():
         scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
     if np.ndim(scores) != 1:
-        raise InvalidInputError(f"the model has {np.shape(scores)[1]} outputs; the command measures one")
+        raise InvalidInputError(f"the model has {np.shape(scores)[1]} outputs; the command supports one")
     return np.asarray(scores, dtype=np.float64)

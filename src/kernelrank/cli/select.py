@@ -121,11 +121,11 @@ def select(
     strength = check_alpha(alpha)
     items = source.read(answer)
     if items.weight is not None:
-        answer.note("weights of items take no part in the selection")
+        answer.note("sample weights are ignored by the selection")
     if items.groups is not None:
         answer.note(
-            "groups take no part: rows of one group may be held out apart, and the nested accuracy is then too high; "
-            "kernelrank auc --select keeps groups whole"
+            "groups are ignored: rows of one group may be in training and test folds, and the nested accuracy "
+            "is then too high. kernelrank auc --select keeps groups together"
         )
     number = min(10, items.X.shape[1]) if number is None else number
     estimator = selection_model(number, strength, scale=scale, X=items.X)

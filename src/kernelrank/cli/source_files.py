@@ -161,7 +161,7 @@ class SourceFile:
         items = self.read(answer)
         if items.groups is None or len(np.unique(items.groups)) < len(items):
             return items
-        answer.note(f"{items.path}: no two rows share a group, so that groups change nothing")
+        answer.note(f"{items.path}: every group has one row, so the groups have no effect")
         return replace(items, groups=None)
 
 
@@ -284,7 +284,7 @@ def fold_part(path: Path, part: str) -> Path:
     folds = folds_in(path)
     if folds:
         raise InvalidInputError(
-            f"{path}: a folder of {len(folds)} folds; give one of them, such as {folds[0]}, or let kernelrank tune "
-            "measure all"
+            f"{path}: a folder of {len(folds)} folds; give one of them, such as {folds[0]}, or use kernelrank "
+            "tune, which measures all"
         )
     raise InvalidInputError(f"{path}: a folder without {part}.txt; give a file, or a fold as LETOR has them")

@@ -166,7 +166,7 @@ def tune(
     check_file(output, [train])
     check_page(report, [train])
     if output is not None and report is not None and output.resolve() == report.resolve():
-        raise InvalidInputError(f"{output}: is both the model and its report; give two names")
+        raise InvalidInputError(f"{output}: is both the model and the report: give two different file names")
     target, query = survival_columns(target, query, time, event, strata)
     if event is not None:
         measure, cv = _for_times(measure, cv, method, strata, refused=nested or report is not None or pairs is not None)
@@ -210,7 +210,7 @@ def tune(
     if pairs is not None:
         if nested or report is not None or cv != "auto" or measure != "pairwise_accuracy":
             raise InvalidInputError(
-                "--pairs is judged by held-out preferences: leave out --cv, --measure, --nested and --report"
+                "--pairs is evaluated on held-out preferences: remove --cv, --measure, --nested and --report"
             )
         file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge)
         found = tune_preferences(answer, plan.learner, plan.alphas, plan.settings, source, file, output)
@@ -222,8 +222,8 @@ def tune(
     folds = folds_in(train)
     if nested and (folds or method == "ranksvm" or isinstance(plan.cv, int)):
         raise InvalidInputError(
-            "--nested is for rankrls and rls on one file, where every query, pair or item is held out; folds have a "
-            "test set of their own"
+            "--nested needs --method rankrls or rls and one data file, with leave-query-out, leave-pair-out or "
+            "leave-one-out; LETOR folds have their own test set"
         )
     if folds and not is_fold(train):
         if output is not None:
@@ -332,7 +332,7 @@ def _tune_one(
         items, test = plan.scaled(source.at(fold_part(source.path, "train")).read_groups(answer)), None
         scaler = plan.learner.scaler(items.X)
         if items.groups is not None and items.qid is None and plan.cv in ("leave_pair_out", "leave_one_out"):
-            answer.note(f"--cv {plan.cv} takes no account of groups; a number of folds keeps them whole")
+            answer.note(f"--cv {plan.cv} ignores groups; a number of folds keeps groups together")
         with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
             inside = _nested(found, scaled(scaler, items.X), items) if nested else None
@@ -519,7 +519,7 @@ def _answer_tests(
         answer.line(line, style="dim")
     labels = [label for _, items, _ in tests for label in set([] if items.qid is None else items.qid.tolist())]
     if len(set(labels)) < len(labels):
-        answer.note("several test sets have queries of the same name: the intervals take them for different ones")
+        answer.note("several test sets have queries with the same name; the intervals treat them as different queries")
 
 
 def _shown_or_dash(value: float | None) -> str:
@@ -530,7 +530,7 @@ def _page(answer: Answer, found: Search, model: Any, items: Items, test: Items |
     from kernelrank.report import ranking_report
 
     if items.groups is not None and items.qid is None and test is None:
-        answer.note("the report holds out pairs, whatever their groups: kernelrank auc keeps groups together")
+        answer.note("the report uses leave-pair-out and ignores groups; kernelrank auc keeps groups together")
     # The ranker alone, on scaled columns, has exact hold-outs; a pipeline would be refitted.
     scaler = model.steps[0][1] if hasattr(model, "steps") else None
     with answer.noting_warnings():

@@ -91,7 +91,7 @@ class CensoredTimes(ScoredComparisons):
     ) -> None:
         super().__init__(scores, queries, weight=weight)
         if scores.shape[1] != 1:
-            raise ValueError("censored times have one graph per output: pass one column")
+            raise ValueError("censored times support one output: pass one column")
         self.event, self.event_weight, self.cost = event, event_weight, cost
         self.query_weight: QueryWeight = query_weight
         self._order = self._sorted_items(scores[:, 0])
@@ -131,7 +131,7 @@ class CensoredTimes(ScoredComparisons):
         return np.cumsum(new) - 1
 
     def _check_tied_events(self, event: NDArray[np.bool_]) -> None:
-        """Refuse event weights that differ between tied events: such a graph has no root in closed form."""
+        """Raise an error if tied events have different weights."""
         if self.event_weight is None:
             return
         wrong = event & (self._edge != self._edge[self._groups.end])

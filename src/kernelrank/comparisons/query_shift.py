@@ -58,7 +58,7 @@ def shift_queries(Phi: Sparse, queries: Queries, weight: Float) -> Sparse:
 
 @compiled
 def _any_whole(indices: Index, indptr: Index, order: Index, bounds: Index, weight: Float, n_columns: int) -> bool:
-    """Tell whether any query of two items or more stores a column in all of them."""
+    """Return whether any query of two items or more stores a column in all of them."""
     # The last item, counted over all queries, up to which each column was in every item of the query.
     seen = np.full(n_columns, -1, dtype=np.int64)
     for q in range(len(bounds) - 1):

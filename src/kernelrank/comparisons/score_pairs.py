@@ -40,8 +40,8 @@ def list_score_pairs(scores: Float, queries: Queries, weight: Float | None) -> t
     possible = sum(n * (n - 1) // 2 for n in queries.sizes.tolist())
     if possible > MOST_PAIRS:
         raise InvalidInputError(
-            f"the queries have up to {possible:,} pairs, and at most {MOST_PAIRS:,} are listed: use RankSVM or "
-            "RankRLS, which never build a pair, smaller queries, or fit_pairs with a sample of the pairs"
+            f"expected at most {MOST_PAIRS:,} pairs; the queries have up to {possible:,}. Use RankSVM or RankRLS, "
+            "which build no list of pairs, or fit_pairs with a sample of the pairs"
         )
     found = []
     for items in queries:

@@ -106,7 +106,7 @@ class ScoredQueries(ScoredComparisons):
     def _group_levels(self) -> Grouping:
         """Group the items by (query, score), the levels of a query numbered in ascending order of the score."""
         if self.scores.shape[1] != 1:
-            raise ValueError("scores with ties left out have one graph per output: pass one column")
+            raise ValueError("ties='exclude' supports one output at a time here: pass one column")
         y, first = self.scores[:, 0], self.queries.bounds[:-1]
         order = self._sorted_items(y)
         y = y[order]

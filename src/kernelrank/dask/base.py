@@ -80,7 +80,7 @@ class DaskLearner(BaseEstimator):
         return type(self)(**copies, client=client)
 
     def predict(self, X: Collection | Matrix) -> da.Array | Float:
-        """Predict scores, which order the items of any query; no qid is needed.
+        """Predict scores; sorting by them ranks the items of any query.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class DaskLearner(BaseEstimator):
             raise InvalidInputError(f"X has {items.shape[1]} features, but the model has {self.n_features_in_}")
         expected = getattr(self, "feature_names_in_", None)
         if names is not None and expected is not None and list(names) != list(expected):
-            raise InvalidInputError("the columns of X are not those of the training data, or in another order")
+            raise InvalidInputError("expected the columns of the training data in the same order; X has others")
         model.__dict__.pop("feature_names_in_", None)
         rows = largest_partition(X) if is_frame(X) else None
         joined = None if rows is None else joined_columns(X, rows)
@@ -132,7 +132,7 @@ class DaskLearner(BaseEstimator):
         qid: Collection | Labels | None = None,
         sample_weight: Collection | ArrayLike | None = None,
     ) -> float:
-        """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
+        """Return the pairwise accuracy, averaged over queries (and outputs).
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class DaskLearner(BaseEstimator):
         learner = RankRLS(**{name: getattr(self, name) for name in OPTIONS})
         if not learner._can_stream():
             raise InvalidInputError(
-                f"kernel={self.kernel!r} has no fixed features: use the linear kernel, or give a basis"
+                f"kernel={self.kernel!r} needs a basis with Dask: set basis=1000, for example, or use kernel='linear'"
             )
         return learner
 

@@ -38,7 +38,7 @@ class FoldModels:
         n_folds, n_columns, n_outputs = statistics.right.shape
         if len(held) < 2:
             raise InvalidInputError(
-                f"only {len(held)} of cv={n_folds} folds has anything to compare: there are too few queries to hold out"
+                f"only {len(held)} of cv={n_folds} folds have items to compare: use fewer folds or more queries"
             )
         coefficients = np.zeros((n_folds, n_columns, n_outputs, len(alphas)))
         errors = np.full((n_folds, n_outputs, len(alphas)), np.nan)

@@ -86,4 +86,4 @@ def _opened(path: str) -> dd.DataFrame:
     except FileNotFoundError:
         raise FileFormatError("there is no such file or folder", path) from None
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"these are no Parquet files: {error}", path) from None
+        raise FileFormatError(f"expected Parquet files: {error}", path) from None

@@ -275,8 +275,8 @@ def _partitioned_like(values: Collection | ArrayLike | Labels, items: da.Array, 
     if not is_dask_collection(values):
         if not known:
             raise InvalidInputError(
-                f"{name} is in memory, and the sizes of X's partitions are not known: make {name} a Dask collection "
-                "with the same partitions, or call X.compute_chunk_sizes() first"
+                f"{name} is in memory, but the sizes of X's partitions are unknown: make {name} a Dask "
+                "collection with the same partitions, or call X.compute_chunk_sizes() first"
             )
         array = np.atleast_1d(np.asarray(values))
         if len(array) != sum(rows):

@@ -94,8 +94,8 @@ class TrainingData:
             total.n_pairs, total.n_idle_queries = self.summary.n_pairs, self.summary.n_idle_queries
         if not (np.all(np.isfinite(total.gram)) and np.all(np.isfinite(total.right))):
             raise InvalidInputError(
-                "X, y or sample_weight has values that are too large: the sums of a fit are beyond what a float holds "
-                "(1.8e+308). Divide them by a constant"
+                "X, y or sample_weight has values that are too large: the sums of the fit overflow (limit "
+                "1.8e+308). Divide them by a constant"
             )
         tied = total.tied
         if total.n_pairs == 0 or tied.any():

@@ -1,4 +1,4 @@
-"""Atomic writes: a file appears whole or not at all."""
+"""Atomic writes: a file appears atomically."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Write a file under another name in the same folder, and rename it when all of it is on the disk.
+    """Write a file atomically: under a temporary name in the same folder, renamed when complete.
 
     Whoever opens `path` meanwhile sees the old file, or none. When the body raises anything, Ctrl-C included,
     the new file is removed and the old one stays; what a killed process left in the folder is removed, too. A symbolic

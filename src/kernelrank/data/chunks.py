@@ -1,4 +1,4 @@
-"""Chunks: a stream of rows, cut anew, between queries if asked for."""
+"""Chunks: a stream of rows, cut again, between queries if asked for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Rows(Protocol):
 
 
 def check_chunk_rows(chunk_rows: int) -> None:
-    """Refuse a size that no chunk has."""
+    """Raise an error for a size that no chunk has."""
     if chunk_rows < 1:
         raise InvalidInputError(f"chunk_rows must be at least 1, got {chunk_rows}")
 
@@ -91,5 +91,5 @@ def scattered_row(qids: NDArray[Any], seen: set[Any]) -> int | None:
 
 
 def scattered_message(label: object) -> str:
-    """Say what is wrong with a query that comes back."""
+    """Describe what is wrong with a query that comes back."""
     return f"query {shown(label)} comes back: whole_queries=True needs the rows of each query together"

@@ -41,7 +41,7 @@ PIECE_BYTES = 1 << 20
 
 
 def storable(dtype: np.dtype[Any]) -> bool:
-    """Say whether arrays of this type can be stored: numbers, booleans, text, bytes, dates; no objects.
+    """Return whether arrays of this type can be stored: numbers, booleans, text, bytes, dates; no objects.
 
     Examples
     --------
@@ -156,9 +156,9 @@ def _check_seal(file: IO[bytes]) -> None:
     tail = file.read()
     seal = tail[-SEAL_BYTES:]
     if not (tail.startswith(b"PK\x05\x06") and seal.startswith(SEAL_WORD)):
-        raise ModelFileError(f"truncated, damaged at its end, or a zip file that is no {FORMAT_NAME}")
+        raise ModelFileError(f"truncated, damaged, or a zip file that is not a {FORMAT_NAME}")
     if _seal_of(file, size - SEAL_BYTES) != seal:
-        raise ModelFileError("damaged: its bytes are not those that were written (the SHA-256 digest differs)")
+        raise ModelFileError("damaged: the content differs from what was written (SHA-256 digest mismatch)")
 
 
 def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -169,18 +169,19 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
         return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a key that occurs twice")
 
     if MANIFEST not in archive.namelist():
-        raise ModelFileError(f"{MANIFEST} is missing: a zip file, but no {FORMAT_NAME}")
+        raise ModelFileError(f"{MANIFEST} is missing: this zip file is not a {FORMAT_NAME}")
     text = archive.read(_checked_info(archive, MANIFEST))
     manifest = json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)
     if not (isinstance(manifest, dict) and manifest.get("format") == FORMAT_NAME):
-        raise ModelFileError(f"not a {FORMAT_NAME}: {MANIFEST} does not say so")
+        raise ModelFileError(f"not a {FORMAT_NAME}: {MANIFEST} names another format")
     version = manifest.get("format_version")
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"format version {version!r} is none")
+        raise ModelFileError(f"expected a format version as a positive integer; got {version!r}")
     if version > FORMAT_VERSION:
         writer = manifest.get("kernelrank_version")
         raise ModelFileError(
-            f"written by kernelrank {writer}, format {version}; this is format {FORMAT_VERSION}: upgrade kernelrank"
+            f"written by kernelrank {writer} in format {version}; this version reads up to format "
+            f"{FORMAT_VERSION}. Upgrade kernelrank"
         )
     return manifest
 
@@ -188,14 +189,14 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
 def _check_members(archive: zipfile.ZipFile, promised: list[str]) -> None:
     """Compare what the archive holds with what the manifest promises."""
     if promised != [_member_name(number) for number in range(len(promised))]:
-        raise ModelFileError(f"{MANIFEST} does not number its arrays")
+        raise ModelFileError(f"{MANIFEST} has no valid number of arrays")
     held = archive.namelist()
     for name in promised:
         if name not in held:
             raise ModelFileError(f"the member {name} is missing")
     if sorted(held) != sorted([*promised, MANIFEST]):
         extra = next(name for name in held if name not in {*promised, MANIFEST} or held.count(name) > 1)
-        raise ModelFileError(f"the member {extra!r} does not belong here")
+        raise ModelFileError(f"the member {extra!r} is not expected")
 
 
 def _checked_info(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
@@ -227,6 +228,6 @@ def _check_header(file: IO[bytes], info: zipfile.ZipInfo) -> None:
         raise ModelFileError(f"the member {info.filename} is in another version of NumPy's format")
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     if not storable(dtype):
-        raise ModelFileError(f"the member {info.filename} has the type {dtype}, which is not data")
+        raise ModelFileError(f"the member {info.filename} has the type {dtype}, which is not allowed in a model file")
     if any(length < 0 for length in shape) or math.prod(shape) * dtype.itemsize != info.file_size - file.tell():
-        raise ModelFileError(f"the member {info.filename} claims the shape {shape}, which is not its size")
+        raise ModelFileError(f"the member {info.filename} has the shape {shape}, which does not match its size")

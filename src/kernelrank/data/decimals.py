@@ -32,7 +32,7 @@ NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
 def read_decimal(token: bytes) -> float | None:
-    """Read one number, which may be infinite or NaN; None if it is no number.
+    """Read one number, which may be infinite or NaN; None if it is not a number.
 
     Python's ``float`` also takes underscores and digits of other scripts: typing errors in a data file.
 

@@ -245,7 +245,7 @@ class DelimitedTable(Table):
         return DelimitedBlock(self, b"", cells, lines)
 
     def _check_width(self, widths: list[int], lines: NDArray[np.int64]) -> None:
-        """Refuse a record with too few or too many fields."""
+        """Raise an error for a record with too few or too many fields."""
         width = len(self.names)
         wrong = [(found, line) for found, line in zip(widths, lines.tolist(), strict=True) if found != width]
         if wrong:
@@ -293,7 +293,7 @@ class DelimitedTable(Table):
         return names
 
     def _made_unique(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Give columns names of their own; only the first, if it holds ids, may have none."""
+        """Return columns names of their own; only the first, if it holds ids, may have none."""
         unique: list[str] = []
         changed: list[str] = []
         for number, name in enumerate(names, start=1):

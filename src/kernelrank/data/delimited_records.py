@@ -138,7 +138,7 @@ class Quotes:
 
     @cached_property
     def regular(self) -> bool:
-        """Say whether each quote stands at the edge of a field, and no field in quotes begins or ends with a space."""
+        """Return whether each quote is at the edge of a field, without a space next to it inside."""
         if not self.any:
             return True
         # The text ends with a newline, which is also what stands before its first byte.

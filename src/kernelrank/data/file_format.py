@@ -44,7 +44,7 @@ def compression_suffix(path: str | os.PathLike[str]) -> str:
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Say whether a name is that of a Parquet file.
+    """Return whether a name is that of a Parquet file.
 
     Examples
     --------
@@ -83,7 +83,9 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
         if sniff and name.is_dir():
             return "parquet"
     if not sniff:
-        raise InvalidInputError(f"{source}: the suffix says no format; name one of {', '.join(get_args(FileFormat))}")
+        raise InvalidInputError(
+            f"{source}: unknown file suffix: give format as one of {', '.join(get_args(FileFormat))}"
+        )
     start = first_bytes(source)
     if start.startswith(ZIP):
         message = (

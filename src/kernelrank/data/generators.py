@@ -30,7 +30,7 @@ def make_ranking(
     return_coef: bool = False,
     random_state: RandomState = None,
 ) -> Any:
-    """Draw items in queries, with scores that are linear in the features.
+    """Generate items in queries, with scores that are linear in the features plus noise.
 
     The score of an item is ``x·w + shift of its query + noise``, where the features are standard normal and
     ``x·w`` has variance one. Time and memory O(m · n_features), or O(stored values) with a density.
@@ -114,7 +114,7 @@ def make_preferences(
     return_coef: bool = False,
     random_state: RandomState = None,
 ) -> Any:
-    """Draw items, and preferences between random pairs of them that may contradict the truth.
+    """Generate items with features, and noisy preferences between random pairs.
 
     The utility of an item is ``x·w`` with variance one. Item a is preferred to b when ``u(a) − u(b) + e`` is
     positive, with logistic e of the given scale: the model of Bradley and Terry, in which a wins with

@@ -72,11 +72,11 @@ class ItemCodes:
         return as_strings(self.code_of)
 
     def all_integers(self) -> bool:
-        """Say whether no list fixes the items and each name is an integer, as Python writes it."""
+        """Return whether no list fixes the items and each name is an integer, as Python writes it."""
         return not self.fixed and all(INTEGER.fullmatch(name) for name in self.code_of)
 
     def are_integers(self) -> NDArray[np.bool_]:
-        """Say of each name whether it is an integer, as Python writes it."""
+        """Return for each name whether it is an integer, as Python writes it."""
         return np.array([INTEGER.fullmatch(name) is not None for name in self.code_of])
 
     def item_numbers(self, error: Callable[[str, Any], FileFormatError]) -> NDArray[np.int64]:

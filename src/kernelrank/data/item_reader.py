@@ -210,7 +210,7 @@ def _chunks(
 def open_table(source: Source, kind: FileFormat) -> Table:
     """Open a file with named columns."""
     if kind == "xlsx":
-        raise FileFormatError("an Excel file: kernelrank.data.read_table reads it", source_name(source))
+        raise FileFormatError("an Excel file: read it with kernelrank.data.read_table", source_name(source))
     return ParquetTable(source) if kind == "parquet" else DelimitedTable(source, kind)
 
 
@@ -230,7 +230,7 @@ def _table_items(table: Table, request: ColumnRequest) -> Items:
 def _table_chunks(table: Table, request: ColumnRequest, chunk_rows: int, whole_queries: bool) -> Iterator[Items]:
     reader = TableReader.opened(table, request)
     if whole_queries and reader.roles.query is None:
-        raise table.error("whole_queries=True, but no column is the query")
+        raise table.error("whole_queries=True needs a query column: name it with query=")
     for _ in reader.read():
         pass
     seen: set[object] = set()

@@ -226,7 +226,7 @@ class TableReader:
 
 
 def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
-    """Refuse an id that occurs twice in a query. Time and memory O(m)."""
+    """Raise an error for an id that occurs twice in a query. Time and memory O(m)."""
     pair = None if rows.ids is None else repeated(rows.ids, rows.qid)
     if pair is None or rows.ids is None:
         return

@@ -65,7 +65,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     if kind == "svmlight":
         return _write_ranking(items, path)
     if kind == "xlsx":
-        raise InvalidInputError(f"{path}: Excel files are read, not written; name one of svmlight, csv, tsv, parquet")
+        raise InvalidInputError(f"{path}: Excel files cannot be written: use one of svmlight, csv, tsv, parquet")
     _refuse_too_wide(items, kind)
     names = items.column_names
     columns = _columns(items)
@@ -92,13 +92,13 @@ def written_format(path: str | os.PathLike[str], format: str | None = None) -> F
 
 
 def _refuse_too_wide(items: Items, kind: FileFormat) -> None:
-    """Refuse a sparse matrix whose zeros would fill the disk."""
+    """Raise an error for a sparse matrix whose zeros would fill the disk."""
     m, n = items.X.shape
     if issparse(items.X) and (n > MOST_COLUMNS or m * n > MOST_CELLS):
         raise InvalidInputError(
-            f"{items.path}: as {kind} the items would be a table of {m:,} rows and {n:,} columns, most of it zeros; "
-            f"at most {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells are written of sparse items. Write them as "
-            "svmlight, which leaves zeros out"
+            f"{items.path}: as {kind} the sparse items would become a dense table of {m:,} rows and {n:,} columns; "
+            f"the limit is {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells. Write them as svmlight, which stores no "
+            "zeros"
         )
 
 
@@ -115,7 +115,7 @@ def _columns(items: Items) -> dict[str, NDArray[Any]]:
 
 def _write_ranking(items: Items, path: str | os.PathLike[str]) -> tuple[str, ...]:
     if items.y is None:
-        raise InvalidInputError(f"{items.path} has no target, and SVMlight files need one")
+        raise InvalidInputError(f"{items.path} has no target, which SVMlight files need")
     write_ranking(path, items.X, items.y, qid=items.qid, docid=items.ids)
     lost = {"weights": items.weight, "groups": items.groups, "names of the features": items.feature_names}
     return tuple(

@@ -16,7 +16,7 @@ __all__ = ["Items"]
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The items of a file, with all that the file says about them.
+    """The items of a file: features, targets, queries, ids, weights and groups.
 
     Parameters
     ----------
@@ -88,6 +88,6 @@ class Items:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """What to call the columns of X: by their names, or by the numbers that the file has for them."""
+        """The column names of X, or the feature numbers of the file."""
         first = self.first_index
         return self.feature_names or tuple(f"f{number}" for number in range(first, first + self.n_features))

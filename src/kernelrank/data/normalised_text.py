@@ -88,7 +88,7 @@ def _parquet_text(source: Any) -> bytes:
     try:
         arrow_csv.write_csv(parquet.read_table(source), buffer)
     except pyarrow.ArrowException as error:
-        raise FileFormatError(f"the table cannot be prepared: {error}", source_name(source)) from None
+        raise FileFormatError(f"the table cannot be read: {error}", source_name(source)) from None
     return buffer.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""The output stream of a file: compressed by its suffix, whole or not at all; ``-`` is standard output."""
+"""The output stream of a file: compressed by its suffix, atomically; ``-`` is standard output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["opened_output"]
 
 @contextlib.contextmanager
 def opened_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that appears whole or not at all.
+    """Open a file for writing that appears atomically.
 
     What goes to standard output waits in a temporary file (in memory up to 64 MiB) until all of it is there.
 
@@ -73,17 +73,17 @@ def _show(file: IO[bytes]) -> None:
             text = line.decode()
         except UnicodeDecodeError:
             raise InvalidInputError(
-                "-: this is no text, and a terminal cannot show it; give the name of a file"
+                "-: this format is not text and cannot be shown in a terminal: give a file name"
             ) from None
         sys.stdout.buffer.write(printable(text, lines=True).encode())
 
 
 def _refuse_impossible(path: Path) -> None:
-    """Say what is wrong with the path before anything is computed for it."""
+    """Describe what is wrong with the path before anything is computed for it."""
     if is_stream(path):
         return
     if Path(os.path.realpath(path)).is_symlink():
-        raise InvalidInputError(f"{path}: this is a symbolic link that leads back to itself")
+        raise InvalidInputError(f"{path}: this is a symbolic link that points to itself")
     if path.is_dir():
         raise InvalidInputError(f"{path}: this is a folder, and cannot be written as a file")
     if not path.parent.is_dir():

@@ -40,7 +40,7 @@ def read_lines(source: Source, items: ItemCodes) -> Preferences:
 
 
 def looks_like_a_line(line: bytes) -> bool:
-    """Say whether a line has two to four columns, numbers in the third and the fourth.
+    """Return whether a line has two to four columns, numbers in the third and the fourth.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class _LineReader:
 
     def _check_columns(self, fields: list[bytes], line: int) -> None:
         if not all(fields):
-            raise self._wrong("an empty field: nothing before, between or after commas", line)
+            raise self._wrong("a field is empty: expected text before, between and after commas", line)
         if not 2 <= len(fields) <= len(COLUMNS):
             raise self._wrong(f"{len(fields)} columns: expected winner loser [magnitude [weight]]", line)
         self.n_columns = self.n_columns or len(fields)
@@ -120,5 +120,5 @@ class _LineReader:
         others = pairs[1:]
         if not (self.items.fixed or is_integer[pairs[0]].any()) and len(others) and is_integer[others].all():
             line = self.items.first_places[0]
-            raise self._wrong("looks like a header, for the other lines have item numbers: begin it with a #", line)
+            raise self._wrong("looks like a header, because the other lines have item numbers: begin it with #", line)
         return Preferences(pairs, magnitude, weight, self.items.names(), tie)

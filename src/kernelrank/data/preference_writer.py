@@ -59,7 +59,7 @@ def write_pairs(
         row = int(np.argmax(items[:, 0] == items[:, 1]))
         raise InvalidInputError(f"pairs[{row}]: item {int(items[row, 0])} is preferred to itself")
     if weight is not None and magnitude is None:
-        raise InvalidInputError("weight without magnitude: the magnitude stands before the weight in a preference file")
+        raise InvalidInputError("weight needs magnitude: in a preference file the magnitude comes before the weight")
     numbers = [
         _numbers(values, name, len(items))
         for name, values in (("magnitude", magnitude), ("weight", weight))

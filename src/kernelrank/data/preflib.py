@@ -34,7 +34,7 @@ INTEGER = re.compile(r"[0-9]{1,18}")
 
 
 def is_preflib(source: Source, start: bytes) -> bool:
-    """Say whether the suffix of a file, or its first line, is one of PrefLib's.
+    """Return whether the suffix of a file, or its first line, is one of PrefLib's.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def read_table(
     ordinal: Mapping[str, Sequence[str]] | None = None,
     preparation: TablePreparation | None = None,
 ) -> Items:
-    r"""Read a table as it comes: missing cells, categories, decimal commas, any encoding, Excel files.
+    r"""Read a table with missing values, categories, decimal commas, any encoding; also Excel.
 
     What is done to the columns is learnt from all rows, without the target. `Items.notes` says what was done, and
     `Items.preparation` does the same to another table. All faults of a table are one error.
@@ -191,7 +191,7 @@ def _prepared_items(
             notes.append(f"left out: {np.count_nonzero(~whole):,} of {len(rows):,} rows with a missing cell")
         keep &= whole
     if not keep.any():
-        raise table.error("no row is left: each one misses its target or a cell")
+        raise table.error("no row is left: every row has a missing target or value")
     items = reader.items(rows.chosen(keep))
     filled = known.filled(cells)[keep]
     return dataclasses.replace(
@@ -294,7 +294,7 @@ def _filled(prepared: PreparedColumn, column: CellColumn, rules: _Rules) -> Prep
 
 
 def _useless(column: CellColumn, *, named: bool) -> str:
-    """Say why a column is no feature; nothing if it is one."""
+    """Return why a column is no feature; nothing if it is one."""
     known = column.known
     if not known:
         return "no value"

@@ -110,13 +110,13 @@ class Layout:
         return (size + 4) * self.n_values < size * self.n_rows * self.n_columns
 
     def _refuse_too_wide(self, n_rows: int) -> None:
-        """Refuse a dense matrix that does not fit into memory, before it is asked for."""
+        """Raise an error for a dense matrix that does not fit into memory, before it is asked for."""
         needed, available = n_rows * self.n_columns * np.dtype(self.dtype).itemsize, available_bytes()
         if available is not None and needed > available:
             raise FileFormatError(
-                f"feature {self.largest_index} makes a matrix of {n_rows:,} rows and {self.n_columns:,} columns, which "
-                f"needs {in_gigabytes(needed)} of memory if it is dense; {in_gigabytes(available)} are there. Read it "
-                "with sparse=True",
+                f"feature {self.largest_index} makes a matrix of {n_rows:,} rows and {self.n_columns:,} "
+                f"columns, which needs {in_gigabytes(needed)} of memory if it is dense; "
+                f"{in_gigabytes(available)} are available. Read it with sparse=True",
                 self.path,
                 self.line_of_largest,
             )
@@ -368,10 +368,12 @@ def _again_with_lines(
 
 
 def _bookmark(source: Source) -> Callable[[], object]:
-    """Return what takes an open file back to where it stands now; a path is opened anew anyway."""
+    """Return what takes an open file back to where it stands now; a path is opened again anyway."""
     if isinstance(source, (str, os.PathLike)):
         return lambda: None
     if not (hasattr(source, "seekable") and source.seekable()):
-        raise InvalidInputError("chunks are read twice, and this file cannot be rewound; read_ranking reads it once")
+        raise InvalidInputError(
+            "reading in chunks needs a file that can be read twice; use read_ranking, which reads once"
+        )
     place = source.tell()
     return lambda: source.seek(place)

@@ -95,17 +95,17 @@ def _as_rows(X: Any) -> Any:
 
 
 def _checked_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Refuse what float64 cannot hold."""
+    """Raise an error for what float64 cannot hold."""
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise InvalidInputError(f"{name} must hold numbers of up to 64 bits, got {values.dtype}")
     if values.dtype.kind in "iu" and np.any((values > LARGEST_EXACT_INTEGER) | (values < -LARGEST_EXACT_INTEGER)):
-        raise InvalidInputError(f"{name} holds integers beyond 2**53, which float64 does not")
+        raise InvalidInputError(f"{name} has integers beyond 2**53, which float64 cannot represent")
     return values
 
 
 def _refuse_nonfinite(values: NDArray[Any], name: str) -> None:
     if not np.all(np.isfinite(values)):
-        raise InvalidInputError(f"{name} holds NaN or infinity; allow_nonfinite=True writes them")
+        raise InvalidInputError(f"{name} has NaN or infinity: set allow_nonfinite=True to write them")
 
 
 def _cells(rows: Any) -> Iterator[Iterator[tuple[int, float]]]:

@@ -226,7 +226,7 @@ class _RoleSearch:
             if role == "target" and not self.request.needs_target and self.named_features:
                 return None
             names = " and ".join(repr(self.table.names[column]) for column in free)
-            raise self.table.error(f"{names} could each be the {role}: name the one that is")
+            raise self.table.error(f"{names} could each be the {role}: name the right one")
         if not free:
             return None
         name = self.table.names[free[0]]

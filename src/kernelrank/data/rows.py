@@ -226,8 +226,8 @@ class _Parser:
         number = int(self.lines[row]) + self.block.first_line
         line = read_line(self.block.line(number), self.path, number, allow_nonfinite=self.allow_nonfinite)
         if line is not None and line.qid is None:
-            raise FileFormatError("no qid, but the rows before it have one", self.path, number)
-        raise FileFormatError("a qid, but the rows before it have none", self.path, number)
+            raise FileFormatError("expected a qid, as in the rows before", self.path, number)
+        raise FileFormatError("expected no qid, as in the rows before", self.path, number)
 
 
 def _first(faults: NDArray[np.bool_]) -> int | None:

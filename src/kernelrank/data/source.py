@@ -267,7 +267,7 @@ def _checked(text: bytes, first_line: int, name: str) -> Block:
     if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
         position = next(i for i, byte in enumerate(text) if byte == 13 and text[i + 1] != 10)
         line = first_line + text.count(b"\n", 0, position)
-        raise FileFormatError("a carriage return that ends no line: end lines with \\n or \\r\\n", name, line)
+        raise FileFormatError("a carriage return inside a line: end lines with \\n or \\r\\n", name, line)
     return Block(text, first_line, count_lines(text))
 
 
@@ -279,7 +279,9 @@ def _read_pieces(stream: IO[Any], name: str, block_bytes: int) -> Iterator[bytes
         except (EOFError, zlib.error, lzma.LZMAError) as error:
             raise FileFormatError(f"the compressed data is damaged: {error}", name) from error
         except UnicodeDecodeError as error:
-            raise FileFormatError(f"not text in the encoding it was opened with: {error}", name) from error
+            raise FileFormatError(
+                f"expected text in the encoding that the file was opened with: {error}", name
+            ) from error
         except OSError as error:
             # The decompressors raise an OSError without a number; the operating system's has one.
             if error.errno is not None:

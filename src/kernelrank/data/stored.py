@@ -54,7 +54,7 @@ class StoredRanking(ABC):
 
     @abstractmethod
     def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:
-        """Read the items in their order, in chunks of some 32 MiB; rows of a query that stand together in one."""
+        """Read the items in their order, in chunks of some 32 MiB; rows of a query that are contiguous in one."""
 
     @property
     def chunk_rows(self) -> int:
@@ -195,7 +195,7 @@ def open_stored(
 
 
 def _require_name(table: Table, argument: str, content: str, name: Any) -> None:
-    """Refuse a table without the names of its columns: none is guessed."""
+    """Raise an error for a table without the names of its columns: none is guessed."""
     if not isinstance(name, str):
         raise InvalidInputError(
             f"{table.path} has named columns: {argument} must be the name of its column of {content}, got "

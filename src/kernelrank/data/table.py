@@ -61,11 +61,11 @@ class TableBlock(ABC):
 
     @abstractmethod
     def holds_text(self, column: int) -> bool:
-        """Say whether the first cell of a column that is not missing is text rather than a number."""
+        """Return whether the first cell of a column that is not missing is text rather than a number."""
 
     @abstractmethod
     def holds_numbers(self, column: int) -> bool:
-        """Say whether a column is one of numbers: in text, whether any cell is a number, or all are missing."""
+        """Return whether a column is one of numbers: in text, whether any cell is a number, or all are missing."""
 
 
 class Table(ABC):
@@ -126,7 +126,7 @@ class Table(ABC):
         return np.dtype(np.float64)
 
     def varying_labels(self, column: int) -> bool:  # noqa: ARG002 - any later line may hold a word
-        """Say whether labels of one block can be integers, and those of another strings."""
+        """Return whether labels of one block can be integers, and those of another strings."""
         return True
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Table(ABC):
 
 
 def number_fault(token: bytes) -> str:
-    """Say what is wrong with a cell that should be a finite number.
+    """Describe what is wrong with a cell that should be a finite number.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class CellColumn:
 
     @property
     def no_numbers(self) -> NDArray[np.bool_]:
-        """Which cells hold something that is no finite number."""
+        """Which cells hold something that is not a finite number."""
         return ~self.missing & ~np.isfinite(self.values)
 
 
@@ -122,7 +122,7 @@ class Faults:
         told = [self._told(column, message, places) for (column, message), places in alike.items()]
         if len(told) > MOST_FAULTS:
             told[MOST_FAULTS:] = [f"and {len(told) - MOST_FAULTS:,} more"]
-        raise FileFormatError(f"{len(self.found):,} faults: {'; '.join(told)}", self.table.path)
+        raise FileFormatError(f"{len(self.found):,} problems: {'; '.join(told)}", self.table.path)
 
     def _told(self, column: str | None, message: str, positions: list[int]) -> str:
         places = [] if column is None else [f"column {column!r}"]
@@ -178,7 +178,7 @@ class PreparedColumn:
 
 @dataclass(frozen=True)
 class TablePreparation:
-    """How the columns of a table become numbers, learnt from one table and applied to others.
+    """Encoding and imputation of table columns, learnt from one table and applied to others.
 
     Parameters
     ----------
@@ -213,12 +213,12 @@ class TablePreparation:
 
     @property
     def only_numbers(self) -> bool:
-        """Whether a table without missing cells stays as it is."""
+        """Whether all columns are numbers, so that a table without missing values is unchanged."""
         return all(column.kind == "number" and not column.indicator for column in self.columns)
 
     @classmethod
     def of_numbers(cls, names: Sequence[str], X: NDArray[Any], missing: MissingRule = "median") -> TablePreparation:
-        """Learn from numbers, none missing. Time O(size), memory O(1) beyond X."""
+        """Learn from a table of numbers without missing values. Time O(size), memory O(1) beyond X."""
         fills = np.full(X.shape[1], math.nan)
         if missing in ("median", "mean"):
             step = max(1, CHUNK_CELLS // max(1, len(X)))
@@ -282,7 +282,7 @@ class TablePreparation:
         return number_fault(word.encode()) + "; exclude leaves a column out"
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data, for a file."""
+        """Return a representation of numbers, strings and lists, for saving."""
         columns = self.columns
         return {
             "missing": self.missing,
@@ -295,7 +295,7 @@ class TablePreparation:
 
     @classmethod
     def from_data(cls, data: Any) -> TablePreparation:
-        """Make it from plain data; anything else than `as_data` gave is an error.
+        """Build from the result of `as_data`; anything else is an error.
 
         Examples
         --------

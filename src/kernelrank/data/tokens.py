@@ -211,7 +211,7 @@ def gather_labels(text: bytes, begins: NDArray[Any], ends: NDArray[Any]) -> NDAr
 
 @compiled
 def differs_from_last(text: NDArray[np.uint8], begins: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of each span whether its bytes differ from those of the one before."""
+    """Return for each span whether its bytes differ from those of the one before."""
     differs = np.ones(len(begins), dtype=np.bool_)
     for word in range(1, len(begins)):
         length = ends[word] - begins[word]

@@ -119,7 +119,7 @@ def as_words(values: Iterable[Any], name: str, m: int | None = None) -> NDArray[
 
 
 def refuse_repeated(qid: NDArray[np.object_], ids: NDArray[np.object_]) -> None:
-    """Refuse an item that occurs twice in a query. Time and memory O(m)."""
+    """Raise an error for an item that occurs twice in a query. Time and memory O(m)."""
     seen: set[tuple[str, str]] = set()
     for key in zip(qid.tolist(), ids.tolist(), strict=True):
         if key in seen:
@@ -195,7 +195,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
 
 
 def write_run(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a TREC run: queries as they first occur, the items of each by falling score.
+    """Write a TREC run: queries in order of first occurrence, items by decreasing score.
 
     Scores are written so that they are read back exactly, and items of equal score in the order that trec_eval gives
     them, by falling name. Note that trec_eval keeps scores in single precision: what differs by less is a tie to it.
@@ -297,7 +297,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
 
 
 def write_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
-    """Write TREC judgements in the order that they have. Time and memory O(m); the file appears whole or not at all.
+    """Write TREC judgements in their order. Time and memory O(m); the write is atomic.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class VoteColumns:
 
     @staticmethod
     def known_by(names: tuple[str, ...]) -> bool:
-        """Say whether these are names of columns, by which each layout can be told.
+        """Return whether these are names of columns, by which each layout can be told.
 
         Examples
         --------
@@ -153,7 +153,9 @@ class _ColumnSearch:
 
     def columns(self) -> VoteColumns:
         if "loser" in self.taken and ("left" in self.taken or "right" in self.taken):
-            raise self.table.error("loser= and left= or right= belong to two layouts: name the losers, or both sides")
+            raise self.table.error(
+                "give either winner= and loser=, or left=, right= and winner=; got loser= with left= or right="
+            )
         if ("left" in self.taken) != ("right" in self.taken):
             raise self.table.error("left= and right= name the columns of the two items: give both")
         optional = {role: self._optional(role) for role in OPTIONAL}
@@ -197,5 +199,5 @@ class _ColumnSearch:
         free = [column for column, name in enumerate(self.plain) if name in names and column not in taken]
         if len(free) > 1:
             found = " and ".join(repr(self.table.names[column]) for column in free)
-            raise self.table.error(f"{found} could each be the {role}: name the one that is, with {role}=")
+            raise self.table.error(f"{found} could each be the {role}: name the right one with {role}=")
         return free[0] if free else None

@@ -39,7 +39,7 @@ UNKNOWN = 9
 
 
 def is_missing(word: str) -> bool:
-    """Say whether a cell is empty or says that nothing is known."""
+    """Return whether a cell is empty or says that nothing is known."""
     return MISSING.fullmatch(word.encode()) is not None
 
 
@@ -124,7 +124,7 @@ class WinnerWords:
         return kind, readings[kind], counts[kind]
 
     def fault(self, word: str, pair: tuple[str, str]) -> str:
-        """Say what is wrong with a word that names no winner."""
+        """Describe what is wrong with a word that names no winner."""
         left, right = self.sides
         expected = (
             f"expected {left!r} or {right!r}, {shown(pair[0])} or {shown(pair[1])}, a side (left or right, a or b, "

@@ -38,7 +38,7 @@ ITERATIONS = 100.0
 
 
 def by_shortcut(size: int, lost: int, kept: int) -> bool:
-    """Tell whether some objects leave at less cost by systems of their size than by another decomposition.
+    """Return whether some objects leave at less cost by systems of their size than by another decomposition.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class CompleteHoldout:
         return scores
 
     def handles(self, folds: DyadicFolds) -> bool:
-        """Tell whether the shortcut costs less than training again."""
+        """Return whether the shortcut costs less than training again."""
         m1, m2 = self.problem.shape
         if folds.setting == "cell" and folds.cells is not None:
             largest = max(len(cells) for cells in folds.cells)
@@ -116,7 +116,7 @@ class CompleteHoldout:
         if self.problem.ranked is not None:
             left = len(self.columns.P) - lost
             if left < 2:
-                raise NothingToCompareError("of the side that is ranked, one object is left: use more folds")
+                raise NothingToCompareError("only one object is left to rank in a training fold: use more folds")
             weight = float(self.problem.omega(left))
         mu1, mu2 = self.rows.mu, self.columns.mu
         return np.asarray(1.0 / (mu1[:, None] * mu2 + regularisation.divided(weight).costs(mu1, mu2)))

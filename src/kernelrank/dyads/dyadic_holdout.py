@@ -38,7 +38,7 @@ def dyadic_holdout(
     cv: Any = None,
     alphas: Any = None,
 ) -> Any:
-    """Predict every dyad as if its score, its row, its column, or both were new.
+    """Predict held-out scores of dyads in one of four settings: new cells, rows, columns or both.
 
     How well a model predicts depends very much on what is new: a missing score of a known drug and a known target, a
     new drug, a new target, or a new drug with a new target. All four are exact: as if the model had been trained again

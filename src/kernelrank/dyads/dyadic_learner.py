@@ -77,20 +77,20 @@ class DyadicLearner(BaseEstimator):
 
     @property
     def gamma_rows_(self) -> float | None:
-        """The number that gamma_rows stood for in the fit; None if the kernel has no gamma."""
+        """The value of gamma_rows used in the fit; None if the kernel has no gamma."""
         gamma = self.kernel_rows_.gamma
         assert not isinstance(gamma, str)
         return gamma
 
     @property
     def gamma_columns_(self) -> float | None:
-        """The number that gamma_columns stood for in the fit; None if the kernel has no gamma."""
+        """The value of gamma_columns used in the fit; None if the kernel has no gamma."""
         gamma = self.kernel_columns_.gamma
         assert not isinstance(gamma, str)
         return gamma
 
     def predict(self, X_rows: ItemsLike, X_columns: ItemsLike | None = None) -> Float:
-        """Predict the score of every dyad of some row objects and some column objects.
+        """Predict the scores of all dyads of the given row and column objects.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class DyadicLearner(BaseEstimator):
     def predict_dyads(
         self, X_rows: ItemsLike, X_columns: ItemsLike | None, rows: ArrayLike, columns: ArrayLike
     ) -> Float:
-        """Predict the scores of listed dyads; no matrix of all dyads is made.
+        """Predict the scores of listed dyads, without building the matrix of all dyads.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class DyadicLearner(BaseEstimator):
         return rows, DyadicSide(items, self.kernel_columns_, "columns")
 
     def _refuse_other_columns(self) -> None:
-        """Refuse a kernel of the columns beside another one of the rows, where they are the same objects."""
+        """Raise an error for a second kernel if rows and columns are the same objects."""
         given = self.kernel_columns
         if isinstance(given, str) and given == "linear":
             return

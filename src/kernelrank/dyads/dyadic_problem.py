@@ -157,7 +157,7 @@ class DyadicProblem:
         """Return E beside errors that all count once: divided by ω of the ranked side."""
         n = self.shape[0] if self.ranked == "rows" else self.shape[1]
         if self.ranked is not None and n < 2:
-            raise NothingToCompareError(f"the {self.ranked} are ranked, and there is one of them: nothing to compare")
+            raise NothingToCompareError(f"expected at least two {self.ranked} to rank; got one")
         return regularisation.divided(float(self.omega(n)))
 
     def centred(self, Y: Float) -> Float:

@@ -57,7 +57,7 @@ def check_score_matrix(Y: ArrayLike, shape: tuple[int, int]) -> tuple[Float, boo
 
 
 def _refuse_duplicate_names(Y: ArrayLike) -> None:
-    """Refuse a data frame two of whose rows or columns have the same name."""
+    """Raise an error for a data frame two of whose rows or columns have the same name."""
     for axis, what in (("index", "rows"), ("columns", "columns")):
         names: Any = getattr(Y, axis, None)
         duplicated = getattr(names, "duplicated", None)
@@ -116,7 +116,7 @@ def check_dyad_list(y: Any, n_dyads: int) -> tuple[Float, bool]:
 
 
 def refuse_unknown_objects(rows: Index, columns: Index, shape: tuple[int, int], *, one_set: bool) -> None:
-    """Refuse an object without a single known score: it has no part in training.
+    """Raise an error for an object without a single known score: it has no part in training.
 
     Parameters
     ----------
@@ -133,5 +133,5 @@ def refuse_unknown_objects(rows: Index, columns: Index, shape: tuple[int, int], 
             raise InvalidInputError(
                 f"{name} {int(np.argmin(seen))} has no known score"
                 + (f", nor {'has 1 other' if more == 1 else f'have {more} others'}" if more else "")
-                + ": leave out of the training data what is to be predicted only"
+                + ": remove objects that are only to be predicted from the training data"
             )

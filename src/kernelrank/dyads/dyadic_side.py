@@ -74,9 +74,9 @@ class DyadicSide:
         needed, available = 8 * self.n_objects**2, available_bytes()
         if available is not None and needed > available:
             raise InvalidInputError(
-                f"X_{self.name} has {self.n_objects:,} objects: their kernel needs {in_gigabytes(needed)} of memory, "
-                f"and {in_gigabytes(available)} are there. Use linear kernels with fewer features than objects on both "
-                "sides, such as those of NystromMap"
+                f"X_{self.name} has {self.n_objects:,} objects: their kernel needs {in_gigabytes(needed)} of "
+                f"memory, and {in_gigabytes(available)} are available. Use linear kernels with fewer features "
+                "than objects on both sides, such as those of NystromMap"
             )
         return self.kernel.matrix(self.items)
 

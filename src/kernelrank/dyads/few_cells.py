@@ -47,7 +47,7 @@ class FewCells:
 
     @staticmethod
     def fits(problem: DyadicProblem) -> bool:
-        """Tell whether so few cells are known."""
+        """Return whether so few cells are known."""
         return max(len(cells.rows) for _, cells in problem.output_cells()) <= FEW_CELLS
 
     def without(self, leaving: NDArray[np.bool_]) -> FewCells:

@@ -61,7 +61,7 @@ class KnownCells:
         """Return the cells that do not leave, by a mask (m₁, m₂)."""
         kept = ~leaving[self.rows, self.columns]
         if not kept.any():
-            raise InvalidInputError("what is held out leaves no known score to train on: use more folds")
+            raise InvalidInputError("a training fold has no known score: use more folds")
         return KnownCells(self.shape, self.rows[kept], self.columns[kept], self.y[kept], self.count[kept])
 
     @classmethod

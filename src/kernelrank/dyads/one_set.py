@@ -69,7 +69,7 @@ def check_relation(Y: Float, sign: int) -> Float:
 
 
 def refuse_self_dyads(rows: Index, columns: Index, y: Float) -> None:
-    """Refuse a score other than zero of an object against itself, where the relation is reciprocal."""
+    """Raise an error for a score other than zero of an object against itself, where the relation is reciprocal."""
     wrong = (rows == columns) & (y != 0.0).any(axis=1)
     if wrong.any():
         first = int(np.argmax(wrong))

@@ -54,7 +54,7 @@ class OneSetHoldout:
         return cls(problem, Spectral.prepare(problem).rotated)
 
     def handles(self, folds: DyadicFolds) -> bool:
-        """Tell whether there is a shortcut: for single cells and for single objects."""
+        """Return whether there is a shortcut: for single cells and for single objects."""
         return folds.cells is None and folds.rows is None and folds.setting != "both"
 
     def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:

@@ -57,7 +57,7 @@ class PlainDyadicLearner(DyadicLearner):
     def fit_dyads(
         self, X_rows: ItemsLike, X_columns: ItemsLike | None, rows: ArrayLike, columns: ArrayLike, y: Any
     ) -> Self:
-        """Fit to a list of dyads; no matrix of all dyads is made.
+        """Fit to a list of dyads, without building the matrix of all dyads.
 
         Parameters
         ----------

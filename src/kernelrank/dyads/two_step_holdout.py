@@ -54,7 +54,7 @@ class TwoStepHoldout:
         return cls(problem)
 
     def handles(self, folds: DyadicFolds) -> bool:
-        """Tell whether the shortcut costs less than training again."""
+        """Return whether the shortcut costs less than training again."""
         return folds.cells is None or max(len(cells) for cells in folds.cells) <= MOST_CELLS
 
     def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:

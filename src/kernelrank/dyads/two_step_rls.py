@@ -19,7 +19,7 @@ __all__ = ["TwoStepRLS"]
 
 
 class TwoStepRLS(PlainDyadicLearner):
-    """Two-step regularised least squares for dyads: a regression over the rows of one over the columns.
+    """Two-step RLS for dyads: one ridge regression over the rows and one over the columns.
 
     Predicts ``F = K₁ (K₁ + alpha_rows I)⁻¹ Y (K₂ + alpha_columns I)⁻¹ K₂``: the order of the two steps makes no
     difference. Where cells of Y are unknown, they are filled with the model's own predictions: the fixed point, which

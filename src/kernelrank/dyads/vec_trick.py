@@ -28,7 +28,7 @@ __all__ = ["VecTrick", "refuse_indefinite_sides"]
 
 
 def refuse_indefinite_sides(problem: DyadicProblem) -> None:
-    """Refuse a kernel that is not positive semidefinite, without decomposing it."""
+    """Raise an error for a kernel that is not positive semidefinite, without decomposing it."""
     for side in {id(side): side for side in (problem.rows, problem.columns)}.values():
         if side.kernel.precomputed:
             check_precomputed(side.items)

@@ -163,7 +163,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     @property
     def gamma_(self) -> float | None:
-        """The number that gamma stood for in the fit; None if the kernel has no gamma."""
+        """The value of gamma used in the fit; None if the kernel has no gamma."""
         gamma = self.kernel_.gamma
         assert not isinstance(gamma, str)
         return gamma

@@ -44,7 +44,7 @@ __all__ = ["BradleyTerry"]
 
 def _fitted_to_votes(model: BradleyTerry) -> bool:
     if getattr(model, "fitted_to_scores_", True):
-        raise AttributeError("predict_proba needs a BradleyTerry that was fitted to votes, by fit_pairs")
+        raise AttributeError("predict_proba needs a model fitted to votes: use fit_pairs")
     return True
 
 
@@ -337,7 +337,7 @@ class BradleyTerry(Ranker, ScorePosterior):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
-        """Fit to scored items for many alphas, each from the solution of the one before; go from large to small.
+        """Fit to scored items for many alphas with warm starts; order them from large to small.
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ class BradleyTerry(Ranker, ScorePosterior):
         side: Any = None,
         judge: Any = None,
     ) -> list[Self]:
-        """Fit to votes for many alphas, each from the solution of the one before; go from large to small.
+        """Fit to votes for many alphas with warm starts; order them from large to small.
 
         Parameters
         ----------
@@ -476,7 +476,7 @@ class BradleyTerry(Ranker, ScorePosterior):
 
     @available_if(_fitted_to_votes)
     def predict_proba(self, X: Any, pairs: Any, *, side: Any = None) -> Float:
-        """Return how probable the outcomes of votes are, at the fitted scores.
+        """Return the probabilities of the outcomes of votes.
 
         Parameters
         ----------

@@ -62,7 +62,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise InvalidInputError(
-                f"{type(self).__name__} needs at least two classes, and y has one class only: {self.classes_[0]!r}"
+                f"{type(self).__name__} expected at least two classes; y has one class: {self.classes_[0]!r}"
             )
         positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         return np.where(labels[:, None] == positive, 1.0, -1.0)
@@ -72,7 +72,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         return ItemScores(np.zeros((queries.n_items, 1)), weight=weight)
 
     def decision_function(self, X: Any) -> Float:
-        """Return real-valued scores: the larger, the more an item looks like one of the class.
+        """Return the decision values; larger values mean the (positive) class.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         return self._raw_scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict classes: the one with the largest score.
+        """Predict the class with the largest decision value.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         return classes
 
     def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy: the share of items whose class is predicted.
+        """Return the accuracy: the share of items whose class is predicted correctly.
 
         Parameters
         ----------

@@ -82,8 +82,8 @@ class CoData:
             return cls(X, scores, told, weight, y.ndim == 1, unscored, pool, np.arange(X.shape[0]))
         if X_unscored is not None:
             raise InvalidInputError(
-                f"y is NaN for {int(missing.sum())} items, and there is X_unscored too: tell the unscored items in one "
-                "way only"
+                f"y is NaN for {int(missing.sum())} items and X_unscored is given too: use one of the two ways "
+                "to pass unscored items"
             )
         scored, others = np.flatnonzero(~missing), np.flatnonzero(missing)
         return cls(
@@ -171,12 +171,12 @@ def _unscored_queries(scores: Float, queries: Queries) -> NDArray[np.bool_]:
     whole = np.bincount(queries.codes, weights=missing, minlength=len(queries)) == queries.sizes
     broken = gaps.any(axis=1) & ~whole[queries.codes]
     if missing.all() and len(missing):
-        raise NothingToCompareError("no scored query: y is NaN for every item")
+        raise NothingToCompareError("expected at least one scored query; y is NaN for every item")
     if broken.any():
         item = int(np.argmax(broken))
         label = queries.labels.tolist()[queries.codes[item]]
         where = "" if label is None else f" of query {label!r}"
         raise InvalidInputError(
-            f"y is NaN for item {item}{where}, while others have scores: a query is scored as a whole, or not at all"
+            f"y is NaN for item {item}{where}, but not for the others of its query: score all items of a query, or none"
         )
     return missing

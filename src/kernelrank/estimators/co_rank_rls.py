@@ -21,7 +21,7 @@ __all__ = ["CoRankRLS"]
 
 
 class CoRankRLS(ViewRanker):
-    """RankRLS in several views of the items, which should agree on the differences inside unscored queries.
+    """Semi-supervised RankRLS: several views of the items are trained to agree on unscored queries.
 
     Minimises ``Σ_v [(y - f_v)ᵀ L (y - f_v) + alpha ‖f_v‖²] + nu Σ_vu (f_v - f_u)ᵀ 𝓛 (f_v - f_u)`` over the functions
     f_v of M views, exactly [TPBSH11]_ (17). L compares the scored items of each query, and 𝓛 the unscored ones.
@@ -213,7 +213,7 @@ class CoRankRLS(ViewRanker):
         qid_unscored: Any = None,
         sample_weight: Any = None,
     ) -> list[Self]:
-        """Fit for many alphas, and the nu of this estimator, at the price of one decomposition.
+        """Fit for many alphas, with the nu of this estimator, at the cost of one decomposition.
 
         Parameters
         ----------

@@ -89,14 +89,14 @@ def fit_file(
 
 
 def _check_learner(learner: StreamLearner, path: FilePath) -> None:
-    """Refuse what cannot be learnt in batches, and say why."""
+    """Raise an error for what cannot be learnt in batches, and say why."""
     if learner._can_stream():
         return
     reason = "there is no reading a precomputed kernel in batches"
     if not learner._kernel_of_parameters().precomputed:
         reason = f"kernel={learner.kernel!r} without a basis compares every item with every other: give basis=1000"
     raise InvalidInputError(
-        f"{type(learner).__name__} cannot be fitted to {os.fspath(path)}: {reason}, or read it into memory"
+        f"{type(learner).__name__} cannot be fitted to {os.fspath(path)}: {reason}, or read the file into memory first"
     )
 
 

@@ -31,7 +31,7 @@ FilePath: TypeAlias = str | os.PathLike[str]
 
 
 def is_path(X: object) -> TypeGuard[FilePath]:
-    """Tell whether a path stands where the items would.
+    """Return whether a path stands where the items would.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def mapped(X: Any) -> Any:
     try:
         return np.load(X, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
-        raise FileFormatError(f"this is no array: {error}", os.fspath(X)) from None
+        raise FileFormatError(f"expected a NumPy array file: {error}", os.fspath(X)) from None
 
 
 def predict_file(learner: KernelLearner, path: FilePath) -> NDArray[Any]:

@@ -46,7 +46,7 @@ class FitProgress:
 
     @property
     def step(self) -> Step | None:
-        """What a solver calls after each iteration; None if nobody listens."""
+        """The function that a solver calls after each iteration; None without callbacks."""
         context = self._context
         if context is None or not getattr(self.estimator, "_skl_callbacks", None):
             return None
@@ -69,7 +69,7 @@ class GapProgress(FitProgress):
 
     @property
     def step(self) -> Step | None:
-        """What a solver calls after each iteration; None if nobody listens."""
+        """The function that a solver calls after each iteration; None without callbacks."""
         tell = super().step
         if tell is None:
             return None

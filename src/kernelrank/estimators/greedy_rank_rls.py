@@ -24,7 +24,7 @@ __all__ = ["GreedyRankRLS"]
 
 
 class GreedyRankRLS(GreedySelector, Ranker):
-    """Linear RankRLS on a few features, selected one by one by exact cross-validation.
+    """Linear RankRLS on a few features, selected greedily by exact cross-validation.
 
     Starts without features. Each step adds the feature with which the held-out error is lowest: every query, or every
     pair of items, is held out in turn, exactly, for every feature that might be next. The model is that of `RankRLS`

@@ -22,7 +22,7 @@ __all__ = ["GreedyRLS"]
 
 
 class GreedyRLS(GreedySelector, Regressor):
-    """Linear regularised least squares on a few features, selected one by one by exact leave-one-out.
+    """Linear RLS on a few features, selected greedily by exact leave-one-out.
 
     As `GreedyRankRLS`, but each item is compared with its own score, and the model is that of `RLS`, without an
     intercept, on the selected features.

@@ -134,7 +134,7 @@ class Leaderboard(RankedItems):
         judge: Any = None,
         features: Any = None,
     ) -> Self:
-        """Rank the items of votes.
+        """Fit to votes and rank their items.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ __all__ = ["MaxMarginClustering"]
 
 
 class MaxMarginClustering(ClusterMixin, KernelLearner):
-    """Cluster items so that a kernel RLS can tell the clusters apart best.
+    """Cluster items so that a kernel RLS classifier separates the clusters well.
 
     Of all labels, those are looked for to which regularised least squares fits best: they minimise
     ``min over f of ‖y - f‖² + alpha ‖f‖²``, with ``y`` of ±1 for two clusters, and with a column of zeros and ones for
@@ -217,6 +217,6 @@ def _check_labels(labels: object, n_items: int, n_clusters: int) -> Index:
 
 
 def _numbered_by_first_item(labels: Index) -> Index:
-    """Give clusters numbers by the order in which they first occur."""
+    """Return clusters numbers by the order in which they first occur."""
     _, first, which = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[which].astype(np.int64)

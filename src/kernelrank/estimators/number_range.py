@@ -27,7 +27,7 @@ def overflow_is_checked() -> np.errstate:
 
 
 def check_range(features: Features, graphs: Iterable[Comparisons]) -> None:
-    """Refuse a problem whose numbers overflow.
+    """Raise an error for a problem whose numbers overflow.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def check_range(features: Features, graphs: Iterable[Comparisons]) -> None:
 
 
 def check_energy(energy: float, graph: Comparisons, X: Matrix) -> None:
-    """Refuse a graph on items X with a certain energy, ``Σ k(x, x)``, if their products overflow."""
+    """Raise an error for a graph on items X with a certain energy, ``Σ k(x, x)``, if their products overflow."""
     with overflow_is_checked():
         weight = float(np.max(graph.diagonal(), initial=0.0))
         magnitude = graph.largest_magnitude()
@@ -73,13 +73,13 @@ def check_energy(energy: float, graph: Comparisons, X: Matrix) -> None:
 
 
 def check_finite(values: Float, name: str = "coefficients") -> None:
-    """Refuse results that are not finite although the problem is."""
+    """Raise an error for results that are not finite although the problem is."""
     with overflow_is_checked():
         total = values.sum()
     if not np.isfinite(total) and not np.all(np.isfinite(values)):
         raise InvalidInputError(
-            f"the {name} are beyond what a float holds (1.8e+308): y is too large, or alpha too small. Divide y by a "
-            "constant, or raise alpha"
+            f"the {name} overflow (limit 1.8e+308): y is too large or alpha too small. Divide y by a constant, "
+            "or use a larger alpha"
         )
 
 
@@ -87,6 +87,5 @@ def _error(name: str, largest: float) -> InvalidInputError:
     """Say what is too large, and what to do."""
     size = f"values as large as {largest:.3g}" if math.isfinite(largest) else "values that are too large"
     return InvalidInputError(
-        f"{name} has {size}: the sums of a fit are beyond what a float holds (1.8e+308), so that no finite "
-        f"model can be computed. Divide {name} by a constant"
+        f"{name} has {size}: the sums of the fit overflow (limit 1.8e+308). Divide {name} by a constant"
     )

@@ -34,7 +34,7 @@ __all__ = ["NystromMap"]
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The empirical kernel map of a basis: features whose inner products approximate the kernel.
+    """Nyström features: inner products approximate the kernel.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def gamma_(self) -> float | None:
-        """The number that gamma stood for in the fit; None if the kernel has no gamma."""
+        """The value of gamma used in the fit; None if the kernel has no gamma."""
         gamma = self.kernel_.gamma
         assert not isinstance(gamma, str)
         return gamma
@@ -214,7 +214,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return features
 
     def reduced_set(self, coef: ArrayLike) -> Float:
-        """Turn the weights of the features into coefficients of the basis items.
+        """Convert feature weights to coefficients of the basis items.
 
         Scores are then ``k(X, basis_items_) @ coefficients``: one kernel for each basis item and nothing else.
 

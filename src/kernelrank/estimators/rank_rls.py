@@ -263,7 +263,7 @@ preference_count_
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(self, X: Any, pairs: Any, *, magnitude: Any = None, weight: Any = None) -> Self:
-        """Fit to preferences, without any scores.
+        """Fit to preferences (A is better than B) instead of scores.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ preference_count_
     def fit_path(
         self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None
     ) -> list[Self]:
-        """Fit for many alphas at the price of one decomposition.
+        """Fit for many alphas at the cost of one decomposition.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ preference_count_
     def fit_pairs_path(
         self, X: Any, pairs: Any, alphas: Any, *, magnitude: Any = None, weight: Any = None
     ) -> list[Self]:
-        """Fit to preferences for many alphas at the price of one decomposition.
+        """Fit to preferences for many alphas at the cost of one decomposition.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ __all__ = ["RankSVM"]
 
 
 class RankSVM(Ranker):
-    """Ranking support vector machine, in linearithmic time for any number of score levels.
+    """Ranking support vector machine (hinge loss over pairs) in linearithmic time.
 
     Minimises ``Σ max(0, 1 - (f_i - f_j)) + alpha ‖f‖²``, or with squared hinges, over all pairs (i, j) inside a query
     with ``y_i > y_j``. Pairs are never built, ties are no pairs, and the solution is proved to be within `tol` of the
@@ -241,7 +241,7 @@ class RankSVM(Ranker):
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(self, X: Any, pairs: Any, *, weight: Any = None) -> Self:
-        """Fit to preferences, without any scores.
+        """Fit to preferences (A is better than B) instead of scores.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class RankSVM(Ranker):
     def fit_path(
         self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None
     ) -> list[Self]:
-        """Fit for many alphas, each from the solution of the one before; go from large to small.
+        """Fit for many alphas with warm starts; order them from large to small.
 
         Parameters
         ----------

@@ -145,7 +145,7 @@ class RankedItems(BaseEstimator):
         return float(self.probabilities([a], [b])[0, 0])
 
     def probabilities(self, first: Any, second: Any) -> Float:
-        """Return the probability that each of some items wins the next vote against each of some others.
+        """Return the matrix of probabilities that one item wins the next vote against another.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class RankedItems(BaseEstimator):
         return {label: number for number, label in enumerate(self.items_.tolist())}
 
     def separable_groups(self) -> list[list[Any]]:
-        """Return who cannot be told apart: groups of neighbours in the ranking, the best first.
+        """Return groups of neighbours in the ranking whose order is not statistically certain.
 
         Two items are told apart if the interval of their difference, at `confidence`, is without zero. No two items of
         a group are; each group is as large as it can be, so that groups may overlap.
@@ -189,7 +189,7 @@ class RankedItems(BaseEstimator):
         return [self.items_[group].tolist() for group in self.posterior.groups(self.confidence)]
 
     def next_pair(self, n: int = 1) -> list[tuple[Any, Any]]:
-        """Return the pairs whose votes would tell most about the scores.
+        """Return the pairs to vote on next: those that reduce the uncertainty most.
 
         Each is chosen as if the votes on the pairs before it had been cast, one each, so that n pairs can be asked at
         the same time.
@@ -214,7 +214,7 @@ class RankedItems(BaseEstimator):
         return [(labels[a], labels[b]) for a, b in most_telling_pairs(self.posterior, n)]
 
     def votes_needed(self, power: float = 0.8) -> Any:
-        """Return how many more votes would tell neighbours in the ranking apart.
+        """Return how many more votes are needed to separate neighbours in the ranking.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class RankedItems(BaseEstimator):
         return to_frame({**columns, "std_error": std, "votes": votes})
 
     def judges(self) -> Any:
-        """Compare each judge with the scores that all others agree on.
+        """Compare the votes of each judge with the scores from all other judges.
 
         Returns
         -------

@@ -84,7 +84,7 @@ class Ranker(RegressorMixin, KernelLearner):
         return ScoredQueries(np.zeros((queries.n_items, 1)), queries, weight=weight, query_weight=self.query_weight)
 
     def predict(self, X: Any) -> Float:
-        """Predict scores, which order the items of any query; no qid is needed.
+        """Predict scores; sorting by them ranks the items of any query.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Ranker(RegressorMixin, KernelLearner):
         return self._raw_scores(X)
 
     def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> float:
-        """Return the pairwise accuracy, averaged over the queries that have a pair (and over the outputs).
+        """Return the pairwise accuracy, averaged over queries (and outputs).
 
         Of censored times, the concordance index: the share of the pairs of known order, all strata together.
 
@@ -128,8 +128,8 @@ class Ranker(RegressorMixin, KernelLearner):
             predicted, y, qid = predict_scored_file(self, X, y, qid)
         if qid is None and self.n_queries_ > 1:
             raise InvalidInputError(
-                f"this model was fitted on {self.n_queries_} queries, so score needs qid: without it items of "
-                "different queries would be compared. Inside a search or a pipeline, turn routing on: "
+                f"this model was fitted on {self.n_queries_} queries, so score needs qid: without it, items of "
+                "different queries would be compared. Inside a search or a pipeline, turn metadata routing on: "
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
         predicted = self.predict(X) if predicted is None else predicted
@@ -153,7 +153,7 @@ class Ranker(RegressorMixin, KernelLearner):
         return float(np.mean(accuracies))
 
     def score_pairs(self, X: Any, pairs: Any, *, weight: Any = None) -> float:
-        """Return the (weighted) share of preferences that the predicted scores agree with; a tie counts a half.
+        """Return the (weighted) share of preferences that the predictions agree with; a tie counts 1/2.
 
         Several outputs are averaged.
 

@@ -119,7 +119,7 @@ class RLS(Regressor, StreamLearner):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
-        """Fit for many alphas at the price of one decomposition; as `RankRLS.fit_path`.
+        """Fit for many alphas at the cost of one decomposition, as `RankRLS.fit_path` does.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ __all__ = ["RLSClassifier"]
 
 
 class RLSClassifier(Classifier):
-    """A classifier by regularised least squares: +1 for the items of a class, -1 for all others.
+    """Regularised least squares classifier (one class against the rest).
 
     Minimises ``Σ w_i (y_i - f_i)² + alpha ‖f‖²`` with ``y_i`` of ±1, once for two classes, and once for each of more
     classes. There is no intercept, as in the papers.
@@ -122,7 +122,7 @@ class RLSClassifier(Classifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
-        """Fit for many alphas at the price of one decomposition; as `RankRLS.fit_path`.
+        """Fit for many alphas at the cost of one decomposition, as `RankRLS.fit_path` does.
 
         Parameters
         ----------

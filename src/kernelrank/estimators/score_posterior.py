@@ -160,7 +160,7 @@ class ScorePosterior(KernelLearner):
         return kernel.matrix(X, self._precision_basis())
 
     def _no_precision(self) -> str:
-        """Say why there is no precision, and what to do."""
+        """Return why there is no precision, and what to do."""
         return (
             f"no covariance was kept: there are too many unknowns to factorise their system, solver_ is "
             f"{self.solver_!r}. Use fewer features, a basis, or solver='cholesky'"

@@ -74,7 +74,7 @@ class StreamLearner(KernelLearner):
     def partial_fit(
         self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, queries: QueryMode = "whole"
     ) -> Self:
-        """Learn one more batch; the model is then exactly that of one `fit` to all batches.
+        """Learn from one more batch; the model equals that of one `fit` to all batches.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class StreamLearner(KernelLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_stream(self, batches: Iterable[Any], *, queries: QueryMode = "whole") -> Self:
-        """Fit to batches that need not fit into memory together.
+        """Fit to batches of data that do not fit into memory together.
 
         Parameters
         ----------
@@ -180,12 +180,12 @@ class StreamLearner(KernelLearner):
                 except InvalidInputError as error:
                     raise InvalidInputError(f"{place(number)}: {error}") from error
         if number < 0:
-            raise InvalidInputError("the stream is empty: no batch came")
+            raise InvalidInputError("the stream is empty: expected at least one batch")
 
     @available_if(_can_go_on)
     @whole_or_not_at_all
     def forget(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn whole queries: the model is then that of the other queries.
+        """Remove whole queries from the model, as if they had never been in the training data.
 
         Parameters
         ----------
@@ -205,7 +205,9 @@ class StreamLearner(KernelLearner):
         """
         stream = self._learnt()
         if stream.mode == "mergeable":
-            raise InvalidInputError("forget takes whole queries away, and this stream has mergeable ones")
+            raise InvalidInputError(
+                "forget removes whole queries, which queries='mergeable' does not support: fit without that option"
+            )
         stream.check_parameters(self.get_params(deep=False))
         X = self._check_items(X, reset=False)
         graphs, one_output = self._compare(X, y, qid, sample_weight, allow_no_comparisons=True)
@@ -214,8 +216,8 @@ class StreamLearner(KernelLearner):
         error = self._solve_stream()
         if error >= USELESS:
             raise InvalidInputError(
-                "these queries are so much larger than the others that rounding is all they would leave: refit to the "
-                "others instead"
+                "these queries are so much larger than the others that only rounding errors would remain: "
+                "refit on the others instead"
             )
         return self
 
@@ -226,7 +228,7 @@ class StreamLearner(KernelLearner):
     def _learnt(self) -> StreamStatistics:
         stream: StreamStatistics | None = getattr(self, "_stream", None)
         if stream is None:
-            raise InvalidInputError("nothing was learnt by partial_fit or fit_stream yet")
+            raise InvalidInputError("expected earlier calls of partial_fit or fit_stream; there were none")
         return stream
 
     def _learn_batch(self, X: object, y: object, qid: object, sample_weight: object, mode: QueryMode) -> None:
@@ -237,7 +239,7 @@ class StreamLearner(KernelLearner):
             stream.check_parameters(parameters)
         elif hasattr(self, "solver_"):
             warnings.warn(
-                "what fit learnt, or a file held, has no statistics to go on from: partial_fit begins anew",
+                "partial_fit starts again from nothing: fit and load keep no statistics to continue from",
                 UserWarning,
                 stacklevel=4,
             )
@@ -288,8 +290,7 @@ class StreamLearner(KernelLearner):
         features = self._stream_features(X)
         if len(graphs) > 1:
             raise InvalidInputError(
-                "several outputs are streamed only where they share a graph: cost='magnitude', ties='include' and no "
-                "missing scores"
+                "several outputs can be streamed only with cost='magnitude', ties='include' and no missing scores"
             )
         graph = graphs[0][1]
         check_range(features, [graph])
@@ -312,9 +313,9 @@ class StreamLearner(KernelLearner):
         assert features is not None
         if features.n_columns > DIRECT_LIMIT:
             raise InvalidInputError(
-                f"a stream of {features.n_columns:,} columns would keep the products of any two of them, "
-                f"{8e-9 * features.n_columns**2:.0f} GB; at most {DIRECT_LIMIT:,} are taken. Fit to sparse items in "
-                "memory, which keeps none"
+                f"streaming {features.n_columns:,} columns would keep a matrix of their products, "
+                f"{8e-9 * features.n_columns**2:.0f} GB; at most {DIRECT_LIMIT:,} columns are supported. Fit to "
+                "sparse items in memory, which needs no such matrix"
             )
         if features.basis is not None and not known:
             self.basis_, self.X_fit_ = features.basis, features.kept_items
@@ -353,8 +354,8 @@ class StreamLearner(KernelLearner):
         self.n_pairs_ = stream.n_pairs
         if EXACT < error < USELESS:
             warnings.warn(
-                f"what was forgotten was so large that its rounding stays in the sums: expect a relative error of "
-                f"{error:.0e} in the coefficients. Refit to the queries that remain for all digits",
+                f"the forgotten queries were much larger than the rest, so rounding errors remain: expect a relative "
+                f"error of {error:.0e} in the coefficients. Refit on the remaining queries for full precision",
                 LostDigitsWarning,
                 stacklevel=5,
             )

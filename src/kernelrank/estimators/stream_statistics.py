@@ -104,12 +104,12 @@ class StreamStatistics:
         return len(self.fingerprints) + len(self.moments)
 
     def check_parameters(self, parameters: Mapping[str, Any]) -> None:
-        """Refuse to go on with another problem than the stream began with."""
+        """Raise an error if parameters other than alpha changed since the first batch."""
         for name, value in self.parameters.items():
             if not _same(value, parameters[name]):
                 raise InvalidInputError(
-                    f"{name}={value!r} when this stream began, and {name}={parameters[name]!r} now, which is another "
-                    "problem: set it back, or begin anew with fit, fit_stream or a clone. Only alpha may change"
+                    f"{name}={value!r} in the first batch and {name}={parameters[name]!r} now. Only alpha may "
+                    f"change between batches: set {name} back, or start again with fit, fit_stream or a clone"
                 )
 
     def plus(self, batch: BatchStatistics) -> StreamStatistics:
@@ -120,11 +120,11 @@ class StreamStatistics:
         """Return the statistics without some queries; they must be those that were learnt."""
         for label, fingerprint in batch.fingerprints.items():
             if label not in self.fingerprints:
-                raise InvalidInputError(f"query {label!r} was never learnt, so it cannot be forgotten")
+                raise InvalidInputError(f"query {label!r} was not in any earlier batch, so it cannot be forgotten")
             if self.fingerprints[label] != fingerprint:
                 raise InvalidInputError(
-                    f"query {label!r} was learnt with other items, scores or weights than these: give all its items, "
-                    "with their y and sample_weight, as they were learnt"
+                    f"query {label!r} was learnt with other items, scores or weights: pass exactly the items, y "
+                    "and sample_weight of the earlier batch"
                 )
         left = replace(
             self._moved(batch, -1),
@@ -132,7 +132,7 @@ class StreamStatistics:
             forgot=True,
         )
         if left.n_items < 0 or np.any(np.diagonal(left.gram) < -NEGATIVE * left.rounding.gram):
-            raise InvalidInputError("these items were not learnt, so they cannot be forgotten")
+            raise InvalidInputError("these items were not in any earlier batch, so they cannot be forgotten")
         return left
 
     def _moved(self, batch: BatchStatistics, sign: int) -> StreamStatistics:
@@ -198,7 +198,7 @@ def _problem_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Tell whether two values of a parameter mean the same."""
+    """Return whether two values of a parameter mean the same."""
     if isinstance(first, dict) and isinstance(second, dict):
         return first.keys() == second.keys() and all(_same(first[key], second[key]) for key in first)
     if np.ndim(first) or np.ndim(second):

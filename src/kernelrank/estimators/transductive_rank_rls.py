@@ -32,7 +32,7 @@ __all__ = ["TransductiveRankRLS"]
 
 
 class TransductiveRankRLS(Ranker):
-    """RankRLS that learns from queries without scores too, and scores them.
+    """Transductive RankRLS: also learns from unscored queries, and predicts their scores.
 
     The scores of the unscored queries are those that minimise the cross-validated ranking error over all queries,
     scored and unscored, plus `anchor` times the squared distance from the prediction of `RankRLS` trained on the scored
@@ -154,7 +154,7 @@ n_features_in_
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Score the unscored queries, and fit to all of them.
+        """Predict scores for the unscored queries, and fit to all queries.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ n_features_in_
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, anchors: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
-        """Fit for many anchors, which share all decompositions.
+        """Fit for many values of anchor at the cost of one decomposition.
 
         Parameters
         ----------
@@ -246,12 +246,12 @@ n_features_in_
 
 
 def _unscored_items(scores: Float, queries: Queries) -> Index:
-    """Return the items of queries without scores; a query, and every output of it, is scored whole or not at all."""
+    """Return the items of queries without scores; a query, and every output of it, is scored atomically."""
     missing = np.isnan(scores)
     if np.any(missing != missing[:, :1]):
         item = int(np.argmax(np.any(missing != missing[:, :1], axis=1)))
         raise InvalidInputError(
-            f"y is NaN in some outputs of item {item} and not in others: all outputs must miss the same queries"
+            f"y is NaN in some outputs of item {item} and not in others: all outputs must be NaN for the same queries"
         )
     counts = np.bincount(queries.codes, weights=missing[:, 0], minlength=len(queries)).astype(np.int64)
     partly = (counts > 0) & (counts < queries.sizes)
@@ -259,17 +259,17 @@ def _unscored_items(scores: Float, queries: Queries) -> Index:
         number = int(np.argmax(partly))
         raise InvalidInputError(
             f"{_name(queries, number)} has a score for {queries.sizes[number] - counts[number]} of its "
-            f"{queries.sizes[number]} items: a query must be scored whole, or be NaN whole"
+            f"{queries.sizes[number]} items: score all items of a query, or set y to NaN for all of them"
         )
     if not counts.any():
-        raise InvalidInputError("there is no unscored query: y must be NaN for every item of at least one")
+        raise InvalidInputError("expected at least one unscored query: set y to NaN for all its items")
     if counts.all():
-        raise InvalidInputError("there is no scored query: y is NaN everywhere")
+        raise InvalidInputError("expected at least one scored query; y is NaN everywhere")
     return np.flatnonzero(missing[:, 0]).astype(np.int64)
 
 
 def _require_pairs(scores: Float, queries: Queries, weight: Float | None, query_weight: QueryWeight) -> None:
-    """Refuse scored queries that compare nothing."""
+    """Raise an error for scored queries that compare nothing."""
     scored = np.flatnonzero(~np.isnan(scores[:, 0])).astype(np.int64)
     own = None if weight is None else weight[scored]
     compare_scores(scores[scored], queries.subset(scored), weight=own, query_weight=query_weight)
@@ -317,7 +317,10 @@ def _fold_of_queries(cv: Sequence[Any], queries: Queries) -> Index:
     for number, fold in enumerate(cv):
         labels = fold.tolist() if isinstance(fold, np.ndarray) else list(fold)
         if len(labels) in (0, len(queries)):
-            raise InvalidInputError(f"cv[{number}] has {len(labels)} of the {len(queries)} queries: some, not all")
+            raise InvalidInputError(
+                f"cv[{number}] has {len(labels)} of the {len(queries)} queries: leave at least one query out of "
+                "each fold"
+            )
         for label in labels:
             if label not in number_of:
                 raise InvalidInputError(f"cv[{number}] has the query {label!r}, which is not in qid")

@@ -110,8 +110,8 @@ class UnscoredItems:
         found = Agreement(gram, none.bounds, scatter.pair_weight, scatter.n_items, scatter.n_queries)
         for number in found.silent([view.kernel_scale for view in views]):
             raise InvalidInputError(
-                f"view {number} has no unscored items in common with the other views: what it sees is the same for all "
-                "items of each unscored query, so there is nothing to agree on"
+                f"view {number} is constant within each unscored query, so it cannot agree or disagree with the "
+                "other views: use other columns or another kernel"
             )
         return found
 
@@ -183,10 +183,10 @@ class _Runs:
         goes_on = self.number >= 0 and labels[0] == self.label
         again = [label for label in labels[1 if goes_on else 0 :] if label in self.seen]
         if again:
-            raise InvalidInputError(f"query {again[0]!r} returns after another one: {TOGETHER}")
+            raise InvalidInputError(f"query {again[0]!r} is split into several runs of rows: {TOGETHER}")
         if not queries.contiguous:
             label = labels[int(queries.codes[1:][np.diff(queries.codes) < 0][0])]
-            raise InvalidInputError(f"the items of query {label!r} do not stand together: {TOGETHER}")
+            raise InvalidInputError(f"the items of query {label!r} are not contiguous: {TOGETHER}")
         codes: Index = queries.codes + (self.number if goes_on else self.number + 1)
         self.number, self.label = int(codes[-1]), labels[-1]
         self.seen.update(labels)

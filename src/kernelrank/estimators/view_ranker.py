@@ -86,12 +86,12 @@ class ViewRanker(Ranker):
             return [View()] * int(self.views)
         views = [View.read(view) for view in self.views]
         if len(views) < 2:
-            raise InvalidInputError(f"views must be at least two to agree, got {len(views)}")
+            raise InvalidInputError(f"expected at least two views; got {len(views)}")
         return views
 
     @property
     def gamma_(self) -> Any:
-        """The number that gamma stood for in each view; None if its kernel has no gamma."""
+        """The value of gamma used in each view; None if its kernel has no gamma."""
         return [kernel.gamma for kernel in self.kernels_]
 
     def _view_kernels(self) -> list[Kernel]:
@@ -152,7 +152,7 @@ class ViewRanker(Ranker):
     def _require_unscored(self, data: CoData, nu: float) -> None:
         if data.unscored is None and nu > 0:
             raise InvalidInputError(
-                f"no unscored query, and nu={nu:g}: pass X_unscored, set y to NaN for the items of unscored queries, "
+                f"nu={nu:g} needs unscored queries: pass X_unscored, set y to NaN for the items of unscored queries, "
                 "or set nu=0"
             )
 

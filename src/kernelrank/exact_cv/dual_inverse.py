@@ -336,8 +336,8 @@ def _watched_factor(block: Float) -> Float:
     factor, failed_at = lapack.dpotrf(block, lower=1)
     if failed_at > 0 or np.any(np.diagonal(factor) ** 2 < PIVOT[False] * np.diagonal(block)):
         raise SmallPivotError(
-            f"{len(block)} items cannot be left out: rounding takes all digits of what the others say about them. Take "
-            "a larger alpha, or scale the items down"
+            f"{len(block)} items cannot be left out exactly: rounding errors are as large as the result. Use a "
+            "larger alpha, or scale the features down"
         )
     return np.asarray(factor)
 

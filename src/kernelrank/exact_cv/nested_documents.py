@@ -70,7 +70,9 @@ class NestedHoldout:
             graph = ScoredQueries(self._y[:, None], Queries.from_labels(None, m), query_weight="items")
         inverse = DualInverse.of(FullKernel(Kernel("precomputed"), K), graph, alpha)
         if inverse is None:
-            raise InvalidInputError(f"the kernel matrix is not positive definite with alpha={alpha!r} added")
+            raise InvalidInputError(
+                f"the kernel matrix plus alpha={alpha!r} is not positive definite: use a larger alpha"
+            )
         self._inverse = inverse
         self.dual_coef: Float = inverse.coefficients[:, 0]
         self.intercept = float(np.mean(self._y - K @ self.dual_coef)) if intercept else 0.0

@@ -103,7 +103,7 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
 
 
 def _share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
-    """Give the items of a set that have the same row the score of the first of them."""
+    """Return the items of a set that have the same row the score of the first of them."""
     places = np.flatnonzero(duplicate_of >= 0)
     if len(places) == 0:
         return

@@ -174,7 +174,7 @@ class Problem:
         return result
 
     def differences_survive(self, n_leaving: int) -> bool:
-        """Tell whether so many items never take the last difference of a ranking with them, in any output."""
+        """Return whether so many items never take the last difference of a ranking with them, in any output."""
         if self.graph.queries is None:
             return True
         codes = np.zeros(self.graph.n_items, dtype=np.int64)

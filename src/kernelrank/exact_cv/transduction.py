@@ -127,8 +127,8 @@ def _refuse_size(problem: Problem) -> None:
     size = problem.features.size
     if size > DIRECT_LIMIT:
         raise InvalidInputError(
-            f"transduction decomposes a matrix of the size of the smaller of the numbers of items and of columns, here "
-            f"{size:,}, and {DIRECT_LIMIT:,} is the most: give a basis, or fewer items"
+            f"transduction decomposes a matrix of size min(items, columns) = {size:,}; the limit is {DIRECT_LIMIT:,}. "
+            "Set basis, or use fewer items"
         )
 
 
@@ -194,9 +194,8 @@ class FoldResiduals:
                     if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
                         return cls.of(problem, folds, alpha, unscored, dual=True)
                     raise InvalidInputError(
-                        f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
-                        "computed: beside the kernel it is lost in rounding. Take a larger alpha, or scale the items "
-                        "down"
+                        f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} "
+                        "to be computed: it is lost in rounding. Use a larger alpha, or scale the features down"
                     )
                 left[items] = roots.of(items) @ np.stack([solution for solution, _ in solved])
         read = _read_folds(folds, unscored, graph.n_items)

@@ -67,12 +67,12 @@ class Features(ABC):
 
     @property
     def recomputable(self) -> bool:
-        """Whether kernels of any items can be computed anew, so that `on_few_items` is possible."""
+        """Whether kernels of any items can be computed again, so that `on_few_items` is possible."""
         return False
 
     def on_few_items(self, size: int, random_state: np.random.RandomState) -> ColumnFeatures:
         """Map all items by at most `size` basis items that are drawn, for a preconditioner."""
-        raise NotImplementedError(f"{type(self).__name__} has no kernel that can be recomputed")
+        raise NotImplementedError(f"{type(self).__name__} cannot recompute its kernel")
 
     def uncentred_diagonal(self, comparisons: Comparisons) -> Float | None:  # noqa: ARG002
         """Return how large the diagonal of ``C K Cᵀ`` would be if nothing cancelled; None for features in columns."""

@@ -101,9 +101,7 @@ def by_means(size: int, X: Matrix, random_state: np.random.RandomState) -> Float
 
 def _check_size(size: int, n_items: int) -> None:
     if not 1 <= size <= n_items:
-        raise InvalidInputError(
-            f"basis={size} asks for more basis items than there are items, or for none ({n_items} items)"
-        )
+        raise InvalidInputError(f"expected basis between 1 and {n_items}, the number of items; got {size}")
 
 
 def choose_basis(basis: int | Index, n_items: int, random_state: np.random.RandomState) -> Index:

@@ -72,7 +72,9 @@ class KernelMap:
         # is its default: r ε times the largest diagonal entry.
         U, pivot, rank, _ = lapack.dpstrf(K.T, tol=-1.0, lower=0, overwrite_a=1)
         if rank == 0:
-            raise InvalidInputError("the kernel of the basis is zero: every basis item is the zero vector")
+            raise InvalidInputError(
+                "the kernel matrix of the basis is zero: every basis item is a zero vector. Choose other basis items"
+            )
         for column in range(rank):
             U[column + 1 :, column] = 0.0
         order = pivot.astype(np.int64) - 1

@@ -17,7 +17,7 @@ __all__ = ["View"]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A kernel, the columns that it sees, and a basis; whatever is left out is that of the estimator.
+    """A view of the items: a kernel on some of the columns, with a basis.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class View:
         )
         if kernel.precomputed:
             raise InvalidInputError(
-                "a view cannot have a precomputed kernel, for the kernels of unscored items are computed block by block"
+                "a view cannot have a precomputed kernel: kernels of unscored items are computed block by block"
             )
         return kernel
 
@@ -126,5 +126,5 @@ def _numbers_of(columns: list[Any], names: Sequence[str] | None) -> Index:
     known = {name: number for number, name in enumerate(names)}
     for name in columns:
         if name not in known:
-            raise InvalidInputError(f"a view has the column {name!r}, which X lacks: {', '.join(map(str, names))}")
+            raise InvalidInputError(f"a view has the column {name!r}, which is not in X: {', '.join(map(str, names))}")
     return np.array([known[name] for name in columns], dtype=np.int64)

@@ -75,8 +75,8 @@ def invert_cycles(graphs: PackedGraphs, component: Index, order: Index) -> tuple
     if diverging:
         vertex = int(np.argmax(component == min(diverging)))
         raise InvalidInputError(
-            f"{graphs.name_of(vertex)}: the spectral radius of its weights is not below 1, so that the weights of its "
-            "walks have no sum; use smaller weights on its cycles"
+            f"{graphs.name_of(vertex)}: the spectral radius of its weights is not below 1, so the sum over "
+            "walks does not converge: use smaller weights on its cycles"
         )
     return starts, blocks
 

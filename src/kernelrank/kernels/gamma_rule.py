@@ -56,8 +56,8 @@ def gamma_by_rule(rule: str, X: Matrix, random_state: RandomStateLike = None, *,
         width = X.shape[1] * _variance(X) if scale else _median_distance(X, random_state, manhattan=manhattan)
     if not np.isfinite(width):
         raise InvalidInputError(
-            f"X has values as large as {largest_value(X):.3g}: gamma={rule!r} adds up their squares, which are beyond "
-            "what a float holds (1.8e+308). Divide X by a constant, or scale its columns"
+            f"X has values as large as {largest_value(X):.3g}: gamma={rule!r} adds up their squares, which "
+            "overflow (limit 1.8e+308). Divide X by a constant, or scale its columns"
         )
     return 1.0 / width if width > 0 else 1.0
 

@@ -207,8 +207,8 @@ class Kernel:
             )
         largest = max(largest_value(part) for part in (X, X if Y is None else Y))
         raise InvalidInputError(
-            f"X has values as large as {largest:.3g}: the kernel {self.name} of two items is beyond what a float "
-            "holds (1.8e+308). Divide X by a constant, or scale its columns"
+            f"X has values as large as {largest:.3g}: the kernel {self.name} of two items overflows (limit "
+            "1.8e+308). Divide X by a constant, or scale its columns"
         )
 
     def arguments(self) -> dict[str, Any]:

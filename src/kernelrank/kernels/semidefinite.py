@@ -21,7 +21,7 @@ SAMPLE = 200
 
 
 def check_precomputed(K: Matrix) -> None:
-    """Refuse a precomputed training kernel that is not square, symmetric and positive semidefinite.
+    """Raise an error for a precomputed training kernel that is not square, symmetric and positive semidefinite.
 
     Semidefinite means: adding 10 m ε times the largest entry to the diagonal, which is what rounding may take away,
     lets a Cholesky factorisation run through. O(m³/3) time, one m × m copy.
@@ -42,7 +42,7 @@ def check_precomputed(K: Matrix) -> None:
 
 
 def check_symmetric(K: Matrix) -> None:
-    """Refuse a precomputed training kernel that is not square and symmetric, up to rounding; O(m²) time.
+    """Raise an error for a precomputed kernel that is not square and symmetric; O(m²) time.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def check_symmetric(K: Matrix) -> None:
 
 
 def refuse_indefinite(kernel: Kernel, K: Float) -> None:
-    """Refuse a kernel whose matrix over some items has a negative eigenvalue that rounding does not explain.
+    """Raise an error for a kernel whose matrix over some items is clearly indefinite.
 
     Nothing is done for kernels that are positive semidefinite by construction, and for precomputed ones, which
     `check_precomputed` has seen whole. O(r³/3) time and a copy of K otherwise.
@@ -88,7 +88,7 @@ def refuse_indefinite(kernel: Kernel, K: Float) -> None:
 
 
 def refuse_indefinite_on(kernel: Kernel, X: Matrix) -> None:
-    """Refuse a kernel that is indefinite on the items, or on 200 of them, evenly spaced, if there are more."""
+    """Raise an error for a kernel that is indefinite on the items, or on 200 of them."""
     if kernel.semidefinite or kernel.precomputed:
         return
     size = min(SAMPLE, X.shape[0])

@@ -86,7 +86,9 @@ def sum_walks(graphs: PackedGraphs) -> Walks:
     if not np.isfinite(values).all():
         entry = np.argmin(np.isfinite(values))
         vertex = int(np.argmax((starts <= entry) & (entry < stops)))
-        raise InvalidInputError(f"{graphs.name_of(vertex)}: the weights of its walks are too large to be added")
+        raise InvalidInputError(
+            f"{graphs.name_of(vertex)}: the sum of the weights of its walks overflows: use smaller weights"
+        )
     return Walks(starts, stops, columns, values)
 
 

@@ -193,7 +193,7 @@ def concordance(
     qid: Labels | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Give Harrell's concordance index; see `Concordance`.
+    """Return Harrell's concordance index; see `Concordance`.
 
     O(m log m) time, O(m) memory.
 

@@ -108,7 +108,7 @@ class ConcordanceResult(MeasureResult):
         n_resamples: int = 1000,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> Interval:
-        """Give an interval of the index.
+        """Return an interval of the index.
 
         Parameters
         ----------
@@ -177,7 +177,9 @@ class ConcordanceResult(MeasureResult):
         check_confidence(confidence)
         same = self.label == other.label and len(self.score) == len(other.score)
         if not same or not np.array_equal(self.orders.pairs, other.orders.pairs):
-            raise InvalidInputError("Expected the same measure on the same items, times and weights; got others.")
+            raise InvalidInputError(
+                "Expected two results of the same measure on the same items, times and weights; they differ."
+            )
         codes, noun = self._groups(groups)
         variance, degrees = _jackknife(self._without(codes) - other._without(codes))
         difference = self.mean - other.mean

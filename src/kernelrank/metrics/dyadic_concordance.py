@@ -80,7 +80,7 @@ class DyadicConcordance(Result):
 def dyadic_concordance(
     Y: ArrayLike, scores: ArrayLike, *, per: Per = "overall", one_set: bool = False, confidence: float = 0.95
 ) -> DyadicConcordance:
-    """Measure how many pairs of dyads predicted scores have in the right order.
+    """Return the concordance of dyads: the share of pairs in the right order.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class NDCG(ListMeasure):
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
-        """Refuse unknown options."""
+        """Raise an error for unknown options."""
         super().__post_init__()
         check_cutoff(self.k)
         check_option("gain", self.gain, _GAINS)
@@ -122,7 +122,7 @@ def ndcg(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean normalised discounted cumulative gain per query; see `NDCG`.
+    """Return the mean normalised discounted cumulative gain per query; see `NDCG`.
 
     O(m log m) time, O(m) memory.
 

@@ -94,7 +94,7 @@ class Interval(Result):
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence that is not between 0 and 1."""
+    """Raise an error for a confidence that is not between 0 and 1."""
     if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
 
@@ -142,7 +142,7 @@ def bootstrap_interval(
     n_resamples: int = 2000,
     random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> Interval:
-    """Resample the measured queries with replacement and take the percentiles of the mean.
+    """Bootstrap interval of the mean over queries.
 
     What varies is the queries; the predictions stay as they are, so the interval says nothing of how much
     another training set would change them. With fewer than some twenty queries it is too narrow.

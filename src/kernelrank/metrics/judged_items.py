@@ -62,7 +62,7 @@ class JudgedItems:
 def read_items(
     y_true: ArrayLike, y_score: ArrayLike, qid: Labels | None, sample_weight: ArrayLike | None
 ) -> list[JudgedItems]:
-    """Check the input of a measure and split it by output; O(m) for queries that stand together.
+    """Check the input of a measure and split it by output; O(m) for queries that are contiguous.
 
     Parameters
     ----------
@@ -96,10 +96,10 @@ def read_items(
 def _columns(values: ArrayLike, name: str) -> FloatArray:
     """Read numbers as a float64 matrix with one column per output."""
     if hasattr(values, "toarray"):
-        raise InvalidInputError(f"{name} is a sparse matrix; scores are needed as a dense array")
+        raise InvalidInputError(f"{name} is a sparse matrix: pass a dense array")
     array = np.asarray(values)
     if has_events(array):
-        raise InvalidInputError(f"{name} has times and events, which only the measure Concordance takes")
+        raise InvalidInputError(f"{name} has times and events, which only the measure Concordance supports")
     if array.dtype.kind not in "biufO":
         raise InvalidInputError(f"{name} must hold real numbers, got {array.dtype}")
     try:

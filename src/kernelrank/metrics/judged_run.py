@@ -134,7 +134,8 @@ class JudgedRun:
         y, score, qid = self.y[place], self.score[place], self.qid[place]
         if isinstance(measure, MagnitudePreservingError) and len(self.missing_y):
             raise InvalidInputError(
-                f"{measure.name} needs a score for every judged item, and the run does not return {len(self.missing_y)}"
+                f"{measure.name} needs a score for every judged item; the run has none for "
+                f"{len(self.missing_y)} of them"
             )
         floor = float(score.min())
         if isinstance(measure, ThresholdMeasure):

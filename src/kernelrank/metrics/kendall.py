@@ -63,7 +63,7 @@ class KendallTau(Measure):
 def kendall_tau(
     y_true: ArrayLike, y_score: ArrayLike, *, qid: Labels | None = None, per_query: bool = False
 ) -> float | MeasureResult:
-    """Give the mean tau_b per query; see `KendallTau`.
+    """Return the mean tau_b per query; see `KendallTau`.
 
     O(m log m) time, O(m) memory.
 

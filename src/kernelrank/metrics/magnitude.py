@@ -72,7 +72,7 @@ class MagnitudePreservingError(Measure):
 def magnitude_preserving_error(
     y_true: ArrayLike, y_score: ArrayLike, *, qid: Labels | None = None, per_query: bool = False
 ) -> float | MeasureResult:
-    """Give the mean squared error of predicted differences; see `MagnitudePreservingError`.
+    """Return the mean squared error of predicted differences; see `MagnitudePreservingError`.
 
     O(m) time and memory.
 

@@ -57,7 +57,7 @@ class Measure(ABC):
 
     @property
     def label(self) -> str:
-        """The name and the rules: what must stand beside the number wherever it is printed."""
+        """The name of the measure with its conventions."""
         return f"{self.name} ({', '.join(self.rules)})"
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Measure(ABC):
 
     @abstractmethod
     def _why_nothing(self, items: JudgedItems) -> str:
-        """Say why no query can be measured."""
+        """Return why no query can be measured."""
 
     def __call__(
         self,
@@ -131,7 +131,7 @@ class Measure(ABC):
         self, y_true: ArrayLike, y_score: ArrayLike, qid: Labels | None, sample_weight: ArrayLike | None
     ) -> list[JudgedItems]:
         if sample_weight is not None and not self.takes_weight:
-            raise InvalidInputError(f"{self.name} takes no sample_weight")
+            raise InvalidInputError(f"{self.name} does not support sample_weight")
         return read_items(y_true, y_score, qid, sample_weight)
 
     def _measure(self, items: JudgedItems) -> MeasureResult:
@@ -147,13 +147,13 @@ class Measure(ABC):
 
 
 def check_option(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse an option that is not one of the known words."""
+    """Raise an error for an option that is not one of the known words."""
     if value not in known:
         raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
 
 
 def check_cutoff(k: object, *, required: bool = False) -> None:
-    """Refuse a cutoff that is not a whole number of at least 1."""
+    """Raise an error for a cutoff that is not a whole number of at least 1."""
     if k is None and not required:
         return
     if not isinstance(k, numbers.Integral) or isinstance(k, bool) or k < 1:

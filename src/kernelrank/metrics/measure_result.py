@@ -71,7 +71,7 @@ class MeasureResult(Result):
         n_resamples: int = 2000,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> Interval:
-        """Give an interval of the mean.
+        """Return an interval of the mean.
 
         Over several queries it is that of `bootstrap_interval`: what varies is the queries. For the AUC of one query
         without weights it is that of DeLong's variance, on the logit scale: what varies is its items, and nothing is

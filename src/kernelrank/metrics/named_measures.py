@@ -59,7 +59,7 @@ _ALIASES = {
 
 
 def measure_names() -> list[str]:
-    """Give the names that `get_measure` knows, "@k" where a cutoff may stand.
+    """Return the names that `get_measure` knows, "@k" where a cutoff may stand.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def get_measure(name: str | Measure, **options: MeasureOption) -> Measure:
     word = re.sub(r"[\s_-]+", "_", word.strip().lower())
     kind = _MEASURES.get(_ALIASES.get(word, word))
     if kind is None:
-        raise InvalidInputError(f"unknown measure {name!r}; the known ones are {', '.join(measure_names())}")
+        raise InvalidInputError(f"unknown measure {name!r}; expected one of {', '.join(measure_names())}")
     if at:
         if "k" not in _options(kind):
             raise InvalidInputError(f"{word} has no cutoff, got {name!r}")

@@ -46,7 +46,7 @@ def sensitivity_at(
     n_resamples: int = 2000,
     random_state: int | None = 0,
 ) -> RateEstimate:
-    """Give the largest sensitivity of a threshold whose specificity is at least this large.
+    """Return the sensitivity at a given specificity.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def specificity_at(
     n_resamples: int = 2000,
     random_state: int | None = 0,
 ) -> RateEstimate:
-    """Give the largest specificity of a threshold whose sensitivity is at least this large.
+    """Return the specificity at a given sensitivity.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def partial_auc(
     n_resamples: int = 2000,
     random_state: int | None = 0,
 ) -> RateEstimate:
-    """Give the mean sensitivity over a range of specificities, or the mean specificity over a range of sensitivities.
+    """Return the partial AUC over a range of specificities or sensitivities.
 
     This is the partial area under the ROC curve divided by the width of its range, so that 1 is the best for every
     range. For the area itself multiply by the width.
@@ -175,7 +175,9 @@ def partial_auc(
     0.75
     """
     if (specificity is None) == (sensitivity is None):
-        raise InvalidInputError("partial_auc needs one range: specificity=(low, high) or sensitivity=(low, high)")
+        raise InvalidInputError(
+            "partial_auc needs exactly one range: specificity=(low, high) or sensitivity=(low, high)"
+        )
     name = "specificity" if sensitivity is None else "sensitivity"
     given: Any = specificity if sensitivity is None else sensitivity
     try:

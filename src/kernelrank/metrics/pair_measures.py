@@ -117,7 +117,7 @@ class PairMeasure(Measure):
 
 
 def why_no_pair(items: JudgedItems) -> str:
-    """Say why no query holds a pair of items whose true scores differ."""
+    """Return why no query holds a pair of items whose true scores differ."""
     single = int(np.sum(items.queries.sizes == 1))
     rest = len(items.queries) - single
     weighted = "" if items.weight is None else ", or differ only where a weight is 0"
@@ -128,7 +128,7 @@ def why_no_pair(items: JudgedItems) -> str:
 
 @dataclass(frozen=True)
 class PairwiseAccuracy(PairMeasure):
-    """The share of pairs in the right order; 1 is perfect, 0.5 is chance.
+    """The share of pairs in the right order; 1 is perfect, 0.5 is a random order.
 
     A pair with tied predictions counts a half, a pair with tied true scores is none. Queries without a pair
     are left out and counted. A pair weighs w_i w_j: an item of weight 3 stands for three copies of it (which,
@@ -230,7 +230,7 @@ def pairwise_accuracy(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean share of pairs in the right order; see `PairwiseAccuracy`.
+    """Return the mean share of pairs in the right order; see `PairwiseAccuracy`.
 
     O(m log m) time, O(m) memory.
 
@@ -267,7 +267,7 @@ def disagreement(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean share of pairs in the wrong order; see `Disagreement`.
+    """Return the mean share of pairs in the wrong order; see `Disagreement`.
 
     The arguments are those of `pairwise_accuracy`.
 
@@ -291,7 +291,7 @@ def auc(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean area under the ROC curve per query; see `AUC`, and `pairwise_accuracy` for the arguments.
+    """Return the mean area under the ROC curve per query; see `AUC`, and `pairwise_accuracy` for the arguments.
 
     O(m log m) time, O(m) memory.
 

@@ -50,7 +50,7 @@ WILCOXON = "Wilcoxon's signed ranks, zero differences left out"
 
 @dataclass(frozen=True, repr=False)
 class PairedTest(Result):
-    """How two rankings of the same queries differ, by two tests.
+    """The result of a paired test between two rankings of the same queries.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def paired_test(
     n_resamples: int = 10_000,
     random_state: int | np.random.Generator | None = None,
 ) -> PairedTest:
-    """Test whether two rankings of the same queries differ: by sign flips, and by Wilcoxon's signed ranks.
+    """Paired test of two rankings of the same queries: sign-flip and Wilcoxon signed-rank test.
 
     Time O(n_resamples × n_queries), memory O(n_queries) and at most 64 MB.
 
@@ -198,7 +198,9 @@ def _differences(first: MeasureResult, second: MeasureResult) -> FloatArray:
     place: dict[Any, int] = {query: number for number, query in enumerate(second.queries.tolist())}
     queries = first.queries.tolist()
     for query in (*(q for q in queries if q not in place), *(place.keys() - set(queries))):
-        raise InvalidInputError(f"the query {query!r} was measured for one of the two only")
+        raise InvalidInputError(
+            f"the query {query!r} was measured for only one of the two: measure the same queries for both"
+        )
     if len(queries) < 2:
         raise InvalidInputError("a test over queries needs at least two measured queries, got one")
     others = second.values[[place[query] for query in queries]]

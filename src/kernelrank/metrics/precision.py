@@ -52,7 +52,7 @@ class Precision(BinaryListMeasure):
     k: int = 10
 
     def __post_init__(self) -> None:
-        """Refuse unknown options."""
+        """Raise an error for unknown options."""
         super().__post_init__()
         check_cutoff(self.k, required=True)
 
@@ -93,7 +93,7 @@ class MeanAveragePrecision(BinaryListMeasure):
     k: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse unknown options."""
+        """Raise an error for unknown options."""
         super().__post_init__()
         check_cutoff(self.k)
 
@@ -113,7 +113,7 @@ class MeanAveragePrecision(BinaryListMeasure):
 
 
 def _precision_where_relevant(relevance: FloatArray, lists: RankedLists) -> FloatArray:
-    """Give the expected product of relevance and precision at each place, in the symbols above."""
+    """Return the expected product of relevance and precision at each place, in the symbols above."""
     before = np.concatenate([[0.0], np.cumsum(relevance)])
     starts, n = lists.ties[:-1], lists.tie_sizes
     r = np.add.reduceat(relevance, starts)
@@ -135,7 +135,7 @@ def precision_at(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean share of relevant items among the first k; see `Precision`.
+    """Return the mean share of relevant items among the first k; see `Precision`.
 
     O(m log m) time, O(m) memory.
 
@@ -170,7 +170,7 @@ def mean_average_precision(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean average precision; see `MeanAveragePrecision`, and `precision_at` for the arguments.
+    """Return the mean average precision; see `MeanAveragePrecision`, and `precision_at` for the arguments.
 
     O(m log m) time, O(m) memory.
 

@@ -21,7 +21,7 @@ METHOD = f"preferences with an item in common vary together; {FIXED}"
 
 @dataclass(frozen=True, repr=False)
 class PreferenceAgreement(Result):
-    """The share of preferences that scores agree with, with an interval.
+    """The share of preferences that the scores agree with, with a confidence interval.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ TIE_WORDS = {
 
 @dataclass(frozen=True)
 class RankedLists:
-    """Items sorted by query and then by falling prediction.
+    """Items sorted by query and then by decreasing prediction.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class ListMeasure(RelevanceMeasure):
     ties: TieRule = "average"
 
     def __post_init__(self) -> None:
-        """Refuse unknown rules."""
+        """Raise an error for unknown rules."""
         super().__post_init__()
         check_option("ties", self.ties, tuple(TIE_WORDS))
 
@@ -134,7 +134,7 @@ class BinaryListMeasure(BinaryRelevance, ListMeasure):
 
 
 def check_grades(y: FloatArray, name: str, highest: float) -> None:
-    """Refuse grades below 0, for which no gain is defined, and above the highest one that the gain allows."""
+    """Raise an error for grades below 0 or above the limit of the gain."""
     for wrong, limit in ((y < 0, "at least 0"), (y > highest, f"at most {highest:g}")):
         if wrong.any():
             item = int(np.argmax(wrong))

@@ -43,7 +43,7 @@ __all__ = ["ExpectedReciprocalRank", "ReciprocalRank", "expected_reciprocal_rank
 
 @dataclass(frozen=True)
 class ReciprocalRank(BinaryListMeasure):
-    """One over the place of the first relevant item; its mean is MRR.
+    """Reciprocal rank of the first relevant item; its mean is MRR.
 
     With a cutoff, a first relevant item beyond place k counts 0. Every tie rule is exact.
 
@@ -65,7 +65,7 @@ class ReciprocalRank(BinaryListMeasure):
     k: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse unknown options."""
+        """Raise an error for unknown options."""
         super().__post_init__()
         check_cutoff(self.k)
 
@@ -83,7 +83,7 @@ class ReciprocalRank(BinaryListMeasure):
 
 @compiled
 def _first_relevant(relevance: FloatArray, bounds: NDArray[np.int64], ties: NDArray[np.int64], k: int) -> FloatArray:
-    """Give the expected reciprocal place of the first relevant item of each list."""
+    """Return the expected reciprocal place of the first relevant item of each list."""
     values = np.zeros(len(bounds) - 1)
     run = 0
     for query in range(len(values)):
@@ -108,7 +108,7 @@ def _first_relevant(relevance: FloatArray, bounds: NDArray[np.int64], ties: NDAr
 
 @dataclass(frozen=True)
 class ExpectedReciprocalRank(ListMeasure):
-    """The expected reciprocal rank at which a reader stops, who stops more often at higher grades.
+    """Expected reciprocal rank (ERR): a cascade model of a reader who stops at relevant items.
 
     Grades must lie between 0 and `max_grade`. The value depends on `max_grade`, which is therefore an option
     and not the largest grade of the data at hand; even a perfect order stays below 1. A query whose grades
@@ -137,7 +137,7 @@ class ExpectedReciprocalRank(ListMeasure):
     max_grade: float = 4
 
     def __post_init__(self) -> None:
-        """Refuse unknown options."""
+        """Raise an error for unknown options."""
         super().__post_init__()
         check_cutoff(self.k)
         if not 0 < self.max_grade <= 900:
@@ -163,7 +163,7 @@ class ExpectedReciprocalRank(ListMeasure):
 
 @compiled
 def _stopping_place(stop: FloatArray, bounds: NDArray[np.int64], ties: NDArray[np.int64], k: int) -> FloatArray:
-    """Give the expected reciprocal stopping place of each list."""
+    """Return the expected reciprocal stopping place of each list."""
     values = np.zeros(len(bounds) - 1)
     longest = 0
     for query in range(len(values)):
@@ -207,7 +207,7 @@ def reciprocal_rank(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean reciprocal rank of the first relevant item; see `ReciprocalRank`.
+    """Return the mean reciprocal rank of the first relevant item; see `ReciprocalRank`.
 
     O(m log m) time, O(m) memory.
 
@@ -242,7 +242,7 @@ def expected_reciprocal_rank(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean expected reciprocal rank; see `ExpectedReciprocalRank`, also for the cost.
+    """Return the mean expected reciprocal rank; see `ExpectedReciprocalRank`, also for the cost.
 
     The arguments are those of `reciprocal_rank`, with `max_grade` in the place of a threshold.
 

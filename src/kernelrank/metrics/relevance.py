@@ -38,7 +38,7 @@ class RelevanceMeasure(Measure):
     empty: EmptyRule = "skip"
 
     def __post_init__(self) -> None:
-        """Refuse unknown rules."""
+        """Raise an error for unknown rules."""
         check_option("empty", self.empty, tuple(_EMPTY))
 
     @property
@@ -67,7 +67,7 @@ class BinaryRelevance(RelevanceMeasure):
     relevant_from: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse unknown rules and a threshold that is no number."""
+        """Raise an error for unknown rules and a threshold that is not a number."""
         super().__post_init__()
         if self.relevant_from is not None:
             check_number("relevant_from", self.relevant_from, " or None")
@@ -89,6 +89,6 @@ class BinaryRelevance(RelevanceMeasure):
 
 
 def check_number(name: str, value: object, otherwise: str = "") -> None:
-    """Refuse an option that is no finite number."""
+    """Raise an error for an option that is not a finite number."""
     if not isinstance(value, numbers.Real) or not math.isfinite(value):
         raise InvalidInputError(f"{name} must be a finite number{otherwise}, got {value!r}")

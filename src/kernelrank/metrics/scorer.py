@@ -93,7 +93,7 @@ class QueryScorer:
         return value if self.measure.higher_is_better else -value
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
-        """Change what is asked for, as with scikit-learn's own scorers; returns the scorer itself."""
+        """Set which metadata `score` requests, as in scikit-learn; returns the scorer."""
         for parameter, request in requests.items():
             if parameter not in self._requests:
                 known = " and ".join(self._requests)
@@ -102,7 +102,7 @@ class QueryScorer:
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Give scikit-learn the requests."""
+        """Return the metadata requests, for scikit-learn."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         routing = MetadataRequest(owner=self)
@@ -116,12 +116,12 @@ class QueryScorer:
 
 
 def _refuse_pooling(estimator: BaseEstimator, qid: Labels | None) -> None:
-    """Refuse to score items of different queries as one list, as a search does whose routing is off."""
+    """Raise an error for to score items of different queries as one list, as a search does whose routing is off."""
     model = getattr(estimator, "_final_estimator", estimator)
     if qid is None and getattr(model, "n_queries_", 1) > 1:
         raise InvalidInputError(
-            f"the model was fitted on {model.n_queries_} queries, so the scorer needs qid: turn routing on, "
-            "sklearn.set_config(enable_metadata_routing=True), and pass qid to the search"
+            f"the model was fitted on {model.n_queries_} queries, so the scorer needs qid: turn metadata "
+            "routing on, sklearn.set_config(enable_metadata_routing=True), and pass qid to the search"
         )
 
 

@@ -149,7 +149,7 @@ def _merge_runs(
 
 
 def differing_pairs(values: FloatArray, weight: FloatArray, bounds: NDArray[np.int64]) -> FloatArray:
-    """Weigh the pairs of each segment whose values differ, in segments where equal values stand together.
+    """Weigh the pairs of each segment whose values differ, in segments where equal values are contiguous.
 
     Time O(m), memory O(n_segments).
 

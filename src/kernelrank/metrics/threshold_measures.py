@@ -51,7 +51,7 @@ class ThresholdMeasure(BinaryRelevance):
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse unknown rules and a threshold that is no number."""
+        """Raise an error for unknown rules and a threshold that is not a number."""
         super().__post_init__()
         check_number("threshold", self.threshold)
 
@@ -166,7 +166,7 @@ class ThresholdF(ThresholdMeasure):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse unknown rules and a beta that is no positive number."""
+        """Raise an error for unknown rules and a beta that is no positive number."""
         super().__post_init__()
         check_number("beta", self.beta)
         if self.beta <= 0:
@@ -196,7 +196,7 @@ def threshold_precision(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean precision at a threshold; see `ThresholdPrecision`.
+    """Return the mean precision at a threshold; see `ThresholdPrecision`.
 
     O(m) time and memory.
 
@@ -230,7 +230,7 @@ def threshold_recall(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean recall at a threshold; see `ThresholdRecall`, and `threshold_precision` for the arguments.
+    """Return the mean recall at a threshold; see `ThresholdRecall`, and `threshold_precision` for the arguments.
 
     O(m) time and memory.
 
@@ -254,7 +254,7 @@ def threshold_f(
     empty: EmptyRule = "skip",
     per_query: bool = False,
 ) -> float | MeasureResult:
-    """Give the mean F measure at a threshold; see `ThresholdF`, and `threshold_precision` for the arguments.
+    """Return the mean F measure at a threshold; see `ThresholdF`, and `threshold_precision` for the arguments.
 
     O(m) time and memory.
 

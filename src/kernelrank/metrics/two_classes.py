@@ -106,15 +106,15 @@ class TwoClasses:
         return 3 if groups is not None and self.has_mixed(groups) else 2
 
     def has_mixed(self, groups: Index) -> bool:
-        """Tell whether a group has items of both classes."""
+        """Return whether a group has items of both classes."""
         return bool(np.isin(groups[self.positive], groups[~self.positive]).any())
 
     def has(self, least: int, groups: Index | None = None) -> bool:
-        """Tell whether every class occurs in so many items, or groups."""
+        """Return whether every class occurs in so many items, or groups."""
         return min(self.counts(groups)) >= least
 
     def require(self, least: int, what: str, groups: Index | None = None) -> None:
-        """Refuse a class that occurs in fewer items, or groups, than a method needs."""
+        """Raise an error for a class that occurs in fewer items, or groups, than a method needs."""
         noun = "item" if groups is None else "group"
         for name, count in zip(self.names, self.counts(groups), strict=True):
             if count < least:

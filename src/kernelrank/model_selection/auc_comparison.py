@@ -221,7 +221,7 @@ def compare_auc(
     both = X if isinstance(X, tuple) and len(X) == 2 else (X, X)
     sides = [_side(value, part) for value, part in zip((a, b), both, strict=True)]
     if interval == "jackknife" and not any(side.is_learnt for side in sides):
-        raise InvalidInputError("interval='jackknife' is for estimators: given scores have no training items")
+        raise InvalidInputError("interval='jackknife' needs estimators; it cannot be computed for given scores")
     sizes = {side.n_items for side in sides}
     if len(sizes) > 1:
         raise InvalidInputError(
@@ -262,7 +262,7 @@ def _side(value: Any, X: Any) -> _Side:
     if not hasattr(value, "fit"):
         return _Side(None, None, check_scores(value, X))
     if X is None:
-        raise InvalidInputError(f"{type(value).__name__} learns from X, but X is None; only scores need no X")
+        raise InvalidInputError(f"{type(value).__name__} needs X to train on; got X=None")
     return _Side(value, X, None)
 
 

@@ -40,7 +40,7 @@ def estimate_auc(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> AUCEstimate:
-    """Estimate the AUC of what an estimator learns from two classes, or of given scores.
+    """Estimate the AUC of an estimator on new data, or the AUC of given scores, with a confidence interval.
 
     What is estimated is the AUC, on new items, of the model trained on all of these (the *conditional* performance of
     [Air11]_, 5.4). Where alpha or anything else is to be chosen, pass an estimator that chooses inside its `fit`, such
@@ -132,12 +132,12 @@ def estimate_auc(
     if interval == "jackknife" and method != "leave_pair_out":
         raise InvalidInputError(f"interval='jackknife' is for leave-pair-out, not for method={method!r}")
     if cv is not None and method not in FOLDS:
-        raise InvalidInputError(f"cv makes folds for 'averaged' and 'pooled'; method={method!r} has none")
+        raise InvalidInputError(f"cv is used by method='averaged' and 'pooled' only; got method={method!r}")
     check_confidence(confidence)
     if not hasattr(estimator, "fit"):
         if method != "leave_pair_out" or interval == "jackknife":
             raise InvalidInputError(
-                "given scores are not held out: leave out method, cv and interval, or pass an estimator"
+                "method, cv and interval need an estimator; got scores. Remove them, or pass an estimator"
             )
         scores = check_scores(estimator, X)
         classes = TwoClasses.read(y, len(scores), pos_label=pos_label)

@@ -56,9 +56,11 @@ def auc_folds(cv: Any, X: Any, classes: TwoClasses, groups: Index | None, random
     for number, fold in enumerate(folds):
         kept = np.delete(classes.positive, fold)
         if kept.all() or not kept.any():
-            raise InvalidInputError(f"fold {number} holds out a whole class: nothing of it is left to train on")
+            raise InvalidInputError(f"fold {number} holds out all items of a class: use fewer or stratified folds")
         if groups is not None and set(groups[fold]) & set(np.delete(groups, fold)):
-            raise InvalidInputError(f"fold {number} splits a group: the splitter of cv must keep groups whole")
+            raise InvalidInputError(
+                f"fold {number} splits a group between training and test: use a splitter that keeps groups together"
+            )
     return folds
 
 

@@ -103,7 +103,7 @@ def jackknife_variance(without: Float, auc: float, positives: Float, negatives: 
 def triples_are_cheap(
     held: HoldoutData | NestedSearch | None, alpha: float, classes: TwoClasses, groups: Index | None = None
 ) -> bool:
-    """Tell whether the AUCs without each item or group come from one decomposition, in seconds."""
+    """Return whether the AUCs without each item or group come from one decomposition, in seconds."""
     if held is None or not classes.has(classes.pairs_need(groups) + 1, groups):
         return False
     units = _units(classes, groups)

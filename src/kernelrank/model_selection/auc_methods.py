@@ -168,7 +168,7 @@ def pair_variance(task: Task, components: Components) -> tuple[float, float, str
 
 
 def wants_jackknife(task: Task) -> bool:
-    """Tell whether the interval rests on the jackknife too: because it was asked for, or because it is cheap."""
+    """Return whether the interval rests on the jackknife too: because it was asked for, or because it is cheap."""
     if task.interval == "jackknife":
         task.classes.require(task.classes.pairs_need(task.groups) + 1, "the jackknife", task.groups)
         return True
@@ -248,7 +248,7 @@ def of_scores(task: Task, scores: Float, what: str = SCORED, warnings: tuple[str
 def _pooled(task: Task) -> Found:
     items = np.concatenate(task.folds)
     if len(items) != len(task.classes.labels) or len(np.unique(items)) != len(items):
-        raise InvalidInputError("pooling needs every item in exactly one fold; the splitter of cv holds some out twice")
+        raise InvalidInputError("method='pooled' needs every item in exactly one test fold; cv tests some items twice")
     scores = np.empty(len(items))
     scores[items] = np.concatenate(task.scores(task.folds))
     reason = (
@@ -262,7 +262,7 @@ def _averaged(task: Task) -> Found:
     folds = task.folds
     usable = [fold for fold in folds if 0 < int(task.classes.positive[fold].sum()) < len(fold)]
     if not usable:
-        raise InvalidInputError("no fold holds items of both classes: use fewer folds, or method='leave_pair_out'")
+        raise InvalidInputError("no test fold has items of both classes: use fewer folds, or method='leave_pair_out'")
     aucs, n_pairs = [], 0
     for fold, scores in zip(usable, task.scores(usable), strict=True):
         positive = task.classes.positive[fold]

@@ -92,7 +92,7 @@ def estimate_concordance(
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> ConcordanceEstimate:
-    """Estimate the concordance index on new items, with an interval.
+    """Estimate the concordance index of an estimator on new items, with a confidence interval.
 
     Every fold is scored by a model that was trained, and whose alpha was chosen, without it. Items are compared inside
     a fold only, for scores of different models have no common scale.

@@ -99,7 +99,7 @@ def _refit_one(
             continue  # the best model is zero then, as in the shortcuts
         except ValueError as error:
             raise InvalidInputError(
-                f"{type(estimator).__name__} cannot be trained without set {number} ({_listed(held)}): {error}"
+                f"{type(estimator).__name__} cannot be trained without held-out set {number} ({_listed(held)}): {error}"
             ) from error
         scores[:, :, column] = _score(model, X_held).reshape(len(held), n_outputs)
     return scores
@@ -117,7 +117,7 @@ def settled(estimator: Any, X: Any, qid: Any = None, sample_weight: Any = None) 
 
 
 def _without_basis(estimator: Any, kept: Index) -> Any | None:
-    """Give the basis items that are kept their new numbers; None if there are none."""
+    """Return the basis items that are kept their new numbers; None if there are none."""
     if not isinstance(estimator, KernelLearner) or np.ndim(estimator.basis) != 1:
         return estimator
     left = np.intersect1d(np.asarray(estimator.basis), kept)
@@ -151,8 +151,8 @@ def _fit_arguments(estimator: Any, wanted: dict[str, Any]) -> dict[str, Any]:
             raise InvalidInputError(f"{type(estimator).__name__} takes no sample_weight")
         elif any(has_fit_parameter(step, name) for step in _steps(estimator)):
             raise InvalidInputError(
-                f"a step of {type(estimator).__name__} takes {name}, which does not reach it: turn routing on, "
-                "sklearn.set_config(enable_metadata_routing=True)"
+                f"a step of {type(estimator).__name__} uses {name}, which is not passed on to it: turn metadata "
+                "routing on, sklearn.set_config(enable_metadata_routing=True)"
             )
     return arguments
 
@@ -174,7 +174,7 @@ def check_classes(estimator: Any, y: Any) -> Float:
         return values.astype(np.float64)
     classes, codes = np.unique(values, return_inverse=True)
     if values.ndim != 1 or len(classes) != 2:
-        raise InvalidInputError(f"a classifier is held out with two classes in one column; y has {len(classes)}")
+        raise InvalidInputError(f"hold-outs of a classifier need two classes in one column; y has {len(classes)}")
     return codes.astype(np.float64)
 
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def takes_shortcut(estimator: Any) -> bool:
-    """Tell whether held-out scores of this estimator come from one decomposition: plain RLS, RLSClassifier, RankRLS."""
+    """Return whether hold-outs of this estimator need no refitting: RLS, RLSClassifier, RankRLS."""
     return type(estimator) in (RLS, RLSClassifier, RankRLS)
 
 
@@ -49,7 +49,7 @@ def holdout(
     event: Any = None,
     n_jobs: int | None = None,
 ) -> list[Float]:
-    """Score sets of items, each by the model that was trained without it.
+    """Predict held-out scores: each set of items is scored by a model trained without it.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def leave_one_out(
     event: Any = None,
     n_jobs: int | None = None,
 ) -> Float:
-    """Score each item by the model that was trained without it.
+    """Predict held-out scores: each item is scored by a model trained without it.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def leave_query_out(
     event: Any = None,
     n_jobs: int | None = None,
 ) -> Float:
-    """Score the items of each query by the model that was trained without that query.
+    """Predict held-out scores: each query is scored by a model trained without it.
 
     Parameters
     ----------
@@ -190,7 +190,9 @@ def leave_query_out(
     True
     """
     if qid is None:
-        raise InvalidInputError("leave_query_out needs qid: the query of each item")
+        raise InvalidInputError(
+            "leave_query_out needs qid, the query of each item. For data without queries use leave_pair_out"
+        )
     sets, y = _each_query(Queries.from_labels(qid, _num_samples(X)), "qid", "query"), event_times(y, event)
     return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs))
 
@@ -207,7 +209,7 @@ def leave_pair_out(
     differences: bool = True,
     n_jobs: int | None = None,
 ) -> PairHoldout:
-    """Compare the two items of each pair by the model that was trained without both.
+    """Predict the order of each pair of items by a model trained without both items.
 
     The accuracy is an almost unbiased estimate of the probability that the model orders a new pair rightly: with two
     classes, of its AUC.
@@ -362,7 +364,7 @@ def _alphas(estimator: Any, values: Float | None) -> Float:
 
 def _each_query(queries: Queries, name: str, noun: str) -> ItemSets:
     if len(queries) < 2:
-        raise InvalidInputError(f"{name} has one {noun} only: leaving it out leaves nothing to train on")
+        raise InvalidInputError(f"{name} has only one {noun}: nothing would be left to train on")
     return ItemSets.of_queries(queries)
 
 

@@ -122,7 +122,7 @@ def selection_curve(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> SelectionCurve:
-    """Measure a feature selection for every number of features, with the selection inside the cross-validation.
+    """Cross-validate a feature selection for every number of features; features are selected inside each fold.
 
     The criterion that a selection minimises is the lowest of very many, so it says little about new data. Here the
     features are selected anew in every training set, and the models are measured on what was held out. One path serves

@@ -124,7 +124,7 @@ def permutation_test(
     random_state: Any = None,
     alphas: Any = None,
 ) -> PermutationTest:
-    """Test whether scores can be predicted at all: the hold-out accuracy beside that of permuted scores.
+    """Test whether the held-out accuracy is better than with permuted scores (permutation test).
 
     Parameters
     ----------
@@ -218,11 +218,13 @@ def _check_fits(name: str, qid: Any, groups: Any) -> None:
     if qid is None and name == "leave_query_out":
         raise InvalidInputError("statistic='leave_query_out' holds out one query at a time: pass qid.")
     if qid is not None and name == "leave_pair_out":
-        raise InvalidInputError("statistic='leave_pair_out' is for one ranking: leave out qid, or hold out queries")
+        raise InvalidInputError(
+            "statistic='leave_pair_out' is for data without queries: remove qid, or use statistic='leave_query_out'"
+        )
     if name == "folds" and groups is not None:
-        raise InvalidInputError("statistic='folds' takes no groups: use statistic='leave_pair_out'")
+        raise InvalidInputError("statistic='folds' does not support groups: use statistic='leave_pair_out'")
     if qid is not None and groups is not None:
-        raise InvalidInputError("give qid or groups, not both: queries are held out whole already")
+        raise InvalidInputError("give qid or groups, not both: queries are already held out whole")
 
 
 def _read(estimator: Any, y: Any, m: int) -> tuple[NDArray[Any], Float]:
@@ -237,7 +239,7 @@ def _read(estimator: Any, y: Any, m: int) -> tuple[NDArray[Any], Float]:
 
 
 def _shares_one_graph(estimator: Any) -> bool:
-    """Tell whether permuted scores are further outputs of one problem."""
+    """Return whether permuted scores are further outputs of one problem."""
     if not takes_shortcut(estimator) or estimator.basis is not None:
         return False
     return isinstance(estimator, (RLS, RLSClassifier)) or (
@@ -261,7 +263,9 @@ def _permuter(sample: _Sample, random: np.random.RandomState) -> Callable[[], In
     sizes = np.array([len(items) for items in groups])
     alike = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
     if max(map(len, alike)) < 2:
-        raise InvalidInputError("no two groups have the same number of items, so that none can exchange their scores")
+        raise InvalidInputError(
+            "a permutation exchanges scores between groups of the same size, and no two groups have the same size"
+        )
 
     def whole_groups() -> Index:
         order = np.arange(len(sample.scores))

@@ -142,7 +142,7 @@ def leave_preferences_out(
     judge: Any = None,
     n_jobs: int | None = None,
 ) -> PreferenceHoldout:
-    """Predict each preference by the model that was trained without it.
+    """Predict each preference by a model trained without it.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def exact_differences(
 
 
 class Refits:
-    """What is trained anew where there is no shortcut: one model for all preferences that the same ones leave with.
+    """Refits where there is no shortcut: one model for all preferences that are held out together.
 
     Parameters
     ----------

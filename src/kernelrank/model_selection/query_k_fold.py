@@ -13,7 +13,7 @@ __all__ = ["QueryKFold"]
 
 
 class QueryKFold(GroupKFold):
-    """scikit-learn's `GroupKFold` that asks for `qid`, so that one name is routed through a whole search.
+    """K-fold cross-validation that never splits a query; takes `qid` by metadata routing.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class QueryKFold(GroupKFold):
         """
         if groups is None:
             raise InvalidInputError(
-                "QueryKFold needs the queries: pass groups=qid to split, or qid=... to a search with routing on"
+                "QueryKFold needs the queries: pass groups=qid to split, or qid=... to a search with metadata "
+                "routing on"
             )
         n_items = X.shape[0] if hasattr(X, "shape") else len(X)
         yield from super().split(X, y, Queries.from_labels(groups, n_items).codes)

@@ -130,7 +130,7 @@ def selection_stability(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> SelectionStability:
-    """Count how often each feature is selected from random halves of the items, or of the queries.
+    """Count how often each feature is selected on random halves of the data (stability selection).
 
     Parameters
     ----------

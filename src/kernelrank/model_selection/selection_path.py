@@ -33,7 +33,7 @@ def selector_of(estimator: Any) -> GreedySelector:
 
 
 def is_selection(estimator: Any) -> bool:
-    """Tell whether an estimator selects features: a greedy selector, or a pipeline that ends with one."""
+    """Return whether an estimator selects features: a greedy selector, or a pipeline that ends with one."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     return isinstance(last, GreedySelector)
 

@@ -86,7 +86,7 @@ class TournamentROC(Result):
         return self.estimate.interval
 
     def sensitivity_at(self, specificity: float, *, random_state: int | None = 0) -> RateEstimate:
-        """Give the largest sensitivity of a threshold whose specificity is at least this large.
+        """Return the sensitivity at a given specificity.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ def tournament_roc(
     interval: str = "auto",
     n_jobs: int | None = None,
 ) -> TournamentROC:
-    """Hold out every pair of items, of the same class too, and draw the ROC curve of their wins.
+    """Compute the ROC curve by tournament leave-pair-out.
 
     Parameters
     ----------

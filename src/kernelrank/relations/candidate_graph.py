@@ -84,7 +84,7 @@ def candidate_graph(candidate: Candidate, scheme: GraphScheme | None = None) -> 
 
 
 def candidate_graphs(candidates: Iterable[Candidate], scheme: GraphScheme | None = None) -> Iterator[LabelledGraph]:
-    """Make the graphs of candidates, one after the other. Those of one sentence are cheapest if they stand together.
+    """Make the graphs of candidates one by one; fastest if the candidates of a sentence are contiguous.
 
     Parameters
     ----------

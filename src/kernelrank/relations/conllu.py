@@ -155,7 +155,7 @@ class _Block:
                 continue
             first, dash, last = name.partition("-")
             if not (first.isdigit() and (last.isdigit() or not dash)):
-                raise self.error(f"{name!r} is no token number", number)
+                raise self.error(f"{name!r} is not a token number", number)
             if int(first) > last_inside or dash:
                 start = text.find(row[FORM], at)
                 if start < 0 or text[at:start].strip():
@@ -179,7 +179,7 @@ class _Block:
                 if head == "0" or "." in head:
                     continue
                 if head not in place_of:
-                    raise self.error(f"the head {head!r} is no token of {self.sentence}", number)
+                    raise self.error(f"the head {head!r} is not a token of {self.sentence}", number)
                 yield Dependency(place_of[head], place_of[row[ID]], relation)
 
     def _heads(self, row: list[str], number: int, *, enhanced: bool) -> Iterator[tuple[str, str]]:
@@ -190,7 +190,7 @@ class _Block:
         for link in row[DEPS].split("|") if row[DEPS] != "_" else []:
             head, colon, relation = link.partition(":")
             if not colon:
-                raise self.error(f"{link!r} is no enhanced dependency", number)
+                raise self.error(f"{link!r} is not an enhanced dependency", number)
             yield head, relation
 
     def _mentions(

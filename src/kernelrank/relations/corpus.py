@@ -27,7 +27,7 @@ Label = tuple[bool, str]
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Candidate pairs with the sentences that they stand in.
+    """Candidate pairs with their sentences.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Corpus:
 
     @property
     def labels(self) -> NDArray[np.bool_]:
-        """Whether each candidate interacts; an error where nobody has said."""
+        """Whether each candidate interacts; an error if a label is missing."""
         return labels_of(self.candidates)
 
     @property
@@ -85,12 +85,12 @@ class Corpus:
 
 
 def labels_of(candidates: Iterable[Candidate]) -> NDArray[np.bool_]:
-    """Return whether each candidate interacts, shape (candidates,); an error where nobody has said."""
+    """Return whether each candidate interacts, shape (candidates,); an error if a label is missing."""
     labels = []
     for candidate in candidates:
         if candidate.interacts is None:
             names = " and ".join(repr(name) for name in candidate.names)
-            raise InvalidInputError(f"sentence {candidate.sentence.id}: nothing says whether {names} interact")
+            raise InvalidInputError(f"sentence {candidate.sentence.id}: no label says whether {names} interact")
         labels.append(candidate.interacts)
     return np.array(labels, dtype=bool)
 

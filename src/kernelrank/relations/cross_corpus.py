@@ -28,7 +28,7 @@ __all__ = ["CrossCorpus", "evaluate_on"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossCorpus(Result):
-    """What an extractor does on a corpus that it was not trained on.
+    """Scores and decisions of an extractor on a corpus that it was not trained on.
 
     Parameters
     ----------

@@ -269,8 +269,8 @@ def _assign(cv: int | Mapping[str, int] | Sequence[int], documents: list[str], r
     }
     if split:
         warnings.warn(
-            f"the pairs of {len(split)} documents, {min(split)!r} among them, are split between folds: models are "
-            "tested on sentences much like those that they have seen, and the measures are too good",
+            f"the pairs of {len(split)} documents, {min(split)!r} among them, are split between folds: the test "
+            "sentences are similar to training sentences, so the measures are too optimistic",
             SplitDocumentWarning,
             stacklevel=3,
         )

@@ -349,9 +349,7 @@ def check_labels(candidates: Sequence[Candidate], y: ArrayLike | None) -> NDArra
         raise InvalidInputError(f"y must be {len(candidates)} booleans, one for each candidate")
     if not (labels.any() and not labels.all()):
         count = f"{len(labels)} candidates" if len(labels) else "no candidates at all"
-        raise InvalidInputError(
-            f"learning needs pairs that interact and pairs that do not; there are {count} of one kind"
-        )
+        raise InvalidInputError(f"expected pairs that interact and pairs that do not; got {count} of one kind")
     return labels
 
 
@@ -361,5 +359,5 @@ def check_documents(candidates: Sequence[Candidate], documents: Sequence[str] | 
     if len(groups) != len(candidates):
         raise InvalidInputError(f"documents has {len(groups)} entries for {len(candidates)} candidates")
     if len(set(groups)) < 2:
-        raise InvalidInputError("all candidates are of one document: leaving it out leaves nothing to learn from")
+        raise InvalidInputError("all candidates are from one document: nothing would be left to train on")
     return groups

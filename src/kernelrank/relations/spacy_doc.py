@@ -49,7 +49,7 @@ def from_spacy(
     --------
     >>> from_spacy(["a text"])
     Traceback (most recent call last):
-    kernelrank.errors.InvalidInputError: documents must be documents of spaCy, got str; parse texts by your pipeline
+    kernelrank.errors.InvalidInputError: expected spaCy documents; got str. Parse the texts with a spaCy pipeline first
     """
     skipped: Counter[str] = Counter()
     sentences: list[Sentence] = []
@@ -58,7 +58,7 @@ def from_spacy(
     for number, document in enumerate(documents):
         name = str(number) if called is None else next(called, None)
         if name is None:
-            raise InvalidInputError(f"there are more documents than names, which are {number}")
+            raise InvalidInputError(f"expected a name for each document; got {number} names")
         for sentence in _sentences(document, name, types):
             unusable = {}
             if not sentence.dependencies:
@@ -71,7 +71,7 @@ def from_spacy(
 def _sentences(document: Doc, name: str, types: Collection[str] | None) -> Iterable[Sentence]:
     if not all(hasattr(document, attribute) for attribute in ("sents", "ents", "text")):
         kind = type(document).__name__
-        raise InvalidInputError(f"documents must be documents of spaCy, got {kind}; parse texts by your pipeline")
+        raise InvalidInputError(f"expected spaCy documents; got {kind}. Parse the texts with a spaCy pipeline first")
     try:
         spans = list(document.sents)
     except ValueError:

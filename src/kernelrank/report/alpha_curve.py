@@ -94,7 +94,7 @@ class AlphaCurveDisplay(Display):
     def from_estimator(
         cls, estimator: BaseEstimator, *, ax: Axes | None = None, name: str | None = None, **line_options: object
     ) -> Self:
-        """Draw what a fitted search over alpha found.
+        """Draw the alpha curve of a fitted search.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class AlphaCurveDisplay(Display):
 
     @classmethod
     def of_search(cls, estimator: BaseEstimator, *, name: str | None = None) -> Self:
-        """Hold what a fitted search over alpha found; nothing is drawn yet.
+        """Create the display of a fitted search, without drawing.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class AlphaCurveDisplay(Display):
         results = estimator.cv_results_
         keys = [key for key in results if key == "alpha" or key.endswith(("param_alpha", "__alpha"))]
         if len(keys) != 1 or "mean_test_score" not in results:
-            raise InvalidInputError("the search of this estimator is not over alpha: there is no curve to draw")
+            raise InvalidInputError("this estimator did not search over alpha: there is no curve to draw")
         alphas = np.asarray(results[keys[0]], dtype=np.float64)
         scores = np.asarray(results["mean_test_score"], dtype=np.float64)
         alpha_name = keys[0].removeprefix("param_")
@@ -158,7 +158,7 @@ class AlphaCurveDisplay(Display):
         errors: ArrayLike | None = None,
         **line_options: object,
     ) -> Self:
-        """Draw scores that are known already, such as ``leave_pair_out(..., alphas=alphas).accuracy``.
+        """Draw given scores, such as ``leave_pair_out(..., alphas=alphas).accuracy``.
 
         Parameters
         ----------

@@ -59,7 +59,7 @@ def auc_report(
     notes: Sequence[str] = (),
     random_state: int | None = 0,
 ) -> Page:
-    """Write an estimated AUC, its ROC curve and its permutation test on one self-contained HTML page.
+    """Write the HTML report of an estimated AUC, with ROC curve and permutation test.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def concordance_report(
     command: str | None = None,
     notes: Sequence[str] = (),
 ) -> Page:
-    """Write a concordance and the survival curves of held-out scores on one self-contained HTML page.
+    """Write the HTML report of an estimated concordance, with survival curves of held-out scores.
 
     Parameters
     ----------

@@ -95,8 +95,8 @@ class Contributions:
         transform, learner = last_step(model)
         if not has_contributions(model):
             raise InvalidInputError(
-                f"Expected a fitted RLS, RankRLS, RankSVM or linear model; got a {type(learner).__name__}, whose "
-                "scores are not one sum over features or training items"
+                f"Expected a fitted RLS, RankRLS, RankSVM or linear model; got a {type(learner).__name__}, "
+                "whose scores are not a sum over features or training items"
             )
         if not hasattr(learner, "coef_"):
             coefficients = _one_output(learner.dual_coef_.T, output)
@@ -123,7 +123,7 @@ class Contributions:
 
 
 def has_contributions(model: BaseEstimator) -> bool:
-    """Tell whether the scores of a fitted model are one sum over features or items; those of a forest are not."""
+    """Return whether the scores of a fitted model are one sum over features or items; those of a forest are not."""
     learner = last_step(model)[1]
     if hasattr(learner, "coef_"):
         return isinstance(learner.coef_, np.ndarray)
@@ -150,7 +150,7 @@ def last_step(model: BaseEstimator) -> tuple[Pipeline | None, BaseEstimator]:
         return None, model
     before, learner = last_step(model[-1])
     if before is not None:
-        raise InvalidInputError("a pipeline that ends in a pipeline cannot be taken apart: make it one")
+        raise InvalidInputError("a pipeline inside a pipeline cannot be explained: use one pipeline")
     steps = [step for step in model[:-1] if step not in (None, "passthrough")]
     return (model[:-1] if steps else None), learner
 
@@ -166,7 +166,7 @@ def _one_output(coefficients: ArrayLike, output: int | None) -> Float:
     """Return the coefficients of one output from (n,) or (outputs, n)."""
     rows = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
     if output is None and len(rows) > 1:
-        raise InvalidInputError(f"the model has {len(rows)} outputs: say which one by output=0, 1, ...")
+        raise InvalidInputError(f"the model has {len(rows)} outputs: choose one with output=0, 1, ...")
     number = 0 if output is None else output
     if not 0 <= number < len(rows):
         raise InvalidInputError(f"output is {output!r}, but the model has {len(rows)}")

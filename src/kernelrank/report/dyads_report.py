@@ -35,7 +35,7 @@ def dyads_report(
     command: str | None = None,
     notes: Sequence[str] = (),
 ) -> Page:
-    """Write the settings of dyads beside each other on one self-contained HTML page.
+    """Write the HTML report of held-out concordances in the four settings of dyads.
 
     Parameters
     ----------

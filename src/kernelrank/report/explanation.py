@@ -26,7 +26,7 @@ Pair: TypeAlias = Matrix | tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Result):
-    """A difference of two scores as a sum of contributions, the largest by name.
+    """Why two items have different scores: the difference as a sum of contributions.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def explain(
     k: int = 10,
     output: int | None = None,
 ) -> Explanation:
-    """Explain why a model puts one item above another.
+    """Explain why a model ranks one item above another.
 
     Exact, with no sampling: the contributions sum to the difference of the scores that the model predicts.
 

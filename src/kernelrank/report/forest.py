@@ -19,7 +19,7 @@ DIFFERENCE_PLACE, LOWEST = -1.1, -2.2
 
 
 class ForestDisplay(Display):
-    """AUCs, or concordances of dyads, with their intervals, one below the other.
+    """Forest plot of AUCs or concordances with their confidence intervals.
 
     Parameters
     ----------

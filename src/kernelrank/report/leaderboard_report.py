@@ -55,7 +55,7 @@ def leaderboard_report(
     command: str | None = None,
     notes: Sequence[str] = (),
 ) -> Page:
-    """Write a leaderboard on one self-contained HTML page.
+    """Write the HTML report of a leaderboard.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Page:
-    """A self-contained HTML page: no script, no font, no picture from elsewhere.
+    """A self-contained HTML page, without scripts, external fonts or images.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Page:
     html: str = field(repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page; the file appears whole or not at all.
+        """Write the page to a file (atomic write).
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class DisplayOptions(TypedDict, total=False):
 
 
 class QueryScoreDisplay(Display):
-    """The values of all queries in ascending order, their mean, and the worst by name.
+    """Values of a measure for all queries in ascending order, with the mean and the worst queries.
 
     Parameters
     ----------

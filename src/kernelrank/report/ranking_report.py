@@ -56,7 +56,7 @@ def ranking_report(
     notes: Sequence[str] = (),
     random_state: int | None = 0,
 ) -> Page:
-    """Write all that is worth knowing about a fitted ranker on one self-contained HTML page.
+    """Write the HTML report of a fitted ranker.
 
     Parameters
     ----------
@@ -161,12 +161,12 @@ def _truth(model: BaseEstimator, y: ArrayLike, n_items: int) -> Float:
     """Return true scores as numbers, the two classes of a classifier as 0 and 1."""
     classes = getattr(last_step(model)[1], "classes_", None)
     if classes is not None and len(classes) > 2:
-        raise InvalidInputError(f"a report is of one ranking, and the model has {len(classes)} classes: expected two")
+        raise InvalidInputError(f"expected a model with two classes; got {len(classes)}")
     if classes is not None:
         y = (np.asarray(y) == classes[1]).astype(np.float64)
     scores = check_scores(y, n_items, allow_missing=True)
     if scores.ndim == 2 and scores.shape[1] > 1:
-        raise InvalidInputError(f"a report is of one output, and y has {scores.shape[1]}: report each model by itself")
+        raise InvalidInputError(f"expected one output; y has {scores.shape[1]}. Write one report per output")
     return scores.reshape(-1)
 
 

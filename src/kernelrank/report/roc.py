@@ -29,7 +29,7 @@ POINTS = np.linspace(0.0, 1.0, 201)
 
 
 class ROCDisplay(Display):
-    """A ROC curve, its band, and the interval of its area.
+    """ROC curve with a confidence band and the AUC.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ROCDisplay(Display):
         name: str | None = None,
         **line_options: object,
     ) -> Self:
-        """Draw the tournament curve of held-out pairs: the estimator is trained anew, never on what it scores.
+        """Draw the tournament leave-pair-out ROC curve of an estimator.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class ROCDisplay(Display):
         name: str | None = None,
         **line_options: object,
     ) -> Self:
-        """Draw the curve of scores that one model gave to items that it was not trained on.
+        """Draw the ROC curve of predictions for items outside the training data.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class ROCDisplay(Display):
     def of_tournament(
         cls, roc: TournamentROC, *, name: str | None = None, random_state: RandomStateLike = None
     ) -> Self:
-        """Hold a tournament curve and its band; nothing is drawn yet.
+        """Create the display of a tournament curve, without drawing.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class ROCDisplay(Display):
         random_state: RandomStateLike = None,
         name: str | None = None,
     ) -> Self:
-        """Hold the curve of given scores and its band; nothing is drawn yet.
+        """Create the display of given scores, without drawing.
 
         Parameters
         ----------

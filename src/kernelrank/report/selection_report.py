@@ -35,7 +35,7 @@ def selection_report(
     command: str | None = None,
     notes: Sequence[str] = (),
 ) -> Page:
-    """Write a feature selection and what it is worth on one self-contained HTML page.
+    """Write the HTML report of a feature selection.
 
     Parameters
     ----------

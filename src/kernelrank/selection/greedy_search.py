@@ -231,7 +231,7 @@ class GreedySearch:
         return state if alpha == state.alpha else self._entering(alpha, np.arange(self.problem.n_columns))
 
     def _entering(self, alpha: float, columns: Index) -> HeldOutState:
-        """Return the state of some columns, with all chosen ones entered anew at an alpha."""
+        """Return the state of some columns, with all chosen ones entered again at an alpha."""
         state = self._state(alpha, columns)
         place = {column: number for number, column in enumerate(columns.tolist())}
         for column in self._chosen.columns.tolist():

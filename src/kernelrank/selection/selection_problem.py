@@ -103,7 +103,7 @@ class SelectionProblem:
         return np.empty((self.n_items, n_columns), dtype=self.dtype)
 
     def require_memory(self, n_arrays: int, extra: int = 0) -> None:
-        """Refuse a selection that needs more memory than there is.
+        """Raise an error for a selection that needs more memory than there is.
 
         Parameters
         ----------

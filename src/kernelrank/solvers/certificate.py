@@ -181,7 +181,7 @@ class Proof:
         return objective.certificate(length**2 / (4.0 * alpha))
 
     def _evaluate(self, w: Float, scores: Float, point: LossPoint) -> _Objective:
-        """Evaluate the objective at w; the loss anew where the scores that were kept are not those of w."""
+        """Evaluate the objective at w; the loss again where the scores that were kept are not those of w."""
         problem = self.problem
         meant = problem.features.multiply(w)
         error = sum_error(problem.row_terms + STEPS) * float(problem.magnitudes @ np.abs(w))

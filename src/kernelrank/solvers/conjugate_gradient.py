@@ -144,10 +144,10 @@ class ConjugateGradient(Solver[Operator]):
             x, n_iter, residual, error, stopped = iterate(state, alpha, start, self.tol, max_iter, step, worth)
         if error > self.tol and n_iter == max_iter:
             warnings.warn(
-                f"conjugate gradients stopped after {n_iter} iterations with a relative residual of {residual:.2g} and "
-                f"scores known to {error:.1g} of their spread, above tol={self.tol:g}. Scale the columns of X to "
-                "similar sizes (MaxAbsScaler keeps zeros), raise alpha, max_iter or tol, or use solver='cholesky' if "
-                "a matrix of the smaller side of X fits into memory",
+                f"conjugate gradients stopped after {n_iter} iterations with a relative residual of "
+                f"{residual:.2g} and a relative error of the scores of {error:.1g}, above tol={self.tol:g}. "
+                "Scale the columns of X to similar sizes (MaxAbsScaler keeps zeros), raise alpha, max_iter or "
+                "tol, or use solver='cholesky' if a matrix of the smaller side of X fits into memory",
                 NotConverged,
                 stacklevel=3,
             )
@@ -182,8 +182,8 @@ def iterate(
         scale = _norm(b, operator.metric(b))
     if not np.all(np.isfinite(scale)):
         raise InvalidInputError(
-            "conjugate gradients square the target, which is beyond what a float holds (1.8e+308): y or X has values "
-            "that are too large. Divide them by a constant, or use solver='cholesky'"
+            "the squares that conjugate gradients need overflow (limit 1.8e+308): y or X has values that are "
+            "too large. Divide them by a constant, or use solver='cholesky'"
         )
     scale[scale == 0] = 1.0
     x = np.zeros_like(b) if start is None else np.array(start, dtype=np.float64)

@@ -58,8 +58,8 @@ class NystromConjugateGradient(ConjugateGradient):
         """Factorise the kernel of a few items, and collect the products."""
         if not features.recomputable:
             raise InvalidInputError(
-                f"solver={self.name!r} is for kernels that can be recomputed and for reduced sets: it takes no linear "
-                "or precomputed kernel without a basis"
+                f"solver={self.name!r} needs a nonlinear kernel or a basis: a linear or precomputed kernel "
+                "without a basis is not supported"
             )
         reduced = features.on_few_items(self.size, np.random.RandomState(0))
         values, vectors = spectrum(reduced.gram(comparisons), np.inf)

@@ -68,7 +68,7 @@ class PairProblem:
 
     def __init__(self, features: Features, comparisons: Comparisons) -> None:
         if features.columns is None:
-            raise TypeError("a pairwise loss is minimised over columns: map the kernel first")
+            raise TypeError("a pairwise loss needs explicit features: map the kernel to features first")
         self.features: ColumnFeatures = features.columns
         self.comparisons = comparisons
         self.pairs: Pairs = pairs_of(comparisons)

@@ -228,8 +228,9 @@ def _warn(found: list[tuple[float, float]], what: str) -> None:
     error = min(max(error for _, error in found), 1.0)
     which = f"alpha={max(alphas):g}" if len(alphas) == 1 else f"alphas up to {max(alphas):g}"
     warnings.warn(
-        f"{what} with {which} have a relative error of about {error:.0e}: beside alpha, the kernel or columns are too "
-        "large for double precision. Choose a larger alpha, or remove duplicate and nearly duplicate items or columns",
+        f"{what} with {which} have a relative error of about {error:.0e}: alpha is too small relative to the "
+        "kernel for double precision. Use a larger alpha, or remove duplicate and nearly duplicate items or "
+        "columns",
         LostDigitsWarning,
         stacklevel=3,
     )

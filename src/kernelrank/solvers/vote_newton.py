@@ -159,7 +159,7 @@ class _Path:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Compute the scores anew."""
+        """Compute the scores again."""
         q = self.problem.unknowns.size
         self.f = self.problem.features.multiply(self.x[q:])
         self._arrive(self.problem.at(self.f, self.x[:q]))

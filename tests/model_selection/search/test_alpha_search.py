@@ -215,7 +215,7 @@ def test_bad_input_without_queries():
     X, y, _ = data()
     with pytest.raises(InvalidInputError, match="expected qid with at least two queries"):
         RankRLSCV(cv="leave_query_out").fit(X, y)
-    with pytest.raises(InvalidInputError, match="orders pairs"):
+    with pytest.raises(InvalidInputError, match="predicts the order of pairs"):
         RankRLSCV(scoring="ndcg").fit(X, y)
     with pytest.raises(NothingToCompareError):
         RankRLSCV(cv=KFold(len(y))).fit(X, y)

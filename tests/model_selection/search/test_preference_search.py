@@ -78,5 +78,5 @@ def test_other_hold_outs_are_refused(data, options, message):
 
 def test_only_ties_choose_nothing(data):
     X, pairs, _, _ = data
-    with pytest.raises(InvalidInputError, match="nothing to choose alpha by"):
+    with pytest.raises(InvalidInputError, match="alpha cannot be chosen"):
         RankRLSCV().fit_pairs(X, pairs, magnitude=np.zeros(len(pairs)))

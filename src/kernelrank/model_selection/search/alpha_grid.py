@@ -42,7 +42,7 @@ EXTENSION = 5.0
 
 
 def is_auto(alphas: Any) -> bool:
-    """Tell whether the grid is to be chosen from the items."""
+    """Return whether the grid is to be chosen from the items."""
     return isinstance(alphas, str) and alphas == AUTO
 
 

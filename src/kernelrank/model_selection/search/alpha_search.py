@@ -96,7 +96,7 @@ class AlphaSearch(KernelLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Choose alpha by holding out, and fit with it.
+        """Choose alpha by cross-validation, and fit with it.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ def _mean(values: Float) -> Float:
         raise NothingToCompareError("no fold of cv has two items to compare")
     means = np.asarray(np.nanmean(values, axis=1))
     if not np.all(np.isfinite(means)):
-        raise InvalidInputError("the measure that alpha is chosen by overflows: divide y by a constant")
+        raise InvalidInputError("the scoring measure overflows: divide y by a constant")
     return means
 
 

@@ -46,7 +46,7 @@ NUS = (0.0, *(10.0**exponent for exponent in range(-4, 3)))
 
 
 class CoRankRLSCV(ViewRanker):
-    """CoRankRLS with alpha and nu chosen by holding out scored queries, with the unscored ones kept in every fold.
+    """CoRankRLS with alpha and nu chosen by exact cross-validation over scored queries.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class CoRankRLSCV(ViewRanker):
         qid_unscored: Any = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Choose alpha and nu by holding out, and fit with them.
+        """Choose alpha and nu by cross-validation, and fit with them.
 
         Parameters
         ----------

@@ -61,7 +61,9 @@ class DyadicScoring:
             truth, scores = truth.T, scores.T
         rows, columns = np.nonzero(~np.isnan(truth) & ~np.isnan(scores))
         if len(rows) == 0:
-            raise NothingToCompareError("no dyad with a known score is held out: nothing to choose by")
+            raise NothingToCompareError(
+                "no held-out dyad has a known score, so alpha cannot be chosen: use other folds"
+            )
         y, f = truth[rows, columns], scores[rows, columns]
         queries = None if self.per == "overall" else rows
         if self.measure is None:

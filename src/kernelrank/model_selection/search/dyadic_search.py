@@ -90,7 +90,7 @@ class DyadicSearch(DyadicLearner):
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike) -> Self:
-        """Choose alpha by holding out, and fit with it.
+        """Choose alpha by cross-validation, and fit with it.
 
         Parameters
         ----------

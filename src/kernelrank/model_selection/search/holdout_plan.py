@@ -93,7 +93,7 @@ class HoldoutPlan:
         if name == "leave_pair_out":
             if queries is not None and len(queries) > 1:
                 raise InvalidInputError(
-                    "cv='leave_pair_out' is for one ranking, and qid has several queries: use 'leave_query_out'"
+                    "cv='leave_pair_out' is for data without queries; qid has several queries. Use cv='leave_query_out'"
                 )
             return cls(name, None)
         if queries is None or len(queries) < 2:
@@ -111,7 +111,7 @@ class HoldoutPlan:
             mask = np.ones(m, dtype=bool)
             mask[train] = False
             if not np.all(mask[test]) or len(test) == 0:
-                raise InvalidInputError(f"split {number} of cv tests items that it trains on, or none at all")
+                raise InvalidInputError(f"split {number} of cv has an empty test set, or tests items that it trains on")
             held.append(np.flatnonzero(mask))
             tests.append(start + np.searchsorted(held[-1], test).astype(np.int64))
             start += len(held[-1])

@@ -86,8 +86,8 @@ class HoldoutScoring:
             )
         if plan.name == "leave_pair_out" and not isinstance(scoring, (PairwiseAccuracy, AUC)):
             raise InvalidInputError(
-                "cv='leave_pair_out' orders pairs, so scoring must be 'pairwise_accuracy' or 'auc'; other measures "
-                "need scores of items: use a number of folds"
+                "cv='leave_pair_out' predicts the order of pairs, so scoring must be 'pairwise_accuracy' or "
+                "'auc'. For other measures use a number of folds"
             )
         self.plan, self.scoring, self.truth, self.queries, self.loss = plan, scoring, truth, queries, loss
 

@@ -16,7 +16,7 @@ __all__ = ["KroneckerRankRLSCV"]
 
 
 class KroneckerRankRLSCV(KroneckerSearch):
-    """KroneckerRankRLS with alpha chosen by holding out cells, rows, columns, or rows and columns, exactly.
+    """KroneckerRankRLS with alpha chosen by exact cross-validation over cells, rows, columns or both.
 
     Parameters
     ----------

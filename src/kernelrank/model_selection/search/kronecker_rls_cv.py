@@ -8,7 +8,7 @@ __all__ = ["KroneckerRLSCV"]
 
 
 class KroneckerRLSCV(KroneckerSearch):
-    """KroneckerRLS with alpha chosen by holding out cells, rows, columns, or rows and columns, exactly.
+    """KroneckerRLS with alpha chosen by exact cross-validation over cells, rows, columns or both.
 
     Parameters
     ----------

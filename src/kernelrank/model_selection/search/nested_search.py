@@ -1,4 +1,4 @@
-"""A search that is held out as a whole: alpha and the kernel are chosen anew in what remains, without a refit.
+"""A search that is held out as a whole: alpha and the kernel are chosen again in what remains, without a refit.
 
 What remains when a set U has left is searched as all items would be: by leave-pair-out
 (`kernelrank.exact_cv.nested_pairs`), by leave-one-out or by leave-query-out (`kernelrank.exact_cv.nested_sets`), all
@@ -31,7 +31,7 @@ __all__ = ["NestedSearch", "can_be_nested"]
 
 
 def can_be_nested(estimator: Any) -> bool:
-    """Tell whether a search may have a shortcut when it is held out; its data decide the rest."""
+    """Return whether a search may have a shortcut when it is held out; its data decide the rest."""
     return isinstance(estimator, AlphaSearch) and isinstance(estimator.cv, str)
 
 

@@ -25,7 +25,7 @@ DIFFERENCES = 2**25
 
 
 def check_search(cv: Any, scoring: Any) -> None:
-    """Refuse a hold-out or a measure that is not for preferences."""
+    """Raise an error for a hold-out or a measure that is not for preferences."""
     if not isinstance(cv, str) or cv != "auto":
         raise InvalidInputError(f"fit_pairs holds out preferences. Expected cv='auto'; got {cv!r}. Give groups instead")
     if scoring not in ("pairwise_accuracy", "auc"):
@@ -92,7 +92,7 @@ class PreferenceMeasure:
         found = refits.completed(exact_differences(self.problem, self.features, self.groups, alphas))
         counts = np.where(graph.magnitude > 0.0, self.given.get("weight", np.ones(graph.n_pairs)), 0.0)
         if not counts.any():
-            raise InvalidInputError("every preference has the weight or the magnitude zero: nothing to choose alpha by")
+            raise InvalidInputError("every preference has zero weight or magnitude, so alpha cannot be chosen")
         agreed = (found > 0.0).astype(np.float64)
         agreed[found == 0.0] = 0.5
         return np.asarray(counts @ agreed / counts.sum())

@@ -30,7 +30,7 @@ __all__ = ["RankRLSCV"]
 
 
 class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
-    """RankRLS with alpha, and kernel parameters, chosen by holding out queries, pairs or folds exactly.
+    """RankRLS with alpha and kernel parameters chosen by exact cross-validation.
 
     All alphas of a kernel come from one decomposition: the choice costs little more than one training.
 
@@ -164,7 +164,7 @@ n_features_in_
         self.query_weight: QueryWeight = query_weight
 
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> Self:
-        """Choose alpha by holding out, and fit with it.
+        """Choose alpha by cross-validation, and fit with it.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ n_features_in_
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(self, X: Any, pairs: Any, *, magnitude: Any = None, weight: Any = None, groups: Any = None) -> Self:
-        """Choose alpha by holding out preferences exactly, and fit to all of them with it.
+        """Choose alpha by exact cross-validation over preferences, and fit to all of them.
 
         The alpha is best by the weighted share of preferences that held-out differences agree with; preferences of
         magnitude zero are left out of it. `cv` and `scoring` are not used, and must be what they are by default.

@@ -19,7 +19,7 @@ __all__ = ["RLSClassifierCV"]
 
 
 class RLSClassifierCV(AlphaSearch, Classifier):
-    """RLSClassifier with alpha, and kernel parameters, chosen by holding out items, queries, pairs or folds exactly.
+    """RLSClassifier with alpha and kernel parameters chosen by exact cross-validation.
 
     Parameters
     ----------

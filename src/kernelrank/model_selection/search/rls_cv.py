@@ -14,7 +14,7 @@ __all__ = ["RLSCV"]
 
 
 class RLSCV(AlphaSearch, Regressor):
-    """RLS with alpha, and kernel parameters, chosen by holding out items, queries, pairs or folds exactly.
+    """RLS with alpha and kernel parameters chosen by exact cross-validation.
 
     Parameters
     ----------

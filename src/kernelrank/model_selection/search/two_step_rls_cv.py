@@ -16,7 +16,7 @@ OCTAVES = 2.5
 
 
 class TwoStepRLSCV(DyadicSearch):
-    """TwoStepRLS with both strengths chosen by holding out cells, rows, columns, or rows and columns, exactly.
+    """TwoStepRLS with both alphas chosen by exact cross-validation over cells, rows, columns or both.
 
     Parameters
     ----------
