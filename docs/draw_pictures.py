@@ -1,4 +1,4 @@
-"""Draw the pictures of the how-to pages from the code that these show: ``python docs/draw_pictures.py``."""
+"""Draw the pictures of the how-tos and the guide from the code that they show: ``python docs/draw_pictures.py``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from draw_guide_pictures import draw_guide
 from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
 
@@ -37,6 +38,7 @@ def draw() -> None:
     figure.savefig(FOLDER / "selection_curve.svg", metadata={"Date": None})
     _draw_survival()
     _draw_preferences()
+    draw_guide()
 
 
 def _draw_survival() -> None:

@@ -16,6 +16,7 @@ from kernelrank.cli.app import app
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [DOCS / "index.md", *sorted(DOCS.glob("how_to/*.md")), *sorted(DOCS.glob("extend/*.md"))]
+GUIDE = sorted(DOCS.glob("guide/*.md"))
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -23,7 +24,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    pages = [*PAGES, ROOT / "README.md"]
+    pages = [*PAGES, *GUIDE, ROOT / "README.md"]
     lines = [(page.name, line) for page in pages for block in blocks(page, "sh") for line in block.splitlines()]
     lines += [
         (page.name, line) for page in pages for line in re.findall(r"`(kernelrank [a-z]+ [^`]+)`", page.read_text())
@@ -37,6 +38,23 @@ def test_python_of_the_pages_runs(page, tmp_path, monkeypatch, capsys):
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
+def test_the_guide_shows_what_its_python_prints(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    text = page.read_text(encoding="utf-8")
+    shown = re.findall(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", text, flags=re.MULTILINE | re.DOTALL)
+    for code, printed in shown:
+        exec(compile(code, str(page), "exec"), names)
+        assert capsys.readouterr().out == printed
+
+
+def test_pictures_of_the_pages_are_there():
+    for page in [*PAGES, *GUIDE]:
+        for place in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / place).exists(), f"{page.name}: {place}"
 
 
 @pytest.mark.parametrize(("line", "words"), commands())

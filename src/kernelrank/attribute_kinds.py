@@ -68,7 +68,7 @@ class Kind(ABC):
 
     @abstractmethod
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class WholeNumber(Kind):
         return not self.axis or sizes.set(self.axis, int(value))
 
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
         known = sizes.get(self.axis) if self.axis else None
         return f"a whole number from {self.least} on" if known is None else f"the whole number {known}"
 
@@ -105,7 +105,7 @@ class Number(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Say what is expected."""
+        """Describe what is expected."""
         return "a finite number" if self.finite else "a number"
 
 
@@ -120,7 +120,7 @@ class Text(Kind):
         return isinstance(value, str) and (not self.choices or value in self.choices)
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Say what is expected."""
+        """Describe what is expected."""
         return f"one of {', '.join(self.choices)}" if self.choices else "a string"
 
 
@@ -133,7 +133,7 @@ class Flag(Kind):
         return isinstance(value, (bool, np.bool_))
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Say what is expected."""
+        """Describe what is expected."""
         return "True or False"
 
 
@@ -176,7 +176,7 @@ class Array(Kind):
         return value.dtype.kind == "f" and (not self.finite or bool(np.isfinite(value).all()))
 
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
         limit = sizes.get(self.below) if self.below else None
         below = "" if limit is None else f" below {limit}"
         what = f"finite {self.of}" if self.of == "floats" and self.finite else f"{self.of}{below}"
@@ -200,7 +200,7 @@ class Items(Kind):
         return _fits((self.rows, self.columns), value.shape, sizes)
 
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
         return f"a dense or sparse matrix of finite floats of shape {_shape_words((self.rows, self.columns), sizes)}"
 
 
@@ -219,7 +219,7 @@ class NoneOr(Kind):
         return self.equal is None or (length is not None and sizes.set(self.equal[0], length))
 
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
         return f"None or {self.kind.words(sizes)}"
 
 
@@ -239,7 +239,7 @@ class ListOf(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
         return f"a list of {_length_words(self.axis, sizes)}, each of them {self.kind.words(sizes.within(0))}"
 
 
@@ -257,7 +257,7 @@ class Nested(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
         lengths = [f"{attribute} {sizes.get(axis)}" for attribute, axis in self.sizes.items() if sizes.get(axis)]
         return f"a {' or a '.join(self.names)}" + (f" with {', '.join(lengths)}" if lengths else "")
 
@@ -277,7 +277,7 @@ class Record(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:
-        """Say what is expected."""
+        """Describe what is expected."""
         named = "; ".join(f"{key!r}: {kind.words(sizes)}" for key, kind in self.values.items())
         return f"a dict with {named}" if named else "a dict"
 
@@ -301,7 +301,7 @@ class KernelValue(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Say what is expected."""
+        """Describe what is expected."""
         return "a kernel with finite parameters"
 
 

@@ -108,7 +108,7 @@ def test_usage_errors_end_with_two(words, run, ranking):
         (["fit", "train.txt", "--kernel", "rbf", "--degree", "2"], "--degree has no effect with the kernel rbf"),
         (["auc", "train.txt", "--coef0", "1"], "--coef0 has no effect with the kernel linear: it is for poly"),
         (["tune", "train.txt", "--gammas", "0.1,1"], "--gammas has no effect with the kernel linear"),
-        (["tune", "train.txt", "--kernels", "linear,rbf", "--degrees", "2"], "with the kernel linear, rbf: it belongs"),
+        (["tune", "train.txt", "--kernels", "linear,rbf", "--degrees", "2"], "with the kernel linear, rbf: it is for"),
         (["predict", "train.txt", "test.txt"], "train.txt: not a kernelrank model"),
         (["predict", "model.kr", "test.txt", "--format", "parquet"], "--format parquet needs --output"),
         (["predict", "model.kr", "wide.txt"], "wide.txt"),

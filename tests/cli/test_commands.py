@@ -67,7 +67,7 @@ def test_a_model_is_measured_by_preferences(run, tmp_path):
     assert told["agreement"]["value"] == 0.75
     assert told["notes"] == ["items.csv: the ids are column 'id'"]
     seen = run("evaluate", "model.kr", "items.csv", "--pairs", "pairs.txt")
-    assert "model.kr was fitted to pairs.txt" in seen.err
+    assert "model.kr was trained on pairs.txt" in seen.err
     assert "1.0000" in seen.out
     for more in (("--measure", "auc"), ("--by-query",), ("--trec",)):
         ended = run("evaluate", "model.kr", "items.csv", "--pairs", "held.txt", *more, code=1)

@@ -156,8 +156,8 @@ class TestFaults:
     def test_all_in_one_run(self, read):
         text = "y,age,bmi\n1,30,abc\n0,x,20\n1,50,21\n0,60,inf\n1,70,22\n0,80,23\n"
         message = (
-            r"3 problems: column 'age', line 3: 'x' is not a number; exclude leaves a column out; column 'bmi', line 2: "
-            r"'abc' is not a number.*; column 'bmi', line 5: 'inf' is not finite"
+            r"3 problems: column 'age', line 3: 'x' is not a number; exclude leaves a column out; column 'bmi', "
+            r"line 2: 'abc' is not a number.*; column 'bmi', line 5: 'inf' is not finite"
         )
         with pytest.raises(FileFormatError, match=message):
             read(text)

@@ -61,10 +61,10 @@ def test_kernels_that_do_not_fit_the_scores(learner):
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (changed(Y, 1), "^row 1 has no known score: remove objects that are only to be predicted"),
-        (changed(Y, (ALL, 4)), "^column 4 has no known score: remove objects that are only to be predicted"),
-        (changed(Y, (ALL, 2), (ALL, 3)), "^column 2 has no known score, nor has 1 other: leave out"),
-        (changed(Y, ALL), "^row 0 has no known score, nor have 3 others: leave out"),
+        (changed(Y, 1), "^row 1 has no known score: remove from the training data the objects"),
+        (changed(Y, (ALL, 4)), "^column 4 has no known score: remove from the training data the objects"),
+        (changed(Y, (ALL, 2), (ALL, 3)), "^column 2 has no known score, nor has 1 other: remove"),
+        (changed(Y, ALL), "^row 0 has no known score, nor have 3 others: remove from the training data"),
     ],
     ids=["row", "column", "two columns", "all"],
 )

@@ -132,7 +132,7 @@ def test_a_query_must_not_return():
         InvalidInputError, match=r"X_unscored, block 1: query 1 is split into several runs of rows: in a stream"
     ):
         fit(blocks)
-    with pytest.raises(InvalidInputError, match=r"block 0: the items of query 'a' do not stand together"):
+    with pytest.raises(InvalidInputError, match=r"block 0: the items of query 'a' are not contiguous"):
         fit([(X_u[:3], ["a", "b", "a"])])
 
 

@@ -277,7 +277,7 @@ def test_a_saved_model_scores_the_same(corpus, tmp_path, settings):
 
 def test_bad_input_is_named(corpus):
     candidates = corpus.candidates
-    with pytest.raises(InvalidInputError, match="there are 3 candidates of one kind"):
+    with pytest.raises(InvalidInputError, match="got 3 candidates of one kind"):
         RelationExtractor().fit(candidates[:3], np.zeros(3, dtype=bool))
     with pytest.raises(InvalidInputError, match="no candidates at all"):
         RelationExtractor().fit([])

@@ -76,7 +76,10 @@ class Cohort:
         sizes = np.unique(self.groups, return_counts=True)[1]
         if len(np.unique(sizes)) < len(sizes):
             return True
-        answer.note("no p-value: no two groups have the same number of items, so that none can exchange classes")
+        answer.note(
+            "no p-value: a permutation exchanges classes between groups of the same size, and no two groups have "
+            "the same size"
+        )
         return False
 
     def can_be_drawn(self, answer: Answer) -> bool:

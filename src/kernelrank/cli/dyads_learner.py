@@ -96,7 +96,9 @@ def _learner_option(flag: str, what: str) -> Any:
 
 KernelRows = Annotated[str | None, _learner_option("--kernel-rows", "linear (default), rbf, poly, ... of the rows.")]
 KernelColumns = Annotated[str | None, _learner_option("--kernel-columns", "The same for the columns.")]
-GammaRows = Annotated[str | None, _learner_option("--gamma-rows", "One over the width of the kernel; scale, median.")]
+GammaRows = Annotated[
+    str | None, _learner_option("--gamma-rows", "Kernel coefficient gamma: a number, scale or median.")
+]
 GammaColumns = Annotated[str | None, _learner_option("--gamma-columns", "The same for the columns.")]
 Alphas = Annotated[
     str,

@@ -19,7 +19,7 @@ __all__ = ["load_dyad_model", "objects", "save_dyad_model", "write_ranking"]
 
 
 def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadFiles) -> None:
-    """Write a model with the names that predictions need, whole or not at all."""
+    """Write a model with the names that predictions need, atomically."""
     from kernelrank import __version__
     from kernelrank.persistence import save
 

@@ -38,7 +38,7 @@ def inspect(
     id: options.Id = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Show what is in a model file, and why one item stands above another.
+    """Show what a model file contains, and explain why one item ranks above another.
 
     kernelrank inspect model.kr
 

@@ -227,7 +227,9 @@ def tune(
         )
     if folds and not is_fold(train):
         if output is not None:
-            raise InvalidInputError(f"{train}: a folder of folds gives a model for each; name one to save it")
+            raise InvalidInputError(
+                f"{train}: a folder of folds gives one model per fold: give one fold to save its model"
+            )
         _tune_folds(answer, plan, source, folds, report)
     else:
         _tune_one(answer, plan, source, output, report, nested=nested)

@@ -133,5 +133,5 @@ def refuse_unknown_objects(rows: Index, columns: Index, shape: tuple[int, int], 
             raise InvalidInputError(
                 f"{name} {int(np.argmin(seen))} has no known score"
                 + (f", nor {'has 1 other' if more == 1 else f'have {more} others'}" if more else "")
-                + ": remove objects that are only to be predicted from the training data"
+                + ": remove from the training data the objects that are only to be predicted"
             )

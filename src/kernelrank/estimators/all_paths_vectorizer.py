@@ -37,7 +37,7 @@ class GraphTransformer(TransformerMixin, BaseEstimator):
 
 
 class AllPathsVectorizer(GraphTransformer):
-    r"""Graphs as sparse vectors whose inner product is the all-paths graph kernel [APBPGS08].
+    r"""Turn graphs into sparse vectors whose inner product is the all-paths graph kernel [APBPGS08].
 
     A feature is a pair of labels (a, b). Its value tells how strongly the vertices with label a are connected to those
     with label b: ``W = (I - A)⁻¹ - I`` holds the summed weights of all walks between two vertices, where A holds the

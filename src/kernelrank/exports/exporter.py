@@ -1,4 +1,4 @@
-"""Export: a fitted ranker as a file for another program, whole or not at all."""
+"""Export: a fitted ranker as a file for another program, atomically."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = ["PartsVectorizer"]
 
 
 class PartsVectorizer(GraphTransformer):
-    """Tuples of graphs as sparse vectors: those of `AllPathsVectorizer` with norm one, side by side.
+    """Turn tuples of graphs into sparse vectors: normalised `AllPathsVectorizer` features, concatenated.
 
     The inner product of two vectors is the mean of the cosines of their parts. In one vector of norm one, that part
     would count most whose walks are most and heaviest, whatever it has to say: of a sentence the order of the words,

@@ -27,7 +27,7 @@ class Display(ABC):
     figure_: Figure | SubFigure
 
     def plot(self, ax: Axes | None = None, **line_options: object) -> Self:
-        """Draw.
+        """Draw the display.
 
         Parameters
         ----------

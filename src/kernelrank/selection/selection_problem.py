@@ -118,7 +118,7 @@ class SelectionProblem:
             sparse = " A sparse X is made dense in the process." if is_sparse(self.X) else ""
             raise InvalidInputError(
                 f"Expected a selection that fits into memory; {self.n_items:,} items with {self.n_columns:,} columns "
-                f"need {in_gigabytes(needed)}, and {in_gigabytes(available)} are there.{sparse} Select from fewer "
+                f"need {in_gigabytes(needed)}, and {in_gigabytes(available)} are available.{sparse} Select from fewer "
                 "columns or items, or halve the need with dtype='float32'."
             )
 
