@@ -8,38 +8,47 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from kernelrank.arrays import (
     Float,
     Index,
     Matrix,
-    Sparse,
     as_columns,
     blocks,
+    dense_rows,
     is_sparse,
     largest_value,
+    row_slices,
     weighted_squares,
 )
 from kernelrank.comparisons.factorised import FactorisedComparisons
+from kernelrank.comparisons.inverse_differences import InverseDifferences
 from kernelrank.comparisons.query_shift import shift_queries
-from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
-from kernelrank.queries import Queries
+from kernelrank.comparisons.scored_queries import ScoredQueries
+from kernelrank.queries import Grouping, Queries
 
 __all__ = ["RelativeScores"]
 
 STORED_PAIRS = 2 * 10**7
-"""Up to this many entries the Laplacian is kept as a sparse matrix; beyond it, its rows are made anew each time."""
+"""Up to this many entries inverse squares are kept; beyond it, they are made anew each time."""
 
-ROW_BYTES = 2**26
-"""The size of a block of Laplacian rows."""
+ROW_BYTES = 2**24
+"""The size of a block of inverse squares."""
+
+COLUMN_BYTES = 2**26
+"""The size of the columns of features that are multiplied by L at once."""
 
 
 class RelativeScores(ScoredComparisons, FactorisedComparisons):
     """All pairs of different scores in each query, ``Σ (y_i - y_j - (f_i - f_j))² / (y_i - y_j)²``.
 
-    ``L_ij = -c w_i w_j / (y_i - y_j)²`` is dense inside a query and has no root in closed form.
+    ``L_ij = -c w_i w_j / (y_i - y_j)²`` is dense inside a query and has no root in closed form. But items with the same
+    score have the same neighbours. With ``u_g`` the scores that occur in a query, ``W_g`` their weights, ``v_g`` the
+    means of V over the items that have them, and ``a_g = Σ_h W_h / (u_g - u_h)²``,
+
+        ``(L V)_i = c w_i [a_g (V_i - v_g) + a_g v_g - Σ_h W_h v_h / (u_g - u_h)²]``.
 
     Parameters
     ----------
@@ -54,7 +63,9 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
 
     Notes
     -----
-    O(Σ n_q²) time for each product, and as much memory while that is below 2·10⁷ entries; O(m) memory beyond.
+    For each column of a product O(n_q²) time for a query with n_q different scores, and O(n_q) for one with more than
+    500, whose far scores are added up by interpolation, with an error below 1e-13 (`score_tree`). Memory O(m), and up
+    to 2·10⁷ entries. A full kernel of up to 5,000 items needs the root, O(n_q³).
 
     Examples
     --------
@@ -75,13 +86,14 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
     ) -> None:
         super().__init__(scores, queries, weight=weight)
         self.query_weight: QueryWeight = query_weight
-        total: Float = np.bincount(queries.codes, weights=self.weight, minlength=len(queries)).astype(np.float64)
+        same = ScoredQueries(scores, queries, weight=weight, ties="exclude", query_weight=query_weight)
+        self._c, self.n_pairs, self.n_idle_queries = same.pair_weights, same.n_pairs, same.n_idle_queries
         with np.errstate(over="ignore", invalid="ignore"):  # whoever solves the problem checks its range
-            counted = [self._count_pairs(items) for items in queries]
-            pairs, tied = np.array(counted, dtype=np.float64).reshape(-1, 2).T
-            self._c = pair_weight(query_weight, total, tied)
-        self.n_pairs = int(pairs.sum())
-        self.n_idle_queries = int((pairs == 0).sum())
+            levels = same.pair_levels()
+        assert levels is not None
+        self._level_bounds = np.concatenate([[0], np.cumsum(levels.n_levels)])
+        codes = levels.levels + self._level_bounds[queries.codes]
+        self._by_level = Grouping(codes, int(self._level_bounds[-1]), self.weight)
 
     @property
     def pair_weights(self) -> Float:
@@ -105,64 +117,58 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
             "for a float. Scale y, or round scores that are meant to be tied"
         )
 
-    def _count_pairs(self, items: Index) -> tuple[int, float]:
-        """Return the number of pairs of a query, and ``Σ_g W_g²`` over its score levels."""
-        items = items[self.weight[items] > 0]
-        _, codes, sizes = np.unique(self.scores[items, 0], return_inverse=True, return_counts=True)
-        level_weight = np.bincount(codes, weights=self.weight[items])
-        return (len(items) ** 2 - int((sizes**2).sum())) // 2, float((level_weight**2).sum())
-
-    def _rows(self) -> Iterator[tuple[Index, Index, Float, Float]]:
-        """Yield ``rows, items, A, Delta``: weights and score differences of some rows with all items of their query."""
-        y = self.scores[:, 0]
-        for q, items in enumerate(self.queries):
-            for part in blocks(len(items), 8 * len(items), ROW_BYTES):
-                rows = items[part]
-                difference = y[rows][:, None] - y[items]
-                weight = self._c[q] * self.weight[rows][:, None] * self.weight[items]
-                squares = np.where(difference == 0.0, np.inf, difference**2)
-                yield rows, items, weight / squares, difference
+    @cached_property
+    def _differences(self) -> InverseDifferences:
+        """The scores that occur in each query."""
+        scores = np.empty(self._by_level.count)
+        scores[self._by_level.codes] = self.scores[:, 0]
+        return InverseDifferences(scores, self._level_bounds, STORED_PAIRS, ROW_BYTES)
 
     @cached_property
-    def _adjacency(self) -> Sparse | None:
-        """The adjacency matrix as a sparse one, or None when it would be too large to keep."""
-        if int((self.queries.sizes**2).sum()) > STORED_PAIRS:
-            return None
-        parts = [
-            (np.repeat(rows, len(items)), np.tile(items, len(rows)), A.ravel()) for rows, items, A, _ in self._rows()
-        ]
-        row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return sparse.coo_array((value, (row, column)), shape=(self.n_items, self.n_items)).tocsr()
+    def _level_degree(self) -> Float:
+        """``a_g = Σ_h W_h / (u_g - u_h)²``, the sum of the weights of an item's pairs but for ``c w_i``."""
+        return self._differences.sums(as_columns(self._by_level.total), 2)
 
     @cached_property
-    def _degree_and_target(self) -> tuple[Float, Float]:
-        degree, target = np.zeros(self.n_items), np.zeros(self.n_items)
-        for rows, _, A, difference in self._rows():
-            degree[rows] = A.sum(axis=1)
-            target[rows] = (A * difference).sum(axis=1)
-        return degree, target
+    def _item_weight(self) -> Float:
+        """``c w_i``."""
+        return as_columns(self._c[self.queries.codes] * self.weight)
+
+    @cached_property
+    def _by_query(self) -> Grouping:
+        return Grouping(self.queries.codes, self.n_queries, np.ones(self.n_items))
 
     def apply(self, V: Float) -> Float:
         """Return ``L V``."""
-        columns = as_columns(V)
-        degree, _ = self._degree_and_target
-        means = np.stack([columns[items].mean(axis=0) for items in self.queries])
-        U = columns - means[self.queries.codes]
-        product: Float = degree[:, None] * U
-        if self._adjacency is not None:
-            product -= self._adjacency @ U
-        else:
-            for rows, items, A, _ in self._rows():
-                product[rows] -= A @ U[items]
-        return product.reshape(V.shape)
+        U = self._by_query.subtract_means(as_columns(V))
+        means, codes = self._by_level.means(U), self._by_level.codes
+        between = self._level_degree * means - self._differences.sums(self._by_level.total[:, None] * means, 2)
+        product: Float = self._level_degree[codes] * (U - means[codes]) + between[codes]
+        return (self._item_weight * product).reshape(V.shape)
+
+    def gram(self, Phi: Matrix) -> Float:
+        """Return ``Φᵀ (L Φ)``, some columns of ``L Φ`` at a time."""
+        Phi = self.shifted_features(Phi) if isinstance(Phi, np.ndarray) or is_sparse(Phi) else Phi[:]
+        columns = Phi.tocsc() if is_sparse(Phi) else Phi
+        n, means = Phi.shape[1], None if is_sparse(Phi) else self._by_query.means(np.asarray(Phi))
+        total = np.zeros((n, n))
+        for part in blocks(n, 8 * self.n_items, COLUMN_BYTES):
+            product = self.apply(dense_rows(columns.T, part).T)
+            if means is None:
+                total[:, part] = Phi.T @ product
+                continue
+            for rows in row_slices(Phi):
+                total[:, part] += (Phi[rows] - means[self.queries.codes[rows]]).T @ product[rows]
+        return (total + total.T) / 2
 
     def target(self) -> Float:
         """Return ``(M N)_i = Σ_j c w_i w_j / (y_i - y_j)``."""
-        return as_columns(self._degree_and_target[1])
+        sums = self._differences.sums(as_columns(self._by_level.total), 1)
+        return np.asarray(self._item_weight * sums[self._by_level.codes])
 
     def diagonal(self) -> Float:
         """Return the degrees."""
-        return self._degree_and_target[0]
+        return np.asarray((self._item_weight * self._level_degree[self._by_level.codes])[:, 0])
 
     def shifted_features(self, Phi: Matrix) -> Matrix:
         """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
