@@ -23,6 +23,7 @@ FLOORS = [
     {"dyads"},
     {"model_selection"},
     {"relations", "report", "dask", "exports"},
+    {"serving"},
     {"cli"},
 ]
 BASE = {
@@ -57,7 +58,7 @@ for height, floor in enumerate(FLOORS):
 for room in ("estimators", "dyads", "model_selection", "dask"):
     MAY_IMPORT[room] |= {"metrics"}
 MAY_IMPORT["estimators"] |= {"data"}  # `fit` takes the path of a file
-for room in ("relations", "report", "exports", "cli"):
+for room in ("relations", "report", "exports", "serving", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 
 # What goes up, inside a method: results draw themselves by the displays of the report.

@@ -14,7 +14,7 @@ from kernelrank.cli.app import Commands
 from kernelrank.errors import InvalidInputError
 
 NAMES = ["demo", "fit", "tune", "predict", "evaluate", "auc", "select", "concordance", "leaderboard", "compare"]
-NAMES += ["inspect", "export", "convert"]
+NAMES += ["inspect", "export", "serve", "convert"]
 
 
 def started(*words: str, code: str = "", **options: object) -> subprocess.CompletedProcess[str]:

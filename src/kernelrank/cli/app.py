@@ -38,6 +38,7 @@ class Commands(LazyGroup):
             "Show what a model file contains, and explain why one item ranks above another.",
         ),
         "export": ("kernelrank.cli.export", "Write a model for another program: ONNX, search engines, SQL, Python."),
+        "serve": ("kernelrank.cli.serve", "Rank over HTTP: models as a service."),
         "convert": ("kernelrank.cli.convert", "Convert a file of items to another format."),
         "dyads": ("kernelrank.cli.dyads", "Rank the objects of one table for each object of another."),
         "relations": ("kernelrank.cli.relations", "Find interactions in parsed sentences."),

@@ -1,0 +1,63 @@
+"""``kernelrank serve``: models as an HTTP service."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelrank.cli import options
+from kernelrank.cli.answer import Answer
+from kernelrank.cli.output_file import check_extra
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@app.command()
+def serve(
+    models: Annotated[Path, typer.Argument(help="A model file, or a folder of model files.", show_default=False)],
+    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
+    max_body: Annotated[float, typer.Option("--max-body", min=0.001, help="The longest request, in MB.")] = 10.0,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="The longest time of a request, in s.")] = 10.0,
+    reload: Annotated[
+        float, typer.Option("--reload", min=0, help="How often to look for new model files, in seconds; 0: never.")
+    ] = 1.0,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Rank over HTTP: POST /rank and /compare, GET /model, /health and /metrics; / describes them.
+
+    A model file that is replaced is read again; if it is damaged, the old model stays. The log goes to standard error:
+    a line of JSON for each request. SIGTERM and Ctrl-C end the service after the requests that it has.
+
+    Examples
+    --------
+    kernelrank serve model.kr
+
+    kernelrank serve models --port 8080
+    """
+    check_extra("serve", "starlette", "uvicorn", "orjson")
+    from kernelrank.serving import ServedModels, ServiceLimits, create_app
+    from kernelrank.serving.graceful_server import GracefulServer
+    from kernelrank.serving.log_lines import log_as_json
+
+    answer = Answer("serve", as_json=as_json)
+    log_as_json()
+    served = ServedModels(models)
+    limits = ServiceLimits(int(max_body * 1e6), timeout)
+    server = GracefulServer.of(create_app(served, limits=limits, reload_seconds=reload), host, port)
+    with contextlib.closing(server.listen()) as listening:
+        where = f"http://{host}:{listening.getsockname()[1]}"
+        if host not in LOOPBACK:
+            answer.note(f"{host} can be reached by others, and the service asks nobody who they are")
+        answer.fact("address", where)
+        answer.fact("models", served.names())
+        answer.line(f"Serving {', '.join(served.names())} at {where}; Ctrl-C ends it.")
+        answer.show()
+        server.run([listening])

@@ -1,0 +1,270 @@
+"""The service: routes, limits, what is logged and counted. Starlette and uvicorn do the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernelrank import __version__
+from kernelrank.errors import InvalidInputError, MissingExtraError
+from kernelrank.serving.openapi import description, page
+from kernelrank.serving.request_items import MalformedRequestError, read_arrow, read_json
+from kernelrank.serving.responses import compared, ranked
+from kernelrank.serving.service_metrics import ServiceMetrics
+
+try:
+    import orjson
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+    from starlette.routing import Route
+except ImportError:
+    raise MissingExtraError("starlette", "serve") from None
+
+if TYPE_CHECKING:
+    from kernelrank.serving.served_models import ServedModels
+
+__all__ = ["Service", "ServiceLimits", "create_app"]
+
+LOG = logging.getLogger("kernelrank.serving")
+ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
+LARGE = 1 << 18
+"""From this many bytes on, a request is answered in a thread, so that short ones need not wait."""
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class ServiceLimits:
+    """What one request may cost.
+
+    Parameters
+    ----------
+    body_bytes : int
+        The longest body.
+    seconds : float
+        The longest time, from the first byte of the body to the answer.
+    """
+
+    body_bytes: int = 10_000_000
+    seconds: float = 10.0
+
+
+def create_app(models: ServedModels, *, limits: ServiceLimits | None = None, reload_seconds: float = 1.0) -> Starlette:
+    """Make the ASGI application of a service.
+
+    Parameters
+    ----------
+    models : ServedModels
+    limits : ServiceLimits, optional
+    reload_seconds : float, default=1.0
+        How often the model files are looked at; 0 for never.
+
+    Returns
+    -------
+    Starlette
+        Its ``state.service`` is the `Service`.
+    """
+    service = Service(models, limits or ServiceLimits(), reload_seconds)
+    routes = [
+        Route("/rank", service.answering("/rank", service.rank), methods=["POST"]),
+        Route("/compare", service.answering("/compare", service.compare), methods=["POST"]),
+        Route("/model", service.answering("/model", service.model)),
+        Route("/health", service.answering("/health", service.health)),
+        Route("/metrics", service.answering("/metrics", service.metrics)),
+        Route("/openapi.json", service.answering("/openapi.json", service.openapi)),
+        Route("/", service.answering("/", service.docs)),
+    ]
+    app = Starlette(routes=routes, lifespan=service.lifespan, exception_handlers={HTTPException: _not_found})
+    app.state.service = service
+    return app
+
+
+async def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    assert isinstance(error, HTTPException)
+    words = {404: "There is no such path", 405: "The path takes another method"}
+    message = f"{words.get(error.status_code, error.detail)}; see / for what there is."
+    return JSONResponse({"error": message}, error.status_code, headers=error.headers)
+
+
+class Service:
+    """What the routes do.
+
+    Parameters
+    ----------
+    models : ServedModels
+    limits : ServiceLimits
+    reload_seconds : float
+    """
+
+    def __init__(self, models: ServedModels, limits: ServiceLimits, reload_seconds: float) -> None:
+        self.models = models
+        self.limits = limits
+        self.reload_seconds = reload_seconds
+        self.counts = ServiceMetrics()
+        self.stopping = False
+        self.started = time.time()
+        self.last_answer = 0.0
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:  # noqa: ARG002
+        """Look at the model files while the service runs."""
+        LOG.info("started", extra={"facts": {"models": self.models.names(), "version": __version__}})
+        task = asyncio.create_task(self._reload()) if self.reload_seconds > 0 else None
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+            LOG.info("stopped")
+
+    async def _reload(self) -> None:
+        while True:
+            await asyncio.sleep(self.reload_seconds)
+            try:
+                await asyncio.to_thread(self.models.refresh)
+            except Exception:
+                LOG.exception("the model files could not be looked at")
+
+    def answering(self, path: str, handler: Handler) -> Handler:
+        """Wrap a handler: it is limited in time, what goes wrong is a sentence, and it is counted and logged."""
+
+        async def answer(request: Request) -> Response:
+            start = time.perf_counter()
+            try:
+                async with asyncio.timeout(self.limits.seconds):
+                    response = await handler(request)
+            except TimeoutError:
+                response = _refusal(408, f"Expected a request of less than {self.limits.seconds:g} seconds.")
+            except ClientDisconnect:
+                response = _refusal(400, "The connection was closed before the body was complete.")
+            except KeyError as error:
+                response = _refusal(404, str(error.args[0]))
+            except _RefusedError as error:
+                response = _refusal(error.status, str(error))
+            except MalformedRequestError as error:
+                response = _refusal(400, str(error))
+            except (ValueError, MissingExtraError) as error:  # ours, and scikit-learn's
+                response = _refusal(422, " ".join(str(error).split()))
+            except Exception:
+                LOG.exception("request failed", extra={"facts": {"path": path}})
+                response = _refusal(500, "Something went wrong in the service; its log has the reason.")
+            if self.stopping:
+                response.headers["connection"] = "close"
+            self.last_answer = time.perf_counter()
+            seconds = self.last_answer - start
+            self.counts.request(path, response.status_code, seconds)
+            facts = {"path": path, "status": response.status_code, "milliseconds": round(1e3 * seconds, 3)}
+            LOG.info("request", extra={"facts": facts})
+            return response
+
+        return answer
+
+    async def _body(self, request: Request) -> bytes:
+        """Read a body. One that is too long is read to its end, for the sender reads no answer before, but not kept."""
+        chunks, size = [], 0
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size <= self.limits.body_bytes:
+                chunks.append(chunk)
+            else:
+                chunks.clear()
+        if size > self.limits.body_bytes:
+            raise _RefusedError(413, f"Expected a body of at most {self.limits.body_bytes:,} bytes; got {size:,}.")
+        return b"".join(chunks)
+
+    async def _work(self, size: int, work: Callable[[], dict[str, Any]]) -> Response:
+        answer = await asyncio.to_thread(work) if size >= LARGE else work()
+        return Response(orjson.dumps(answer), media_type="application/json")
+
+    async def rank(self, request: Request) -> Response:
+        """Rank the items of a query."""
+        kind = _content_type(request, ARROW)
+        body = await self._body(request)
+
+        def work() -> dict[str, Any]:
+            content: dict[str, Any] = _asked(request) if kind in ARROW else read_json(body)
+            columns = read_arrow(body) if kind in ARROW else None
+            answer = ranked(self.models.get(_model_name(content)), content, columns)
+            self.counts.items += len(answer["scores"])
+            return answer
+
+        return await self._work(len(body), work)
+
+    async def compare(self, request: Request) -> Response:
+        """Compare two items."""
+        _content_type(request)
+        body = await self._body(request)
+
+        def work() -> dict[str, Any]:
+            content = read_json(body)
+            return compared(self.models.get(_model_name(content)), content)
+
+        return await self._work(len(body), work)
+
+    async def model(self, request: Request) -> Response:
+        """Return the card of a model, or those of all."""
+        name = request.query_params.get("model")
+        if name is None and len(self.models) > 1:
+            return JSONResponse({"models": [self.models.get(name).card() for name in self.models.names()]})
+        return JSONResponse(self.models.get(name).card())
+
+    async def health(self, request: Request) -> Response:  # noqa: ARG002
+        """Say whether the service takes requests."""
+        status = "stopping" if self.stopping else "ok"
+        return JSONResponse({"status": status, "models": self.models.names()}, 503 if self.stopping else 200)
+
+    async def metrics(self, request: Request) -> Response:  # noqa: ARG002
+        """Return what was counted."""
+        gauges = {"models": len(self.models), "model_failures": self.models.failures, "start_seconds": self.started}
+        return PlainTextResponse(self.counts.text(gauges), media_type="text/plain; version=0.0.4")
+
+    async def openapi(self, request: Request) -> Response:  # noqa: ARG002
+        """Return the description of the service."""
+        return JSONResponse(description(self.limits.body_bytes))
+
+    async def docs(self, request: Request) -> Response:  # noqa: ARG002
+        """Return the description as a page."""
+        return HTMLResponse(page(description(self.limits.body_bytes), self.models.names()))
+
+
+class _RefusedError(Exception):
+    """A request that is refused with a status of its own."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def _refusal(status: int, message: str) -> Response:
+    return JSONResponse({"error": message}, status)
+
+
+def _content_type(request: Request, others: tuple[str, ...] = ()) -> str:
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind not in ("application/json", *others):
+        raise _RefusedError(
+            415, f"Expected the content type {' or '.join(['application/json', *others])}; got another one."
+        )
+    return kind
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """Return what the address of an Arrow request asks for."""
+    asked = dict(request.query_params)
+    content: dict[str, Any] = {name: value for name, value in asked.items() if name != "standard_deviations"}
+    content["standard_deviations"] = asked.get("standard_deviations", "false").lower() in ("1", "true")
+    return content
+
+
+def _model_name(content: dict[str, Any]) -> str | None:
+    name = content.get("model")
+    if name is not None and not isinstance(name, str):
+        raise InvalidInputError("Expected 'model': a name; got something else.")
+    return name
