@@ -142,6 +142,18 @@ def test_the_objective_is_that_of_the_survival_svm(loss, power):
         np.testing.assert_allclose(theirs / 2 * model.objective_, objective, rtol=1e-8)
 
 
+def test_forgotten_strata_must_have_the_same_events():
+    X, time, event, strata, _ = CASES["ties, strata and weights"]
+    last, other = strata == 2, event.copy()
+    other[np.flatnonzero(last)[0]] ^= True
+    model = RankRLS(0.5).partial_fit(X, event_times(time, event), qid=strata)
+    with pytest.raises(InvalidInputError, match="2"):
+        model.forget(X[last], event_times(time, other)[last], qid=strata[last])
+    model.forget(X[last], event_times(time, event)[last], qid=strata[last])
+    expected = RankRLS(0.5).fit(X[~last], time[~last], event=event[~last], qid=strata[~last])
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+
+
 def trial(m=45):
     """Patients as in a lung cancer trial: age, months since diagnosis, a performance status and two types of cells."""
     rng = np.random.default_rng(11)

@@ -296,7 +296,8 @@ class StreamLearner(KernelLearner):
         check_range(features, [graph])
         fingerprints: list[int] = []
         if graph.queries is not None:
-            fingerprints = query_fingerprints(X, graph.scores, graph.weight, graph.queries)
+            scores = graph.scores if graph.event is None else np.column_stack([graph.scores, graph.event])
+            fingerprints = query_fingerprints(X, scores, graph.weight, graph.queries)
         return BatchStatistics(
             *features.normal_equations(graph),
             np.einsum("ij,ij->j", graph.magnitudes, graph.target()),
