@@ -60,7 +60,22 @@ def test_fit_tune_evaluate_and_compare(run, patients):
     assert tuned["best"]["alpha"] == search.alpha_
     assert "concordance" in run("tune", path, *plain, "--alphas", "1,10,100").out
     assert "--time and --event together" in run("fit", path, "--time", "months", code=None).err
-    assert "kernelrank concordance" in run("tune", path, *plain, "--nested", code=None).err.replace("\n", " ")
+    pairs = run("tune", path, *plain, "--pairs", "votes.csv", code=None).err.replace("\n", " ")
+    assert "without --pairs where there are censored times; got --pairs" in pairs
+
+
+def test_tune_estimates_times_nested_and_draws_their_page(run, patients, tmp_path):
+    path, X, time, event, _ = patients
+    words = ["tune", path, "--time", "months", "--event", "status", "--happened", "dead", "--exclude", "centre"]
+    found = run(*words, "--alphas", "1,10,100", "--nested", "--report", "page.html", "--seed", 3, "--json").json
+    search = RankRLSCV([1.0, 10.0, 100.0], cv=10, scoring="concordance", random_state=3)
+    expected = estimate_concordance(search, X, time, event=event, random_state=3)
+    assert found["nested"]["mean"] == pytest.approx(expected.concordance)
+    assert (found["nested"]["low"], found["nested"]["high"]) == pytest.approx(tuple(expected.interval))
+    page = (tmp_path / "page.html").read_text()
+    assert f"{expected.concordance:.3f}" in page
+    assert "alphas" in page
+    assert "Nested, alpha chosen anew without each of 5 folds" in run(*words, "--nested").out.replace("\n", " ")
 
 
 def test_words_that_are_no_events_are_named(run, patients):

@@ -31,6 +31,7 @@ from kernelrank.cli.source_files import (
     speaking_of,
     survival_columns,
 )
+from kernelrank.cli.survival_tuning import answer_nested_times, for_times, nested_times, times_page
 from kernelrank.provenance import final_step
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def tune(
     nested: Annotated[
         bool,
         typer.Option(
-            "--nested", help="Also run nested cross-validation: alpha is chosen without the query that is measured."
+            "--nested",
+            help="Also run nested cross-validation: alpha is chosen without the query that is measured, or with --time "
+            "without each of five folds.",
         ),
     ] = False,
     report: options.Report = None,
@@ -158,7 +161,7 @@ def tune(
 
     kernelrank tune items.csv --pairs votes.csv -o model.kr
 
-    kernelrank tune patients.csv --time months --event died -o model.kr
+    kernelrank tune patients.csv --time months --event died -o model.kr --nested --report page.html
     """
     from kernelrank.errors import InvalidInputError
 
@@ -169,7 +172,7 @@ def tune(
         raise InvalidInputError(f"{output}: is both the model and the report: give two different file names")
     target, query = survival_columns(target, query, time, event, strata)
     if event is not None:
-        measure, cv = _for_times(measure, cv, method, strata, refused=nested or report is not None or pairs is not None)
+        measure, cv = for_times(measure, cv, method, strata, pairs=pairs is not None)
     rules = MeasureRules(discount=discount, empty=empty, relevant_from=relevant_from, trec=trec)
     measures = list(dict.fromkeys(rules.measures([measure, *DEFAULT_MEASURES])))
     if scale == "query" and (output is not None or pairs is not None):
@@ -220,7 +223,7 @@ def tune(
         answer.show()
         return
     folds = folds_in(train)
-    if nested and (folds or method == "ranksvm" or isinstance(plan.cv, int)):
+    if nested and (folds or method == "ranksvm" or (isinstance(plan.cv, int) and event is None)):
         raise InvalidInputError(
             "--nested needs --method rankrls or rls and one data file, with leave-query-out, leave-pair-out or "
             "leave-one-out; LETOR folds have their own test set"
@@ -234,19 +237,6 @@ def tune(
     else:
         _tune_one(answer, plan, source, output, report, nested=nested)
     answer.show()
-
-
-def _for_times(measure: str, cv: str, method: str, strata: str | None, *, refused: bool) -> tuple[str, str]:
-    """Return the measure and the hold-out of censored times: the concordance, by strata or by ten folds of items."""
-    from kernelrank.errors import InvalidInputError
-
-    if method != "rankrls" or refused:
-        raise InvalidInputError(
-            "Expected --method rankrls without --nested, --report and --pairs where there are censored times; got one "
-            "of them. For a nested estimate and its page, run: kernelrank concordance."
-        )
-    folds = "10" if cv == "auto" and strata is None else cv
-    return ("concordance" if measure == "pairwise_accuracy" else measure), folds
 
 
 @dataclass(frozen=True)
@@ -327,7 +317,7 @@ def _tune_one(
     answer: Answer, plan: Plan, source: SourceFile, output: Path | None, report: Path | None, *, nested: bool
 ) -> None:
     """Choose on one file or one fold."""
-    inside = None
+    inside: Any = None
     if is_fold(source.path):
         found, items, model, test = _tune_fold(answer, plan, source)
     else:
@@ -337,9 +327,19 @@ def _tune_one(
             answer.note(f"--cv {plan.cv} ignores groups; a number of folds keeps groups together")
         with answer.noting_warnings(), speaking_of(items):
             found = plan.search(scaled(scaler, items.X), items)
-            inside = _nested(found, scaled(scaler, items.X), items) if nested else None
+            if source.event is not None and (nested or report is not None):
+                inside = nested_times(found.model, scaled(scaler, items.X), items, plan.learner.seed)
+            elif nested:
+                inside = _nested(found, scaled(scaler, items.X), items)
         model = joined(scaler, found.model)
-    page = None if report is None else _page(answer, found, model, items, test, plan)
+    page = None
+    if report is not None:
+        timed = source.event is not None and test is None
+        page = (
+            times_page(answer, inside, found.model, items, source.target or "time")
+            if timed
+            else _page(answer, found, model, items, test, plan)
+        )
     if output is not None:
         save_model(model, output, items, source, chosen=found.how, candidates=len(found.candidates))
     if report is not None and page is not None:
@@ -349,7 +349,9 @@ def _tune_one(
     answer.fact("measure", found.measure)
     answer.table("Chosen", ("", ""), setting_rows(model, items))
     _answer_candidates(answer, found)
-    if isinstance(inside, float):
+    if source.event is not None and inside is not None:
+        answer_nested_times(answer, inside)
+    elif isinstance(inside, float):
         answer.fact("nested", {"measure": "pairwise accuracy", "mean": inside})
         answer.line(f"Nested, alpha chosen anew without every pair: {inside:.4f} of the pairs in the right order.")
     elif inside is not None:

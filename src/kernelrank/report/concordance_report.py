@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kernelrank.metrics import KaplanMeier, log_rank_pvalue
 from kernelrank.model_selection import ConcordanceEstimate
-from kernelrank.report.environment import today, versions
+from kernelrank.report.environment import parameters_of, today, versions
 from kernelrank.report.page import Page, render
 from kernelrank.report.survival_curves import THIRDS, survival_picture
 
@@ -20,6 +21,7 @@ FEW_EVENTS = 20
 def concordance_report(
     estimate: ConcordanceEstimate,
     *,
+    model: BaseEstimator | None = None,
     time_name: str = "time",
     title: str | None = None,
     command: str | None = None,
@@ -31,6 +33,8 @@ def concordance_report(
     ----------
     estimate : ConcordanceEstimate
         What `estimate_concordance` returns.
+    model : estimator, optional
+        Its parameters are listed.
     time_name : str, default="time"
         What the times are called.
     title, command, notes
@@ -73,7 +77,7 @@ def concordance_report(
         "pvalue": log_rank_pvalue(lifetimes.time, lifetimes.event, third),
         "survival_picture": survival_picture(lifetimes, third, time_name),
         "time_name": time_name,
-        "parameters": [],
+        "parameters": [] if model is None else parameters_of(model),
         "warnings": found,
         "notes": list(notes),
         "command": command,
