@@ -24,6 +24,7 @@ from studies.book.study import Run, Study
 
 N_REFERENCE = 300
 DENSITIES = {"20–40": (20, 40), "40–60": (40, 60), "60–80": (60, 80), "all sizes": (1, 100)}
+LEARNT = {"20–40": (20, 40), "40–60": (40, 60), "60–99": (60, 99), "all 100": (100, 100)}
 GAMMAS = 2.0 ** np.arange(-19, -8, 2)
 ALPHAS = 2.0 ** np.arange(-8, 9, 2)
 METHODS: dict[str, tuple[Any, int]] = {  # the learner, and how alpha grows with the number of jokes
@@ -59,11 +60,18 @@ def read(paths: list[Path]) -> np.ndarray:
 class Task:
     """Users to learn, and the kernel of the jokes that reference users make."""
 
-    def __init__(self, ratings: np.ndarray, density: tuple[int, int], n_users: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        ratings: np.ndarray,
+        density: tuple[int, int],
+        n_users: int,
+        rng: np.random.Generator,
+        learnt: tuple[int, int] = (20, 100),
+    ) -> None:
         count = np.sum(~np.isnan(ratings), axis=1)
         fitting = np.flatnonzero((count >= density[0]) & (count <= density[1]))
         reference = rng.choice(fitting, N_REFERENCE, replace=False)
-        others = np.setdiff1d(np.flatnonzero(count >= 20), reference)
+        others = np.setdiff1d(np.flatnonzero((count >= learnt[0]) & (count <= learnt[1])), reference)
         features = ratings[reference]
         medians = np.nanmedian(features, axis=1, keepdims=True)
         self.distances = euclidean_distances(np.where(np.isnan(features), medians, features).T, squared=True)
@@ -116,12 +124,27 @@ def measure(ratings: np.ndarray, density: tuple[int, int], run: Run) -> dict[str
     return found
 
 
+def by_learnt_users(ratings: np.ndarray, found: dict[str, Any], density: tuple[int, int], run: Run) -> dict[str, Any]:
+    """Measure cost (21), as it was chosen, on users who rated few jokes, more, many or all of them."""
+    chosen = found["RankRLS (21)"]
+    cells = {}
+    for name, learnt in LEARNT.items():
+        task = Task(ratings, density, run["users"] // 2, np.random.default_rng([run.seed, *density, *learnt]), learnt)
+        errors = task.errors("RankRLS (21)", chosen["gamma"], np.array([chosen["alpha"]]))[0, :, 0]
+        cells[name] = resampled_cell(errors, run.seed)
+    return cells
+
+
 def protocol(run: Run) -> dict[str, Any]:
     """Measure every density."""
     ratings = read([run.data[source] for source in JESTER])
+    errors = {name: measure(ratings, density, run) for name, density in DENSITIES.items()}
     return {
         "raters": len(ratings),
-        "errors": {name: measure(ratings, density, run) for name, density in DENSITIES.items()},
+        "errors": errors,
+        "by_learnt": {
+            name: by_learnt_users(ratings, errors[name], density, run) for name, density in DENSITIES.items()
+        },
         "reference": N_REFERENCE,
     }
 

@@ -1,6 +1,4 @@
-"""Question: when do queries without scores help? Co-RankRLS and transductive RankRLS beside RankRLS, losses included.
-
-Run: python -m studies run unscored_data_helps [--quick] [--data FILE ...]
+"""When do queries without scores help? Co-RankRLS and transductive RankRLS beside RankRLS, losses included.
 
 The protocol is that of [TPBSH11] (section 6): half of the training queries lose their scores; two views with 20 basis
 items each, drawn from all training items; alpha and nu (or anchor) by 5-fold cross-validation over the scored queries,
@@ -16,7 +14,8 @@ unscored items, drawn anew each time, with the parameters and bases that were ch
 Generated items have a score u, and two views of ten columns, ``x_v = a_v u + B_v z_v + noise``, with five disturbances
 z_v that are stronger than u. With z_1 and z_2 independent, the views are conditionally independent given u, and what
 they agree on is u; with z_1 = z_2 they agree on what misleads as well. A second run, which the paper has not, has ten
-scored queries only. Files are ranking files, read together; their views are two bases of one kernel, as in the paper.
+scored queries only. OHSUMED and the ranked parses, where they are there, have two bases of one kernel as views, as in
+the paper. Scored queries are drawn from those that compare something, for a query of ties says nothing about a choice.
 
 How to read it: transductive RankRLS chooses among fewer alphas than the others, for each of them costs it a training.
 The p-values are of one data set and its test queries, and are not corrected for how many there are.
@@ -24,21 +23,26 @@ The p-values are of one data set and its test queries, and are not corrected for
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.stats import wilcoxon
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 import kernelrank as kr
 from kernelrank.errors import EdgeOfGridWarning
+from studies.book.cell import resampled_cell
+from studies.book.parse_files import read_parses
+from studies.book.picture import picture
+from studies.book.sources import OHSUMED, PARSES
+from studies.book.study import Run, Study
+from studies.ohsumed import read_part
 
 BASIS = 20
 ALPHAS = 2.0 ** np.arange(-15, 16, 2)
@@ -102,13 +106,16 @@ def generate(n_queries: int, *, independent: bool, seed: int = 0) -> Items:
     return Items(X, u + 0.5 * rng.standard_normal(m), np.repeat(np.arange(n_queries), QUERY_ITEMS))
 
 
-def read(paths: list[str]) -> Items:
-    parts = [kr.read_ranking(path) for path in paths]
-    X = sparse.vstack([sparse.csr_array(part.X) for part in parts]).toarray()
-    y = np.concatenate([part.y for part in parts])
-    qid = np.concatenate([np.asarray(part.qid) for part in parts])
-    order = np.argsort(qid, kind="stable")
-    return Items(StandardScaler().fit_transform(X)[order], y[order], qid[order])
+def documents(folder: Path) -> Items:
+    """Read OHSUMED: the three parts of the first fold are all queries."""
+    parts = [read_part(folder / "Fold1" / f"{name}.txt") for name in ("train", "vali", "test")]
+    return Items(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def parses(folder: Path) -> Items:
+    """Read the parses, as coordinates in which their linear kernel, with a norm of one, is the same."""
+    X, y, qid = (np.concatenate(parts) for parts in zip(*read_parses(folder), strict=True))
+    return Items(X, y, qid)
 
 
 def views_of(items: Items, by_columns: bool) -> list[kr.View]:
@@ -121,9 +128,14 @@ def plain_basis(scored: Items, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(len(scored.y))[: 2 * BASIS])
 
 
+def folds_of(scored: Items) -> int:
+    """Five folds, or one for each query where there are fewer."""
+    return min(5, len(np.unique(scored.qid)))
+
+
 def tune_plain(split: Split, seed: int) -> Tuned:
     scored = split.scored
-    search = kr.RankRLSCV(ALPHAS, cv=5, kernel="rbf", basis=plain_basis(scored, seed))
+    search = kr.RankRLSCV(ALPHAS, cv=folds_of(scored), kernel="rbf", basis=plain_basis(scored, seed))
     search.fit(scored.X, scored.y, qid=scored.qid)
     return Tuned(lambda split: search.predict(split.test.X), search.alpha_)
 
@@ -131,7 +143,7 @@ def tune_plain(split: Split, seed: int) -> Tuned:
 def tune_views(views: list[kr.View], nus: tuple[float, ...]) -> Callable[[Split, int], Tuned]:
     def tune(split: Split, seed: int) -> Tuned:
         scored, unscored = split.scored, split.unscored
-        search = kr.CoRankRLSCV(ALPHAS, nus, cv=5, views=views, basis=BASIS, random_state=seed)
+        search = kr.CoRankRLSCV(ALPHAS, nus, cv=folds_of(scored), views=views, basis=BASIS, random_state=seed)
         search.fit(scored.X, scored.y, qid=scored.qid, X_unscored=unscored.X, qid_unscored=unscored.qid)
         pool = np.vstack([scored.X, unscored.X])
         same = [replace(view, basis=pool[basis]) for view, basis in zip(views, search.basis_, strict=True)]
@@ -153,7 +165,7 @@ def tune_transductive(split: Split, seed: int) -> Tuned:
     scored, n_scored = split.scored, len(split.scored.y)
     basis = plain_basis(scored, seed)
     errors = np.zeros((len(FEW_ALPHAS), len(ANCHORS)))
-    for kept, held in GroupKFold(5).split(scored.X, groups=scored.qid):
+    for kept, held in GroupKFold(folds_of(scored)).split(scored.X, groups=scored.qid):
         rows = np.concatenate([kept, np.arange(n_scored, len(y))])
         left = np.flatnonzero(np.isin(rows, basis))  # basis items that are held out leave with their queries
         for a, alpha in enumerate(FEW_ALPHAS):
@@ -185,10 +197,15 @@ def draw_queries(items: Items, n_items: int, rng: np.random.Generator) -> Items:
     return Items(items.X[places], items.y[places], items.qid[places])
 
 
-def run(title: str, items: Items, counts: tuple[int, int, int], *, by_columns: bool, repeats: int) -> None:
+def informative(items: Items) -> np.ndarray:
+    """Return the queries that compare something."""
+    return np.array([query for query in np.unique(items.qid) if len(np.unique(items.y[items.qid == query])) > 1])
+
+
+def repeat(items: Items, counts: tuple[int, int, int], *, by_columns: bool, repeats: int, seed: int) -> dict[str, Any]:
     """Repeat the whole protocol on some numbers of scored, unscored and test queries."""
     n_scored, n_unscored, n_test = counts
-    queries = np.random.default_rng(7).permutation(np.unique(items.qid))
+    queries = np.random.default_rng(seed + 7).permutation(np.unique(items.qid))
     train, test = queries[: n_scored + n_unscored], items.of(queries[-n_test:])
     views = views_of(items, by_columns)
     tuners = (tune_plain, tune_views(views, (0.0,)), tune_views(views, NUS), tune_transductive)
@@ -196,84 +213,81 @@ def run(title: str, items: Items, counts: tuple[int, int, int], *, by_columns: b
     curve: dict[str, list[list[float]]] = {name: [] for name in LEARNERS[2:]}
     parameters: dict[str, list[float]] = {name: [] for name in LEARNERS}
     start = time.process_time()
-    for seed in range(repeats):
-        rng = np.random.default_rng(seed)
+    for number in range(seed, seed + repeats):
+        rng = np.random.default_rng(number)
         shuffled = rng.permutation(train)
+        useful = np.isin(shuffled, informative(items))
+        shuffled = np.concatenate([shuffled[useful], shuffled[~useful]])
         split = Split(items.of(shuffled[:n_scored]), items.of(shuffled[n_scored:]), test)
-        parts = [
-            Split(split.scored, draw_queries(split.unscored, size, rng), test)
-            for size in CURVE
-            if size <= len(split.unscored.y)
-        ]
+        sizes = [size for size in CURVE if size <= len(split.unscored.y)]
+        parts = [Split(split.scored, draw_queries(split.unscored, size, rng), test) for size in sizes]
         for name, tune in zip(LEARNERS, tuners, strict=True):
-            tuned = tune(split, seed)
+            tuned = tune(split, number)
             parameters[name].append(tuned.parameter)
             errors[name].append(query_errors(test, tuned.predict(split)))
             if name in curve:
                 curve[name].append([query_errors(test, tuned.predict(part)).mean() for part in parts])
-    print(f"\n{title}")
-    show_errors(split, {name: np.mean(values, axis=0) for name, values in errors.items()})
-    show_curve(curve, {name: float(np.mean(errors[name])) for name in LEARNERS[:2]})
-    for name, noun in (("Co-RankRLS", "nu"), ("transductive", "anchor")):
-        values = ", ".join(f"{value:g}" for value in parameters[name])
-        print(f"  {noun} chosen in {repeats} repetitions: {values}")
-    print(f"  {time.process_time() - start:.0f} CPU s")
+    means = {name: np.mean(values, axis=0) for name, values in errors.items()}
+    return {
+        "queries": [len(np.unique(part.qid)) for part in (split.scored, split.unscored, split.test)],
+        "sizes": [len(part.y) for part in (split.scored, split.unscored, split.test)],
+        "errors": {name: resampled_cell(values, seed) for name, values in means.items()},
+        "beside RankRLS": {name: verdict(means[name], means["RankRLS"]) for name in LEARNERS[1:]},
+        "beside two views": {"Co-RankRLS": verdict(means["Co-RankRLS"], means["two views"])},
+        "curve": {"sizes": sizes, **{name: np.mean(rows, axis=0) for name, rows in curve.items()}},
+        "chosen": {"nu": parameters["Co-RankRLS"], "anchor": parameters["transductive"]},
+        "seconds": time.process_time() - start,
+    }
 
 
-def show_errors(split: Split, errors: dict[str, np.ndarray]) -> None:
-    counts = [len(np.unique(part.qid)) for part in (split.scored, split.unscored, split.test)]
-    print(f"  {counts[0]} scored queries ({len(split.scored.y):,} items), {counts[1]} unscored ", end="")
-    print(f"({len(split.unscored.y):,} items), {counts[2]} test queries")
-    print(f"  {'':<14}{'error':>8}   {'beside RankRLS':<41}beside two views at nu = 0")
-    for name, values in errors.items():
-        verdicts = ["" if other == name else verdict(values, errors[other]) for other in LEARNERS[:2]]
-        print(f"  {name:<14}{values.mean():>8.4f}" + "".join(f"   {text:<38}" for text in verdicts).rstrip())
-
-
-def verdict(errors: np.ndarray, others: np.ndarray) -> str:
+def verdict(errors: np.ndarray, others: np.ndarray) -> dict[str, Any]:
     """Tell the mean difference, and what the signed-rank test says of it; lower is better."""
     difference = errors - others
     p = 1.0 if not difference.any() else float(wilcoxon(difference).pvalue)
-    word = "no difference" if p >= 0.05 else "better" if np.median(difference[difference != 0]) < 0 else "WORSE"
-    return f"{difference.mean():+.4f}  p = {p:.1e}  {word}"
+    word = "no difference" if p >= 0.05 else "better" if np.median(difference[difference != 0]) < 0 else "worse"
+    return {"difference": float(difference.mean()), "p": p, "verdict": word}
 
 
-def show_curve(curve: dict[str, list[list[float]]], flat: dict[str, float]) -> None:
-    """Print the errors over the number of unscored items; draws may differ in how many sizes they have."""
-    n_sizes = min(len(row) for rows in curve.values() for row in rows)
-    print(f"  unscored items{'':<2}" + "".join(f"{size:>9,}" for size in CURVE[:n_sizes]) + "   (without: ", end="")
-    print(", ".join(f"{name} {value:.4f}" for name, value in flat.items()) + ")")
-    for name, rows in curve.items():
-        means = np.mean([row[:n_sizes] for row in rows], axis=0)
-        print(f"  {name:<16}" + "".join(f"{value:>9.4f}" for value in means))
-
-
-def compare_all(quick: bool, paths: list[str]) -> None:
-    repeats = 2 if quick else 5
-    n_test = 100 if quick else 600
-    half = 134
+def protocol(run: Run) -> dict[str, Any]:
+    """Run the protocol with half of the queries scored, and with few, on every set."""
     warnings.simplefilter("ignore", EdgeOfGridWarning)
-    if paths:
-        items = read(paths)
-        n_queries = len(np.unique(items.qid))
-        quarter = n_queries // 4
-        halves = (quarter, n_queries // 2 - quarter, n_queries - n_queries // 2)
-        run("files, half of the training queries scored", items, halves, by_columns=False, repeats=repeats)
-        few = (min(10, quarter), halves[1], halves[2])
-        run("files, few scored", items, few, by_columns=False, repeats=repeats)
-        return
-    for independent in (True, False):
-        noun = "conditionally independent" if independent else "disturbed alike"
-        items = generate(2 * half + n_test, independent=independent)
-        title = f"generated, views {noun}"
-        run(f"{title}, half of the queries scored", items, (half, half, n_test), by_columns=True, repeats=repeats)
-        run(f"{title}, few scored", items, (10, half, n_test), by_columns=True, repeats=repeats)
+    half, n_test, repeats = run["queries"], run["test_queries"], run["repeats"]
+    sets: dict[str, tuple[Items, bool]] = {}
+    for noun, independent in (("conditionally independent", True), ("disturbed alike", False)):
+        sets[f"generated, views {noun}"] = generate(2 * half + n_test, independent=independent), True
+    for name, source, read in (("OHSUMED", OHSUMED, documents), ("parses", PARSES, parses)):
+        if run.data.has(source):
+            sets[name] = read(run.data[source]), False
+        else:
+            run.skipped.append(f"{source.name}: get it from {source.where}")
+    found = {}
+    for name, (items, by_columns) in sets.items():
+        total = len(np.unique(items.qid))
+        quarter = half if by_columns else total // 4
+        tests = n_test if by_columns else total - total // 2
+        for title, n_scored in (("half scored", quarter), ("few scored", min(10, quarter // 2))):
+            counts = (n_scored, quarter, tests)
+            found[f"{name}, {title}"] = repeat(items, counts, by_columns=by_columns, repeats=repeats, seed=run.seed)
+    return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two repetitions and 100 test queries")
-    parser.add_argument("--data", nargs="+", default=[], help="ranking files, in SVMlight or LETOR form")
-    arguments = parser.parse_args()
-    with threadpool_limits(1):
-        compare_all(arguments.quick, arguments.data)
+def draw(tables: dict[str, Any], folder: Path) -> None:
+    """Draw the differences to RankRLS."""
+    with picture(folder / "unscored_data_helps.svg", 7, 0.4 * len(tables) + 1.2) as figure:
+        ax = figure.subplots()
+        for number, (name, marker) in enumerate((("two views", "x"), ("Co-RankRLS", "o"), ("transductive", "^"))):
+            values = [table["beside RankRLS"][name]["difference"] for table in tables.values()]
+            ax.plot(values, np.arange(len(tables)) + 0.15 * (number - 1), marker, label=name)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(tables)), list(tables))
+        ax.invert_yaxis()
+        ax.set(xlabel="disagreement error beside RankRLS; left of 0 is better")
+        ax.legend()
+
+
+STUDY = Study(
+    protocol,
+    settings={"queries": (80, 20), "test_queries": (200, 40), "repeats": (2, 1)},
+    published={"RankRLS": 0.348, "Co-RankRLS": 0.326},  # [TPBSH11] Table 1
+    draw=draw,
+)

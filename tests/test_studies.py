@@ -18,7 +18,7 @@ from studies.book.sources import OHSUMED, Source
 from studies.book.study import Run, Study, load
 
 WAITING = {
-    "auc_estimators_compared", "auc_intervals", "drug_targets", "jester", "preferences",
+    "auc_estimators_compared", "auc_intervals", "drug_targets", "jester", "preferences", "what_a_user_would_pick", "parses", "f_pooled_or_averaged",
     "protein_interactions", "ranksvm_and_rankrls_rank_alike", "reuters", "selected_features",
     "survival", "unscored_data_helps",
 }  # fmt: skip
