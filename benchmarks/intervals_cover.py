@@ -68,7 +68,7 @@ def shifted(m, n_positive, auc):
 
 
 def measure(cohort, draws):
-    """Print one row of the table."""
+    """Return one row of the table."""
     rows = []
     for seed in range(draws):
         X, y = cohort.draw([7, seed])
@@ -78,17 +78,21 @@ def measure(cohort, draws):
         rows.append((default.auc, *default.interval, *narrow.interval, truth))
     auc, low, high, narrow_low, narrow_high, truth = np.array(rows).T
     expected = truth.mean()
-    print(
-        f"{cohort.m:5d} {cohort.n_positive:9d} {expected:9.3f} {auc.mean():9.3f} "
-        f"{np.mean((low <= expected) & (expected <= high)):9.3f} {np.mean((low <= truth) & (truth <= high)):9.3f} "
-        f"{np.mean(high - low):7.2f} {np.mean((narrow_low <= expected) & (expected <= narrow_high)):11.3f} "
-        f"{np.mean(narrow_high - narrow_low):7.2f}",
-        flush=True,
-    )
+    return {
+        "m": cohort.m,
+        "positive": cohort.n_positive,
+        "expected": expected,
+        "estimate": auc.mean(),
+        "covers": np.mean((low <= expected) & (expected <= high)),
+        "covers_model": np.mean((low <= truth) & (truth <= high)),
+        "width": np.mean(high - low),
+        "components_cover": np.mean((narrow_low <= expected) & (expected <= narrow_high)),
+        "components_width": np.mean(narrow_high - narrow_low),
+    }
 
 
 def shuffled(shuffles):
-    """Print quantiles of the p-values of labels that say nothing."""
+    """Return quantiles of the p-values of labels that say nothing, and the p-value of their being uniform."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((40, N_FEATURES))
     found = []
@@ -99,8 +103,7 @@ def shuffled(shuffles):
         )
         found.append(test.pvalue)
     quantiles = np.quantile(found, [0.05, 0.25, 0.5, 0.75, 0.95])
-    print(f"\np-values of {shuffles} shuffles: 5, 25, 50, 75, 95 % quantiles", np.round(quantiles, 3))
-    print(f"uniform? Kolmogorov-Smirnov p = {kstest(found, 'uniform').pvalue:.3f}")
+    return quantiles.tolist(), float(kstest(found, "uniform").pvalue)
 
 
 def main() -> None:
@@ -116,9 +119,17 @@ def main() -> None:
     for m, draws in zip(options.sizes, options.draws, strict=True):
         for share in options.shares:
             for auc in AUCS:
-                measure(shifted(m, round(share * m), auc), draws)
+                row = measure(shifted(m, round(share * m), auc), draws)
+                print(
+                    f"{row['m']:5d} {row['positive']:9d} {row['expected']:9.3f} {row['estimate']:9.3f} "
+                    f"{row['covers']:9.3f} {row['covers_model']:9.3f} {row['width']:7.2f} "
+                    f"{row['components_cover']:11.3f} {row['components_width']:7.2f}",
+                    flush=True,
+                )
     if options.shuffles:
-        shuffled(options.shuffles)
+        quantiles, uniform = shuffled(options.shuffles)
+        print(f"\np-values of {options.shuffles} shuffles: 5, 25, 50, 75, 95 % quantiles", np.round(quantiles, 3))
+        print(f"uniform? Kolmogorov-Smirnov p = {uniform:.3f}")
 
 
 if __name__ == "__main__":

@@ -18,17 +18,17 @@ from studies.book.sources import OHSUMED, Source
 from studies.book.study import Run, Study, load
 
 WAITING = {
-    "auc_estimators_compared", "auc_intervals", "drug_targets", "jester", "preferences", "what_a_user_would_pick", "parses", "f_pooled_or_averaged",
-    "protein_interactions", "ranksvm_and_rankrls_rank_alike", "reuters", "selected_features",
-    "survival", "unscored_data_helps",
+    "auc_estimators_compared", "drug_targets", "f_pooled_or_averaged", "jester", "parses", "preferences",
+    "protein_interactions", "ranksvm_and_rankrls_rank_alike", "selected_features", "survival", "unscored_data_helps",
+    "what_a_user_would_pick",
 }  # fmt: skip
 """Studies without a recorded result yet."""
 DOCS = Path(__file__).parents[1] / "docs" / "studies"
 RECORDED = sorted(path.stem for path in (DOCS / "results").glob("*.json"))
 BESIDE = re.compile(  # what a template may say in figures: places in papers, confidence, code, keys, addresses
     r"\{#.*?#\}|\{\{.*?\}\}|\{%.*?%\}|```.*?```|`[^`]*`|\[[A-Z][A-Za-z]+\d\d[a-z]?\]|https?://\S+|95 %|\bF1\b"
-    r"|\b(?:Tables?|Figures?|sections?|costs?|equations?) \(?\d[\d.]*\)?(?:(?:,| to| and) \(?\d[\d.]*\)?)*"
-    r"|[A-Za-z-]+-\d+|\((?:20|21|22)\)",  # the costs of [PTAJB09]
+    r"|\b(?:Tables?|Figures?|[Ss]ections?|costs?|equations?) \(?\d[\d.]*\)?(?:(?:,| to| and) \(?\d[\d.]*\)?)*"
+    r"|[A-Za-z-]+-\d+|@\d+|\((?:20|21|22)\)",  # the costs of [PTAJB09]
     re.DOTALL,
 )
 
