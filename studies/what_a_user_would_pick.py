@@ -143,11 +143,17 @@ def generated(n_queries: int, linear: bool, seed: int) -> list[tuple[Part, Part,
     return folds
 
 
+def in_order(part: Part) -> Part:
+    """Return the items with their queries in ascending order, as gradient boosting expects them."""
+    order = np.argsort(part[2], kind="stable")
+    return part[0][order], part[1][order], part[2][order]
+
+
 def compare(folds: list[tuple[Part, Part, Part]], run: Run) -> dict[str, Any]:
     """Tune and test every learner on every fold."""
     values: dict[str, dict[str, list[np.ndarray]]] = {}
     seconds: dict[str, list[tuple[float, float]]] = {}
-    for train, vali, test in folds:
+    for train, vali, test in ([in_order(part) for part in fold] for fold in folds):
         for name, candidates in learners(run).items():
             best, total, chosen, model = -np.inf, 0.0, 0.0, None
             for predict, spent in candidates(train):
