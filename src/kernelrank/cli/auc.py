@@ -39,16 +39,8 @@ def auc(
     target: options.Target = None,
     groups: options.Groups = None,
     positive: options.Positive = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            "--alpha",
-            help="Regularisation strength. If omitted, alpha is chosen inside every training set (nested "
-            "cross-validation).",
-            callback=options.positive_number,
-        ),
-    ] = None,
-    alphas: Annotated[str, typer.Option("--alphas", help="Values of alpha to try, as in kernelrank tune.")] = "auto",
+    alpha: options.NestedAlpha = None,
+    alphas: options.NestedAlphas = "auto",
     kernel: options.KernelName = "linear",
     gamma: options.Gamma = None,
     degree: options.Degree = None,

@@ -41,16 +41,8 @@ def concordance(
     ],
     happened: options.Happened = None,
     strata: options.Strata = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            "--alpha",
-            help="Regularisation strength. If omitted, alpha is chosen inside every training set (nested "
-            "cross-validation).",
-            callback=options.positive_number,
-        ),
-    ] = None,
-    alphas: Annotated[str, typer.Option("--alphas", help="Values of alpha to try, as in kernelrank tune.")] = "auto",
+    alpha: options.NestedAlpha = None,
+    alphas: options.NestedAlphas = "auto",
     kernel: options.KernelName = "linear",
     gamma: options.Gamma = None,
     degree: options.Degree = None,

@@ -41,6 +41,8 @@ __all__ = [
     "Missing",
     "MissingIndicator",
     "Model",
+    "NestedAlpha",
+    "NestedAlphas",
     "Ordinal",
     "PairWeight",
     "Positive",
@@ -277,6 +279,16 @@ Alpha = Annotated[
         callback=positive_number,
     ),
 ]
+NestedAlpha = Annotated[
+    float | None,
+    typer.Option(
+        "--alpha",
+        help="Regularisation strength. If omitted, alpha is chosen inside every training set (nested "
+        "cross-validation).",
+        callback=positive_number,
+    ),
+]
+NestedAlphas = Annotated[str, typer.Option("--alphas", help="Values of alpha to try, as in kernelrank tune.")]
 KernelName = Annotated[
     str, typer.Option("--kernel", help="Kernel: linear, rbf, poly, laplacian, cosine, ...", rich_help_panel=LEARNER)
 ]

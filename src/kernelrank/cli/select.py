@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,9 @@ from kernelrank.progress import working
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
+    from kernelrank.estimators import GreedyRankRLS
     from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
+    from kernelrank.report import Page
 
 __all__ = ["app", "check_alpha", "selection_model"]
 
@@ -141,13 +144,13 @@ def select(
         if permutations:
             prepared = items.X if scaler is None else scaler.transform(items.X)
             test = permutation_test(selector, prepared, items.y, n_permutations=permutations, **common)
-    names = _names(items, selector.n_features_in_)
+    found = Selection(selector, items, _names(items, selector.n_features_in_), curve, stability, test)
     if report is not None:
         with working("drawing the page"):
-            _page(answer, curve, stability, test, selector, items, names).save(report)
+            _page(answer, found).save(report)
     if output is not None:
         save_model(joined(scaler, selector), output, items, source)
-    _answer(answer, curve, stability, test, selector, items, names)
+    _answer(answer, found)
     for what, path in (("model", output), ("report", report)):
         answer.fact(what, None if path is None else str(path))
         if path is not None:
@@ -205,38 +208,35 @@ def _names(items: Items, n_columns: int) -> list[str]:
     return [f"column {number}" for number in range(n_columns)] if names is None else [str(name) for name in names]
 
 
-def _page(
-    answer: Answer,
-    curve: SelectionCurve,
-    stability: SelectionStability | None,
-    test: PermutationTest | None,
-    selector: Any,
-    items: Items,
-    names: list[str],
-) -> Any:
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What was selected from the columns of some items, and how well it does."""
+
+    selector: GreedyRankRLS
+    items: Items
+    names: list[str]
+    curve: SelectionCurve
+    stability: SelectionStability | None
+    test: PermutationTest | None
+
+
+def _page(answer: Answer, found: Selection) -> Page:
     from kernelrank.report import selection_report
 
     return selection_report(
-        curve,
-        stability,
-        test,
-        model=selector,
-        feature_names=names,
-        title=f"Selected columns of {items.path}",
+        found.curve,
+        found.stability,
+        found.test,
+        model=found.selector,
+        feature_names=found.names,
+        title=f"Selected columns of {found.items.path}",
         command=command_line(),
         notes=answer.notes,
     )
 
 
-def _answer(
-    answer: Answer,
-    curve: SelectionCurve,
-    stability: SelectionStability | None,
-    test: PermutationTest | None,
-    selector: Any,
-    items: Items,
-    names: list[str],
-) -> None:
+def _answer(answer: Answer, found: Selection) -> None:
+    selector, items, names, curve, test = found.selector, found.items, found.names, found.curve, found.test
     chosen = [names[column] for column in curve.features]
     answer.fact("data", str(items.path))
     answer.fact("items", len(items))
@@ -274,7 +274,7 @@ def _answer(
         f"Nested: selected anew in every training set, and measured on what was held out ({curve.held_out}). "
         f"The highest is {curve.nested[curve.best - 1]:.3f}, with {counted(curve.best, 'column')}."
     )
-    _show_stability(answer, stability, names)
+    _show_stability(answer, found.stability, names)
     if test is not None:
         answer.fact("pvalue", test.pvalue)
         answer.fact("permutations", len(test.null))

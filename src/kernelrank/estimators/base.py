@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeV
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -257,6 +258,15 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             solutions.append(_solve_outputs(solver, state, alphas[columns], begin, progress.step))
         progress.done()
         return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
+
+    def _fit_scores_path(
+        self, X: object, y: object, alphas: ArrayLike, qid: object, sample_weight: object
+    ) -> list[Self]:
+        """Fit a copy to scored items for every alpha."""
+        learner: Self = clone(self)
+        items = learner._check_items(X, reset=True)
+        graphs, one_output = learner._compare(items, y, qid, sample_weight)
+        return learner._fit_path(items, graphs, check_alphas(alphas), one_output=one_output)
 
     @one_warning("predictions")
     def _fit_path(self, X: Matrix, graphs: OutputGraphs, alphas: Sequence[float], *, one_output: bool) -> list[Self]:

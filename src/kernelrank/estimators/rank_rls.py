@@ -319,10 +319,7 @@ preference_count_
         O(s³) time once, where s is the smaller of the numbers of items and of columns, then O(s²) for each alpha and
         output.
         """
-        learner: Self = clone(self)
-        X = learner._check_items(X, reset=True)
-        graphs, one_output = learner._compare(X, event_times(y, event), qid, sample_weight)
-        return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+        return self._fit_scores_path(X, event_times(y, event), alphas, qid, sample_weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_pairs_path(

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.arrays import Matrix
@@ -15,7 +15,7 @@ from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, OutputGraphs, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import KernelLearner, OutputGraphs, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features
@@ -293,7 +293,4 @@ class RankSVM(Ranker):
         list of RankSVM
             One fitted model for each alpha, in their order. This estimator itself stays as it was.
         """
-        learner: Self = clone(self)
-        X = learner._check_items(X, reset=True)
-        graphs, one_output = learner._compare(X, event_times(y, event), qid, sample_weight)
-        return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+        return self._fit_scores_path(X, event_times(y, event), alphas, qid, sample_weight)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 
-from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
 from kernelrank.estimators.file_items import is_path, mapped
 from kernelrank.estimators.fit_progress import FitProgress
@@ -132,7 +132,4 @@ class RLS(Regressor, StreamLearner):
         -------
         list of RLS
         """
-        learner: Self = clone(self)
-        X = learner._check_items(X, reset=True)
-        graphs, one_output = learner._compare(X, y, qid, sample_weight)
-        return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+        return self._fit_scores_path(X, y, alphas, qid, sample_weight)

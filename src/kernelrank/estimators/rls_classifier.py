@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 
-from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.classifier import Classifier
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.rls import RLS
@@ -126,16 +126,11 @@ class RLSClassifier(Classifier):
 
         Parameters
         ----------
-        X, y, qid, sample_weight
-            As in `fit`.
-        alphas : array-like of float
-            The values of alpha.
+        X, y, alphas, qid, sample_weight
+            As in `fit`; alphas are positive numbers.
 
         Returns
         -------
         list of RLSClassifier
         """
-        learner: Self = clone(self)
-        X = learner._check_items(X, reset=True)
-        graphs, one_output = learner._compare(X, y, qid, sample_weight)
-        return learner._fit_path(X, graphs, check_alphas(alphas), one_output=one_output)
+        return self._fit_scores_path(X, y, alphas, qid, sample_weight)

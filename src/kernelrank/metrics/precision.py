@@ -14,6 +14,7 @@ of relevant ones up to it, over the place [MN08]:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ from kernelrank.argument_types import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import check_cutoff
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.ranked_lists import BinaryListMeasure, EmptyRule, RankedLists, TieRule
+from kernelrank.metrics.ranked_lists import BinaryListMeasure, CutBinaryMeasure, EmptyRule, RankedLists, TieRule
 
 __all__ = ["MeanAveragePrecision", "Precision", "mean_average_precision", "precision_at"]
 
@@ -69,7 +70,7 @@ class Precision(BinaryListMeasure):
 
 
 @dataclass(frozen=True)
-class MeanAveragePrecision(BinaryListMeasure):
+class MeanAveragePrecision(CutBinaryMeasure):
     """Average precision of each query; its mean is MAP.
 
     With a cutoff the sum stops at place k, and still divides by the number of all relevant items, as
@@ -90,17 +91,7 @@ class MeanAveragePrecision(BinaryListMeasure):
     MAP (relevant y > 0, ties averaged, empty queries left out) = 0.8333 over 1 query, 0 left out
     """
 
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        """Raise an error for unknown options."""
-        super().__post_init__()
-        check_cutoff(self.k)
-
-    @property
-    def name(self) -> str:
-        """The name with its cutoff; `get_measure` reads it."""
-        return "MAP" if self.k is None else f"MAP@{self.k}"
+    _short_name: ClassVar[str] = "MAP"
 
     def _values(self, items: JudgedItems) -> FloatArray:
         lists = RankedLists.of(items, self.ties)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
-from kernelrank.metrics.measure import check_option
+from kernelrank.metrics.measure import check_cutoff, check_option
 from kernelrank.metrics.relevance import BinaryRelevance, EmptyRule, RelevanceMeasure
 
 __all__ = ["TIE_WORDS", "BinaryListMeasure", "EmptyRule", "ListMeasure", "RankedLists", "TieRule", "check_grades"]
@@ -131,6 +131,31 @@ class BinaryListMeasure(BinaryRelevance, ListMeasure):
     relevant_from : float or None, default=None
         An item is relevant if y is at least this; None takes every y > 0.
     """
+
+
+@dataclass(frozen=True)
+class CutBinaryMeasure(BinaryListMeasure):
+    """A `BinaryListMeasure` that may stop at a place.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        How many places count; None counts all.
+    """
+
+    _short_name: ClassVar[str]
+
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise an error for unknown options."""
+        super().__post_init__()
+        check_cutoff(self.k)
+
+    @property
+    def name(self) -> str:
+        """The name with its cutoff; `get_measure` reads it."""
+        return self._short_name if self.k is None else f"{self._short_name}@{self.k}"
 
 
 def check_grades(y: FloatArray, name: str, highest: float) -> None:

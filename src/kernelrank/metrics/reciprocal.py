@@ -19,6 +19,7 @@ As :math:`E_t \le E_1^t` (Maclaurin), the recurrence ends where what is left is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import check_cutoff
 from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.metrics.ranked_lists import (
-    BinaryListMeasure,
+    CutBinaryMeasure,
     EmptyRule,
     ListMeasure,
     RankedLists,
@@ -42,7 +43,7 @@ __all__ = ["ExpectedReciprocalRank", "ReciprocalRank", "expected_reciprocal_rank
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(BinaryListMeasure):
+class ReciprocalRank(CutBinaryMeasure):
     """Reciprocal rank of the first relevant item; its mean is MRR.
 
     With a cutoff, a first relevant item beyond place k counts 0. Every tie rule is exact.
@@ -62,17 +63,7 @@ class ReciprocalRank(BinaryListMeasure):
     MRR (relevant y >= 2, ties averaged, empty queries left out) = 0.3333 over 1 query, 0 left out
     """
 
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        """Raise an error for unknown options."""
-        super().__post_init__()
-        check_cutoff(self.k)
-
-    @property
-    def name(self) -> str:
-        """The name with its cutoff; `get_measure` reads it."""
-        return "MRR" if self.k is None else f"MRR@{self.k}"
+    _short_name: ClassVar[str] = "MRR"
 
     def _values(self, items: JudgedItems) -> FloatArray:
         lists = RankedLists.of(items, self.ties)
