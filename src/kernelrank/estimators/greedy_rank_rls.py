@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.file_items import mapped
 from kernelrank.estimators.greedy_selector import CriterionName, GreedySelector
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.queries import Queries
@@ -136,29 +133,6 @@ class GreedyRankRLS(GreedySelector, Ranker):
             n_jobs=n_jobs,
         )
         self.query_weight: QueryWeight = query_weight
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_not_at_all
-    def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Select features and fit to scored items.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (m, n_features)
-            The items.
-        y : array-like, shape (m,) or (m, n_outputs)
-            Their scores. Several outputs share their features: the criterion is the sum over outputs.
-        qid : sequence, shape (m,), optional
-            The query of each item; one query unless given.
-        sample_weight : array-like, shape (m,), optional
-            Item weights; the pair (i, j) weighs ``w_i w_j``. With pairs held out, weights that differ cost k times the
-            time unless ``query_weight="items"``, for the problem without a pair then depends on its weights.
-
-        Returns
-        -------
-        self
-        """
-        return self._select(mapped(X), mapped(y), mapped(qid), sample_weight)
 
     def _criterion(self, queries: Queries) -> Criterion:
         if self.criterion == "auto":

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
 import numpy as np
-from sklearn.base import _fit_context
 
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.file_items import mapped
 from kernelrank.estimators.greedy_selector import GreedySelector
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.queries import Queries
@@ -30,10 +25,7 @@ class GreedyRLS(GreedySelector, Regressor):
     Parameters
     ----------
     n_features_to_select : int or "auto", default="auto"
-        How many features to select; how many groups, if there are `feature_groups`. "auto" stops where the held-out
-        error stops falling: at the last step that lowers it by more than the standard error of the difference times the
-        normal quantile ``1 - 1/n``, for it is the best of n features. Five steps in a row without such a fall end the
-        search.
+        How many features to select, as in `GreedyRankRLS`.
     alpha : float, sequence of float or "auto", default=1.0
         The regularisation strength, as in `RLS`, or several to choose from, as in `GreedyRankRLS`.
     criterion : {"auto", "leave_one_out", "leave_query_out", "leave_pair_out"}, default="auto"
@@ -62,28 +54,6 @@ class GreedyRLS(GreedySelector, Regressor):
     >>> GreedyRLS(2).fit(X, X[:, 7] - 2 * X[:, 3]).selected_
     array([3, 7])
     """
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @whole_or_not_at_all
-    def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Select features and fit to scored items.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (m, n_features)
-            The items.
-        y : array-like, shape (m,) or (m, n_outputs)
-            Their scores. Several outputs share their features: the criterion is the sum over outputs.
-        qid : sequence, shape (m,), optional
-            Items with the same label are held out together.
-        sample_weight : array-like, shape (m,), optional
-            Item weights.
-
-        Returns
-        -------
-        self
-        """
-        return self._select(mapped(X), mapped(y), mapped(qid), sample_weight)
 
     def _criterion(self, queries: Queries) -> Criterion:
         if self.criterion == "auto":

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.base import _fit_context
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +20,8 @@ from kernelrank.arrays import Index, Matrix
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, check_alphas
+from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.file_items import mapped
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.features import ExplicitFeatures
@@ -95,9 +97,29 @@ class GreedySelector(SelectorMixin, KernelLearner):
     def _criterion(self, queries: Queries) -> Criterion:
         """Return what is held out, and refuse what cannot be."""
 
-    def _select(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
-        """Check the data, search, and keep what was found."""
-        X = self._check_items(X, reset=True)
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Select features and fit to scored items.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features)
+            The items.
+        y : array-like, shape (m,) or (m, n_outputs)
+            Their scores. Several outputs share their features: the criterion is the sum over outputs.
+        qid : sequence, shape (m,), optional
+            The query of each item, one query unless given. `GreedyRLS` only holds out queries together.
+        sample_weight : array-like, shape (m,), optional
+            Item weights. `GreedyRankRLS` weighs the pair (i, j) by ``w_i w_j``: with pairs held out, weights that
+            differ cost k times the time unless ``query_weight="items"``, for the problem without a pair then depends on
+            its weights.
+
+        Returns
+        -------
+        self
+        """
+        X, y, qid = self._check_items(mapped(X), reset=True), mapped(y), mapped(qid)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         check_range(ExplicitFeatures(X), (graph for _, graph in graphs))
         queries = Queries.from_labels(qid, X.shape[0])

@@ -61,10 +61,8 @@ class RankSVM(Ranker):
         The largest number of Newton steps and of cutting planes.
     warm_start : bool, default=False
         Whether to start from the coefficients of the last fit; for the linear kernel without a basis.
-    missing : {"error", "ignore"}, default="error"
-        What a NaN in y means: an error, or an item that takes no part in that output's comparisons.
-    random_state : int, RandomState or None, default=None
-        Draws the basis.
+    missing, random_state
+        As in `RankRLS`.
 
     Attributes
     ----------
@@ -245,11 +243,8 @@ class RankSVM(Ranker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
-            The items.
-        pairs : array-like of int, shape (l, 2)
-            Row numbers of X: the item of column 0 is preferred to that of column 1. A pair may occur many times, and
-            in both directions.
+        X, pairs
+            As in `RankRLS.fit_pairs`.
         weight : array-like, shape (l,), optional
             What the cost of each preference is multiplied by; one unless given.
 
@@ -283,10 +278,8 @@ class RankSVM(Ranker):
 
         Parameters
         ----------
-        X, y, qid, sample_weight, event
-            As in `fit`.
-        alphas : array-like of float
-            The values of alpha.
+        X, y, alphas, qid, sample_weight, event
+            As in `RankRLS.fit_path`.
 
         Returns
         -------
