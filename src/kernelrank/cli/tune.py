@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,10 +10,9 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.judgement import Judgement, measured
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
-from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules, facts_of, interval_lines, row_of
-from kernelrank.cli.model_file import command_line, for_model, save_model
+from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules
+from kernelrank.cli.model_file import for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
 from kernelrank.cli.number_grid import read_alphas, read_gammas, read_grid
 from kernelrank.cli.optional_value import ScaleCommand
@@ -21,7 +20,7 @@ from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.preference_tuning import tune_preferences
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.search import Search, kernel_settings, search_exactly, search_folds, search_on_file
+from kernelrank.cli.search import Search, kernel_settings, search_on_file
 from kernelrank.cli.source_files import (
     SourceFile,
     fold_file,
@@ -32,20 +31,23 @@ from kernelrank.cli.source_files import (
     survival_columns,
 )
 from kernelrank.cli.survival_tuning import answer_nested_times, for_times, nested_times, times_page
-from kernelrank.provenance import final_step
+from kernelrank.cli.tuning_answer import (
+    answer_candidates,
+    answer_tests,
+    fold_page,
+    parameter_names,
+    shown_or_dash,
+    shown_value,
+    tuning_page,
+)
+from kernelrank.cli.tuning_plan import Plan
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
-    from kernelrank.metrics import Measure
 
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
-
-SHOWN = 12
-"""How many candidates people see; programs see all."""
-
-SCALED = "columns were scaled by the training items: weights, deviations and values are those of scaled columns"
 
 
 @app.command(cls=ScaleCommand)
@@ -217,7 +219,7 @@ def tune(
             )
         file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge)
         found = tune_preferences(answer, plan.learner, plan.alphas, plan.settings, source, file, output)
-        _answer_candidates(answer, found)
+        answer_candidates(answer, found)
         answer.fact("model", None if output is None else str(output))
         answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
         answer.show()
@@ -237,80 +239,6 @@ def tune(
     else:
         _tune_one(answer, plan, source, output, report, nested=nested)
     answer.show()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is tried, and how it is judged.
-
-    Parameters
-    ----------
-    learner : LearnerOptions
-    alphas : list of float, or "auto"
-    settings : list of dict
-        Kernels with their parameters.
-    rules : MeasureRules
-        The conventions of the measures.
-    measures : list of Measure
-        What is measured; the first one chooses.
-    measure_name : str
-        The first one as it was typed.
-    cv : str or int
-    by_query : bool
-        Whether columns are scaled inside each query.
-    """
-
-    learner: LearnerOptions
-    alphas: str | list[float]
-    settings: list[dict[str, Any]]
-    rules: MeasureRules
-    measures: list[Measure]
-    measure_name: str
-    cv: str | int
-    by_query: bool = False
-
-    @property
-    def measure(self) -> Measure:
-        """The measure that chooses."""
-        return self.measures[0]
-
-    def scaled(self, items: Items) -> Items:
-        """Return the items with their columns scaled inside queries, if that is asked for."""
-        from kernelrank.data.query_scaling import scale_items_by_query
-
-        return scale_items_by_query(items) if self.by_query else items
-
-    def value(self, model: Any, items: Items, X: Any = None) -> float:
-        """Measure a model on scored items, or on their columns as they are given."""
-        from kernelrank.errors import FileFormatError, InvalidInputError
-
-        scores = scores_of(model, items.X if X is None else X)
-        judgement = Judgement(str(items.path), items.y, scores, items.qid, items.ids)
-        try:
-            return float(judgement.measure(self.measure, self.rules).mean)
-        except InvalidInputError as error:
-            raise FileFormatError(str(error), items.path) from error
-
-    @property
-    def sign(self) -> int:
-        """What makes a value one that is to be high: -1 for an error."""
-        return 1 if self.measure.higher_is_better else -1
-
-    def search(self, X: Any, items: Items) -> Search:
-        """Hold out from one file."""
-        from kernelrank.errors import InvalidInputError
-
-        if self.learner.method != "ranksvm":
-            squares = self.learner.method == "rls" and self.measure_name == "pairwise_accuracy"
-            scoring = None if squares else self.measure
-            found = search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
-            if not squares:
-                found.model.set_params(scoring=self.measure_name)  # a model file holds names, not measures
-            return found
-        folds = 5 if self.cv == "auto" else self.cv
-        if not isinstance(folds, int):
-            raise InvalidInputError(f"--cv {folds} is exact for rankrls and rls; for ranksvm give a number of folds")
-        return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
 
 
 def _tune_one(
@@ -338,7 +266,7 @@ def _tune_one(
         page = (
             times_page(answer, inside, found.model, items, source.target or "time")
             if timed
-            else _page(answer, found, model, items, test, plan)
+            else tuning_page(answer, found, model, items, test, plan)
         )
     if output is not None:
         save_model(model, output, items, source, chosen=found.how, candidates=len(found.candidates))
@@ -348,7 +276,7 @@ def _tune_one(
     answer.fact("held_out", found.how)
     answer.fact("measure", found.measure)
     answer.table("Chosen", ("", ""), setting_rows(model, items))
-    _answer_candidates(answer, found)
+    answer_candidates(answer, found)
     if source.event is not None and inside is not None:
         answer_nested_times(answer, inside)
     elif isinstance(inside, float):
@@ -357,10 +285,10 @@ def _tune_one(
     elif inside is not None:
         what = "query" if items.qid is not None else "item"
         title = f"Nested: alpha chosen anew without every {what}"
-        _answer_tests(answer, plan, title, [(str(items.path), items, inside)], name="nested")
+        answer_tests(answer, plan, title, [(str(items.path), items, inside)], name="nested")
     if test is not None:
         answer.fact("test", plan.value(model, test))
-        _answer_tests(answer, plan, f"Test queries of {test.path}", [(items.path, test, scores_of(model, test.X))])
+        answer_tests(answer, plan, f"Test queries of {test.path}", [(items.path, test, scores_of(model, test.X))])
     answer.fact("model", None if output is None else str(output))
     answer.fact("report", None if report is None else str(report))
     answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
@@ -383,32 +311,6 @@ def _nested(found: Search, X: Any, items: Items) -> Any:
     if search.cv == "leave_pair_out" or (search.cv == "auto" and search._without_queries == "leave_pair_out"):
         return float(leave_pair_out(search, X, items.y, differences=False, sample_weight=items.weight).accuracy)
     return leave_one_out(search, X, items.y, sample_weight=items.weight)
-
-
-def _answer_candidates(answer: Answer, found: Search) -> None:
-    answer.fact("best", found.best)
-    answer.fact("candidates", found.candidates)
-    answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
-
-
-def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
-    columns = _parameter_names(found.candidates)
-    best = sorted(found.candidates, key=lambda candidate: -candidate["score"])[:SHOWN]
-    rows = [[*(_shown(one.get(name)) for name in columns), f"{one['score']:.4f}"] for one in best]
-    return [*columns, found.measure], rows
-
-
-def _parameter_names(candidates: list[dict[str, Any]]) -> list[str]:
-    """Return the parameters that some candidate has, the kernel first and alpha last; other kernels have others."""
-    known = {name: None for candidate in candidates for name in candidate}
-    between = [name for name in known if name not in ("kernel", "alpha", "score")]
-    return [*(["kernel"] if "kernel" in known else []), *between, "alpha"]
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, Items, Any, Items | None]:
@@ -467,9 +369,14 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
     answer.fact("measure", plan.measure.name)
     answer.fact("folds", found)
     tested = [one["test"] for one in found if one["test"] is not None]
-    columns = _parameter_names(chosen)
+    columns = parameter_names(chosen)
     rows = [
-        [one["fold"], *(_shown(one.get(name)) for name in columns), f"{one['score']:.4f}", _shown_or_dash(one["test"])]
+        [
+            one["fold"],
+            *(shown_value(one.get(name)) for name in columns),
+            f"{one['score']:.4f}",
+            shown_or_dash(one["test"]),
+        ]
         for one in found
     ]
     held = found[0]["how"]
@@ -477,98 +384,8 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
     if tested:
         answer.fact("mean", float(np.mean(tested)))
         answer.line(f"Mean over the test sets of {len(tested)} folds: {np.mean(tested):.4f}")
-        _answer_tests(answer, plan, f"Test queries of {counted(len(tested), 'fold')} together", tests)
+        answer_tests(answer, plan, f"Test queries of {counted(len(tested), 'fold')} together", tests)
     if report is not None:
-        _fold_page(answer, plan, source, found, tests).save(report)
+        fold_page(answer, plan, source, found, tests).save(report)
         answer.fact("report", str(report))
         answer.line(f"The report is in {report}.")
-
-
-def _fold_page(answer: Answer, plan: Plan, source: SourceFile, found: list[dict[str, Any]], tests: Any) -> Any:
-    from kernelrank.errors import InvalidInputError
-    from kernelrank.report import folds_report
-
-    if not tests:
-        raise InvalidInputError(f"{source.path}: Expected a test.txt in some fold to report on; got none.")
-    judgement = Judgement.of_sets(tests)
-    with answer.noting_warnings():
-        return folds_report(
-            found,
-            judgement.y,
-            judgement.scores,
-            qid=judgement.qid,
-            measures=plan.measures,
-            title=f"Ranking of {source.path}",
-            command=command_line(),
-            notes=[*answer.notes, *(["columns were scaled to 0 to 1 inside each query"] if plan.by_query else [])],
-            random_state=plan.learner.seed,
-        )
-
-
-def _answer_tests(
-    answer: Answer, plan: Plan, title: str, tests: list[tuple[str, Items, Any]], name: str = "test_measures"
-) -> None:
-    """Measure the queries of all test sets: by what chose, and by what is usual."""
-    judgement, rules = Judgement.of_sets(tests), plan.rules
-    pairs = measured(answer, plan.measures, lambda one: judgement.measure(one, rules), asked=False)
-    found = [
-        facts_of(result, one, confidence=0.95, seed=plan.learner.seed, by_query=False, rules=rules)
-        for one, result in pairs
-    ]
-    answer.fact(name, found)
-    answer.table(title, ("measure", "mean", "95% interval", "queries", "left out"), [row_of(one) for one in found])
-    for one, _ in pairs:
-        answer.line(rules.label_of(one), style="dim")
-    for line in interval_lines(found):
-        answer.line(line, style="dim")
-    labels = [label for _, items, _ in tests for label in set([] if items.qid is None else items.qid.tolist())]
-    if len(set(labels)) < len(labels):
-        answer.note("several test sets have queries with the same name; the intervals treat them as different queries")
-
-
-def _shown_or_dash(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
-def _page(answer: Answer, found: Search, model: Any, items: Items, test: Items | None, plan: Plan) -> Any:
-    from kernelrank.report import ranking_report
-
-    if items.groups is not None and items.qid is None and test is None:
-        answer.note("the report uses leave-pair-out and ignores groups; kernelrank auc keeps groups together")
-    # The ranker alone, on scaled columns, has exact hold-outs; a pipeline would be refitted.
-    scaler = model.steps[0][1] if hasattr(model, "steps") else None
-    with answer.noting_warnings():
-        return ranking_report(
-            final_step(model),
-            scaled(scaler, items.X),
-            items.y,
-            qid=items.qid,
-            ids=items.ids,
-            feature_names=items.column_names,
-            test=None if test is None else (scaled(scaler, test.X), test.y, test.qid, test.ids),
-            alpha_curve=_curve(found),
-            measures=plan.measures,
-            title=f"Ranking of {items.path}",
-            command=command_line(),
-            notes=[*answer.notes, *([] if scaler is None else [SCALED])],
-        )
-
-
-def _curve(found: Search) -> Any:
-    """Return the scores over alpha of the kernel that was chosen; None where the model keeps them, or there is one."""
-    from kernelrank.report import AlphaCurveDisplay
-
-    if hasattr(found.model, "cv_results_"):
-        return None
-    varied = ("alpha", "score")
-    kernel = {name: value for name, value in found.best.items() if name not in varied}
-    alike = [one for one in found.candidates if {k: v for k, v in one.items() if k not in varied} == kernel]
-    if len(alike) < 2:
-        return None
-    return AlphaCurveDisplay(
-        [one["alpha"] for one in alike],
-        [one["score"] for one in alike],
-        name=found.how if found.how.startswith("on ") else f"by {found.how}",
-        score_name=f"{found.measure} {found.how}" if found.how.startswith("on ") else f"hold-out {found.measure}",
-        best_alpha=found.best["alpha"],
-    )

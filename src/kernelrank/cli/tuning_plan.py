@@ -1,0 +1,92 @@
+"""What ``kernelrank tune`` is asked for: which learners are tried, how they are held out and measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernelrank.cli.judgement import Judgement
+from kernelrank.cli.learner import LearnerOptions
+from kernelrank.cli.measuring import MeasureRules
+from kernelrank.cli.scoring import scores_of
+from kernelrank.cli.search import Search, search_exactly, search_folds
+
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+    from kernelrank.metrics import Measure
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is tried, and how it is judged.
+
+    Parameters
+    ----------
+    learner : LearnerOptions
+    alphas : list of float, or "auto"
+    settings : list of dict
+        Kernels with their parameters.
+    rules : MeasureRules
+        The conventions of the measures.
+    measures : list of Measure
+        What is measured; the first one chooses.
+    measure_name : str
+        The first one as it was typed.
+    cv : str or int
+    by_query : bool
+        Whether columns are scaled inside each query.
+    """
+
+    learner: LearnerOptions
+    alphas: str | list[float]
+    settings: list[dict[str, Any]]
+    rules: MeasureRules
+    measures: list[Measure]
+    measure_name: str
+    cv: str | int
+    by_query: bool = False
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that chooses."""
+        return self.measures[0]
+
+    def scaled(self, items: Items) -> Items:
+        """Return the items with their columns scaled inside queries, if that is asked for."""
+        from kernelrank.data.query_scaling import scale_items_by_query
+
+        return scale_items_by_query(items) if self.by_query else items
+
+    def value(self, model: Any, items: Items, X: Any = None) -> float:
+        """Measure a model on scored items, or on their columns as they are given."""
+        from kernelrank.errors import FileFormatError, InvalidInputError
+
+        scores = scores_of(model, items.X if X is None else X)
+        judgement = Judgement(str(items.path), items.y, scores, items.qid, items.ids)
+        try:
+            return float(judgement.measure(self.measure, self.rules).mean)
+        except InvalidInputError as error:
+            raise FileFormatError(str(error), items.path) from error
+
+    @property
+    def sign(self) -> int:
+        """What makes a value one that is to be high: -1 for an error."""
+        return 1 if self.measure.higher_is_better else -1
+
+    def search(self, X: Any, items: Items) -> Search:
+        """Hold out from one file."""
+        from kernelrank.errors import InvalidInputError
+
+        if self.learner.method != "ranksvm":
+            squares = self.learner.method == "rls" and self.measure_name == "pairwise_accuracy"
+            scoring = None if squares else self.measure
+            found = search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
+            if not squares:
+                found.model.set_params(scoring=self.measure_name)  # a model file holds names, not measures
+            return found
+        folds = 5 if self.cv == "auto" else self.cv
+        if not isinstance(folds, int):
+            raise InvalidInputError(f"--cv {folds} is exact for rankrls and rls; for ranksvm give a number of folds")
+        return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
