@@ -48,7 +48,7 @@ def test_list(capsys):
         assert f"{name}\n    {title}\n" in printed
 
 
-@pytest.mark.parametrize("name", titles().keys() - WAITING)
+@pytest.mark.parametrize("name", sorted(titles().keys() - WAITING))
 def test_a_study_has_its_four_nouns(name):
     study = load(name)
     assert isinstance(study, Study)
