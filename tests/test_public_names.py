@@ -53,6 +53,7 @@ NAMES = [
     "make_preferences",
     "make_ranking",
     "metrics",
+    "permutation_importance",
     "permutation_test",
     "read_pairs",
     "read_ranking",
@@ -171,6 +172,8 @@ SIGNATURES = {
     "compare_auc": "(a, b, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', n_jobs=None)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None)",
+    "permutation_importance": "(model, X, y, qid=None, *, scoring='pairwise_accuracy', n_repeats=5, "
+    "feature_names=None, confidence=0.95, random_state=None)",
     "permutation_test": "(estimator, X, y, *, qid=None, statistic='auto', groups=None, n_permutations=None, "
     "n_jobs=None, random_state=None, alphas=None)",
     "RankSVM": "(alpha=1.0, *, loss='hinge', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
@@ -253,6 +256,7 @@ BY_NAME = {"qid", "sample_weight", "magnitude", "weight", "groups", "queries", "
 # qid is required there; scikit-learn's splitters are called with groups in the third place; votes come in columns.
 POSITIONAL = {
     ("leave_query_out", "qid"),
+    ("permutation_importance", "qid"),
     ("QueryKFold.split", "groups"),
     ("QueryKFold.get_n_splits", "groups"),
     ("Leaderboard.fit", "weight"),

@@ -15,7 +15,7 @@ from kernelrank.metrics.named_measures import MeasureOption, get_measure
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-__all__ = ["QueryScorer", "scorer"]
+__all__ = ["QueryScorer", "predicted_scores", "scorer"]
 
 
 class QueryScorer:
@@ -89,7 +89,7 @@ class QueryScorer:
         if event is not None and not self.measure.takes_event:
             raise InvalidInputError(f"{self.measure.name} takes no event")
         y = event_times(y, event)
-        value = self.measure.average(y, _scores(estimator, X), qid=qid, sample_weight=sample_weight)
+        value = self.measure.average(y, predicted_scores(estimator, X), qid=qid, sample_weight=sample_weight)
         return value if self.measure.higher_is_better else -value
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
@@ -116,7 +116,7 @@ class QueryScorer:
 
 
 def _refuse_pooling(estimator: BaseEstimator, qid: Labels | None) -> None:
-    """Raise an error for to score items of different queries as one list, as a search does whose routing is off."""
+    """Raise an error if items of different queries would be scored as one list."""
     model = getattr(estimator, "_final_estimator", estimator)
     if qid is None and getattr(model, "n_queries_", 1) > 1:
         raise InvalidInputError(
@@ -125,7 +125,8 @@ def _refuse_pooling(estimator: BaseEstimator, qid: Labels | None) -> None:
         )
 
 
-def _scores(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
+def predicted_scores(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
+    """Return what a measure compares: decision values or probabilities of a classifier, else predictions."""
     from sklearn.base import is_classifier
 
     scores: ArrayLike

@@ -4,6 +4,7 @@ from kernelrank.model_selection.auc_comparison import AUCComparison, compare_auc
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import estimate_auc
 from kernelrank.model_selection.concordance_estimation import ConcordanceEstimate, estimate_concordance
+from kernelrank.model_selection.feature_importance import PermutationImportance, permutation_importance
 from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.model_selection.nested_selection import SelectionCurve, selection_curve
 from kernelrank.model_selection.permutation import PermutationTest, permutation_test
@@ -17,6 +18,7 @@ __all__ = [
     "AUCComparison",
     "AUCEstimate",
     "ConcordanceEstimate",
+    "PermutationImportance",
     "PermutationTest",
     "PreferenceHoldout",
     "QueryKFold",
@@ -31,6 +33,7 @@ __all__ = [
     "leave_pair_out",
     "leave_preferences_out",
     "leave_query_out",
+    "permutation_importance",
     "permutation_test",
     "selection_curve",
     "selection_stability",

@@ -7,6 +7,7 @@ from kernelrank.report.dyads_report import dyads_report
 from kernelrank.report.explanation import Explanation, explain
 from kernelrank.report.folds_report import folds_report
 from kernelrank.report.forest import ForestDisplay
+from kernelrank.report.importance import ImportanceDisplay
 from kernelrank.report.leaderboard_report import leaderboard_report
 from kernelrank.report.page import Page
 from kernelrank.report.query_scores import QueryScoreDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "AlphaCurveDisplay",
     "Explanation",
     "ForestDisplay",
+    "ImportanceDisplay",
     "Page",
     "QueryScoreDisplay",
     "ROCDisplay",
