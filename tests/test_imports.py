@@ -62,7 +62,11 @@ for room in ("relations", "report", "exports", "serving", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 
 # What goes up, inside a method: results draw themselves by the displays of the report.
-UPWARD = {"model_selection/auc_comparison.py": {"report"}, "model_selection/tournament.py": {"report"}}
+UPWARD = {
+    "model_selection/auc_comparison.py": {"report"},
+    "model_selection/feature_importance.py": {"report"},
+    "model_selection/tournament.py": {"report"},
+}
 
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 

@@ -207,7 +207,7 @@ def test_bad_input_is_named():
     model = kr.KroneckerRLS(**GIVEN)
     with pytest.raises(InvalidInputError, match=r"setting must be one of 'cell', 'row', 'column', 'both', got 'rows'"):
         kr.dyadic_holdout(model, K1, K2, Y, setting="rows")
-    with pytest.raises(InvalidInputError, match=r"cv=5 folds need at least two and at most as many as rows \(4\)"):
+    with pytest.raises(InvalidInputError, match=r"Expected cv between 2 and 4, the number of rows; got 5"):
         kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=5)
     with pytest.raises(InvalidInputError, match="each of the 4 rows either into its training part or into its test"):
         kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=[([0], [1])])

@@ -128,8 +128,8 @@ class Rivals:
         if self and method != "leave_pair_out":
             option = "--covariates" if self.marker is None else "--versus"
             raise InvalidInputError(
-                f"{option} holds out every pair, and here are {counted(n_pairs, 'pair')} with --cv {method}: give one "
-                "--alpha, or --cv leave_pair_out, which may take long"
+                f"{option} needs leave-pair-out, which is slow with a choice of alpha for "
+                f"{counted(n_pairs, 'pair')}. Give one --alpha, or --cv leave_pair_out if you can wait"
             )
 
     def compare(

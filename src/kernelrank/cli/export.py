@@ -21,22 +21,22 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 @app.command()
 def export(
     model: options.Model,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file.", show_default=False)],
     format: Annotated[
         Literal["onnx", "elasticsearch", "opensearch", "solr", "sql", "python", "json"] | None,
         typer.Option(
             "--format",
             "-f",
-            help="What to write; the suffix .onnx, .sql, .py or .json decides unless given.",
+            help="Output format. Default: decided by the suffix .onnx, .sql, .py or .json.",
             show_default=False,
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", help="What a search engine is to call the model; the name of the file unless given."),
+        typer.Option("--name", help="Name of the model in the search engine. Default: the file name."),
     ] = None,
     dtype: Annotated[
-        Literal["float64", "float32"], typer.Option("--dtype", help="The numbers that an ONNX model takes and returns.")
+        Literal["float64", "float32"], typer.Option("--dtype", help="Number type of an ONNX model.")
     ] = "float64",
     as_json: options.AsJSON = False,
 ) -> None:

@@ -21,11 +21,11 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @app.command()
 def serve(
-    models: Annotated[Path, typer.Argument(help="A model file, or a folder of model files.", show_default=False)],
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
-    max_body: Annotated[float, typer.Option("--max-body", min=0.001, help="The longest request, in MB.")] = 10.0,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="The longest time of a request, in s.")] = 10.0,
+    models: Annotated[Path, typer.Argument(help="Model file, or folder of model files.", show_default=False)],
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
+    max_body: Annotated[float, typer.Option("--max-body", min=0.001, help="Maximum size of a request, in MB.")] = 10.0,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Time limit of a request, in seconds.")] = 10.0,
     reload: Annotated[
         float, typer.Option("--reload", min=0, help="How often to look for new model files, in seconds; 0: never.")
     ] = 1.0,

@@ -30,7 +30,7 @@ def for_times(measure: str, cv: str, method: str, strata: str | None, *, pairs: 
 
 
 def nested_times(search: Any, X: Any, items: Items, seed: int) -> ConcordanceEstimate:
-    """Hold out five folds of items, and choose alpha anew without each of them, as ``kernelrank concordance`` does."""
+    """Run nested cross-validation with five folds of items, as ``kernelrank concordance`` does."""
     from sklearn.base import clone
 
     from kernelrank.model_selection import estimate_concordance

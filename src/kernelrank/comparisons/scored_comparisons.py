@@ -123,7 +123,7 @@ class ScoredComparisons(Comparisons):
         return type(self)(self.scores[kept], *queries, weight=self.weight[kept], **self.options)
 
     def separable(self, sets: ItemSets) -> NDArray[np.bool_]:
-        """Tell for each set of items whether none of them is compared with an item outside: unions of whole queries.
+        """Return for each set of items whether it is a union of whole queries.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ class SpanningParts:
 
     @classmethod
     def none(cls, n_columns: int, n_outputs: int) -> SpanningParts:
-        """Return the table of no query."""
+        """Return an empty table."""
         whole = np.zeros(0, dtype=np.int64)
         return cls(whole, whole, whole, whole, QueryMeans.none(0, n_columns, n_outputs))
 

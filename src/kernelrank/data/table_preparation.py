@@ -96,11 +96,11 @@ class Faults:
     errors: list[FileFormatError] = field(default_factory=list)
 
     def add(self, message: str, position: int | None = None, column: str | None = None) -> None:
-        """Take note of one fault."""
+        """Add one problem."""
         self.found.append((message, position, column))
 
     def add_error(self, error: FileFormatError) -> None:
-        """Take note of a fault that was raised."""
+        """Add a problem that was raised as an error."""
         message = str(error).removeprefix(self.table.path).lstrip(",: ")
         self.found.append((message, None, None))
         self.errors.append(error)

@@ -209,7 +209,7 @@ def _folds(cv: Any, size: int, noun: str, random_state: RandomStateLike) -> tupl
         return None
     if isinstance(cv, Integral):
         if not 2 <= int(cv) <= size:
-            raise InvalidInputError(f"cv={cv} folds need at least two and at most as many as {noun} ({size})")
+            raise InvalidInputError(f"Expected cv between 2 and {size}, the number of {noun}; got {cv}.")
         cv = KFold(int(cv), shuffle=True, random_state=random_state)
     folds, seen = [], np.zeros(size, dtype=np.int64)
     for number, (train, test) in enumerate(check_cv(cv).split(np.zeros((size, 1)))):

@@ -35,7 +35,7 @@ Precision = Literal["float64", "float32"]
 
 
 def onnx_fault(formula: ScoringFormula) -> str | None:
-    """Say what of a formula an ONNX file cannot hold; None if it holds all of it."""
+    """Return which part of a formula ONNX cannot represent; None if it can represent all."""
     for term in formula.terms:
         if term.metric not in KERNELS:
             return f"it has linear, poly, rbf and cosine kernels, and the kernel is {term.metric}"

@@ -46,7 +46,7 @@ class Features(ABC):
 
     @property
     def columns(self) -> ColumnFeatures | None:
-        """The map itself where its columns are known, so that the problem has a primal form; None otherwise."""
+        """The feature map itself if its columns are explicit (primal form); None otherwise."""
         return None
 
     @property

@@ -17,7 +17,7 @@ __all__ = ["LossPoint", "PairLoss", "Pairs", "PlacedPairs"]
 
 
 class PlacedPairs(ABC):
-    """All pairs at given scores. What is taken and returned has the items in an order of its own, but for `bring`."""
+    """All pairs at given scores; arrays are in an internal order of the items, except in `bring`."""
 
     scores: Float
     """The scores f less a constant for each query, which no margin sees and rounding does, shape (m,)."""

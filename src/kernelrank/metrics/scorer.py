@@ -87,7 +87,7 @@ class QueryScorer:
         """
         _refuse_pooling(estimator, qid)
         if event is not None and not self.measure.takes_event:
-            raise InvalidInputError(f"{self.measure.name} takes no event")
+            raise InvalidInputError(f"{self.measure.name} does not support event")
         y = event_times(y, event)
         value = self.measure.average(y, predicted_scores(estimator, X), qid=qid, sample_weight=sample_weight)
         return value if self.measure.higher_is_better else -value

@@ -148,7 +148,7 @@ def _fit_arguments(estimator: Any, wanted: dict[str, Any]) -> dict[str, Any]:
         if has_fit_parameter(estimator, name) or _routes(estimator, name):
             arguments[name] = value
         elif name == "sample_weight":
-            raise InvalidInputError(f"{type(estimator).__name__} takes no sample_weight")
+            raise InvalidInputError(f"{type(estimator).__name__} does not support sample_weight")
         elif any(has_fit_parameter(step, name) for step in _steps(estimator)):
             raise InvalidInputError(
                 f"a step of {type(estimator).__name__} uses {name}, which is not passed on to it: turn metadata "

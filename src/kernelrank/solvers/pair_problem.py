@@ -166,7 +166,7 @@ def _libraries() -> ThreadpoolController:
 
 
 def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bool = False) -> None:
-    """Warn of a gap that is left, because rounding does not let it be smaller or because steps ran out."""
+    """Warn that the optimality gap is above the tolerance."""
     advice = (
         "which is as near as double precision gets here: raise tol or alpha, or scale the features"
         if exhausted

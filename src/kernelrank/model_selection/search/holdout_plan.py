@@ -136,7 +136,7 @@ def _folds(n_folds: int, m: int, queries: Queries | None, *, classes: bool, rand
     available = m if queries is None else len(queries)
     if not 2 <= n_folds <= available:
         noun = "items" if queries is None else "queries"
-        raise InvalidInputError(f"cv={n_folds} folds need at least two and at most as many as {noun} ({available})")
+        raise InvalidInputError(f"Expected cv between 2 and {available}, the number of {noun}; got {n_folds}.")
     if queries is not None:
         return GroupKFold(n_folds)
     return (StratifiedKFold if classes else KFold)(n_folds, shuffle=True, random_state=random_state)
