@@ -95,9 +95,9 @@ def positive_of(run, cohort, first, second):
 def test_the_help_says_what_the_command_does(run, cohort):
     told = " ".join(run("auc", "--help").out.replace("│", " ").split())
     assert "it is guessed from the words" in told
-    assert "else it is the one that sorts last" in told
+    assert "else the last class in sorted order" in told
     pairs = re.findall(r"(\w+)/(\w+)", told.partition("guessed from the words (")[2].partition(")")[0])
-    assert len(pairs) >= 5
+    assert len(pairs) >= 3
     for case, control in pairs:
         assert positive_of(run, cohort, case, control) == (case, "by its meaning")
     assert positive_of(run, cohort, "early", "late") == ("late", "it sorts last")

@@ -157,7 +157,7 @@ def test_files_that_cannot_be_read(tmp_path):
         fit(tmp_path / "items.parquet", "q")
     with pytest.raises(InvalidInputError, match="qid_unscored must be the name of its query column"):
         fit(tmp_path / "items.parquet", qid_u)
-    with pytest.raises(InvalidInputError, match="4 feature columns: expected 3"):
+    with pytest.raises(InvalidInputError, match="expected 3 feature columns; got 4"):
         fit(tmp_path / "items.parquet")
     holes = [None, *X_u[1:, 0]]
     pq.write_table(table().set_column(0, "a", pa.array(holes)), tmp_path / "holes.parquet")

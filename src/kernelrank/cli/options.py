@@ -375,5 +375,5 @@ Threshold = Annotated[
 ]
 TrecRules = Annotated[
     bool,
-    _rule("--trec", f"Use the rules of trec_eval: linear gain, {TIES_BY_NAME}, empty queries count 0."),
+    _rule("--trec", f"Use the rules of trec_eval: gain linear, {TIES_BY_NAME}, empty queries count 0."),
 ]
