@@ -47,10 +47,14 @@ def convert(
     """
     from kernelrank.data import write_items
     from kernelrank.data.item_writer import written_format
+    from kernelrank.data.linear_model_file import is_linear_model_file
 
     to_stdout = str(output) == STANDARD_STREAM
     answer = Answer("convert", as_json=as_json, quiet=to_stdout)
     check_output(output, [source])
+    if is_linear_model_file(source):
+        _convert_model(answer, source, output)
+        return
     if to != "qrels" and written_format(output, to) == "parquet":
         check_extra("data", "pyarrow")
     reader = SourceFile(source, input_format, target, query, id, weight, groups, features, positive, strict=True)
@@ -66,6 +70,24 @@ def convert(
     answer.fact("items", len(items))
     answer.fact("columns", items.n_features)
     answer.line(f"{what} {'is' if len(items) == 1 else 'are'} in {'standard output' if to_stdout else output}.")
+    answer.show()
+
+
+def _convert_model(answer: Answer, source: Path, output: Path) -> None:
+    """Write a linear model of RankLib or SVM-rank as a model file."""
+    from kernelrank.cli.foreign_model import model_of
+    from kernelrank.data import read_linear_model
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.persistence import save
+
+    if output.suffix != ".kr":
+        raise InvalidInputError(f"{source}: Expected a name that ends with .kr for a model; got {output}.")
+    linear = read_linear_model(source)
+    save(model_of(linear, source), output)
+    answer.note("features are known by their numbers, from 1 on; a constant in the scores is left out")
+    answer.fact("output", str(output))
+    answer.fact("columns", len(linear.weights))
+    answer.line(f"The {linear.program} model, with {counted(len(linear.weights), 'column')}, is in {output}.")
     answer.show()
 
 

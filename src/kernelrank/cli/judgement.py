@@ -109,7 +109,9 @@ def measured(
 
 
 def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
-    """Judge a model by a file with scores, or a run by qrels; the first bytes tell which it is."""
+    """Judge a model, also of RankLib or SVM-rank, by a file with scores, or a run by qrels; the first bytes tell."""
+    from kernelrank.data.linear_model_file import is_linear_model_file, read_linear_model
+
     if str(judged) != "-" and is_model_file(judged):
         model = load_model(judged)
         items = for_model(truth, model).read(answer)
@@ -118,6 +120,10 @@ def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
         with speaking_of(items):
             scores = scores_of(model, items.X)
         return Judgement(str(judged), items.y, scores, items.qid, items.ids)
+    if str(judged) != "-" and is_linear_model_file(judged):
+        linear, items = read_linear_model(judged), truth.read(answer)
+        answer.note(f"{judged}: a model of {linear.program} ({linear.method}), with features by their numbers")
+        return Judgement(str(judged), items.y, linear.scores(items.X, items.first_index), items.qid, items.ids)
     return _judge_run(answer, judged, truth.path)
 
 

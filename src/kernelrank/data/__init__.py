@@ -5,6 +5,7 @@ from kernelrank.data.generators import make_preferences, make_ranking
 from kernelrank.data.item_reader import read_item_chunks, read_items
 from kernelrank.data.item_writer import write_items
 from kernelrank.data.items import Items
+from kernelrank.data.linear_model_file import LinearModelFile, read_linear_model
 from kernelrank.data.preference_pairs import read_pairs
 from kernelrank.data.preference_writer import write_pairs
 from kernelrank.data.preferences import Preferences
@@ -20,6 +21,7 @@ from kernelrank.lifetimes import event_times
 __all__ = [
     "Fold",
     "Items",
+    "LinearModelFile",
     "Preferences",
     "Qrels",
     "Ranking",
@@ -31,6 +33,7 @@ __all__ = [
     "make_ranking",
     "read_item_chunks",
     "read_items",
+    "read_linear_model",
     "read_pairs",
     "read_parquet_chunks",
     "read_qrels",

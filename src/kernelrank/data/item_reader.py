@@ -21,6 +21,7 @@ from kernelrank.data.line import shown
 from kernelrank.data.parquet_table import ParquetTable
 from kernelrank.data.ranking import Layout, Ranking, chunks_with_lines, read_with_lines
 from kernelrank.data.roles import ColumnRequest
+from kernelrank.data.side_files import with_side_files
 from kernelrank.data.source import Source, read_blocks, readable, source_name
 from kernelrank.data.table import Table
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -130,7 +131,8 @@ def items_of_source(source: Source, kind: FileFormat, request: ColumnRequest) ->
     """Read the items of an open file, or of a path."""
     if kind == "svmlight":
         _refuse_names(request, source_name(source))
-        return _ranking_items(source, request.n_features)
+        items = _ranking_items(source, request.n_features)
+        return with_side_files(items, source) if isinstance(source, (str, os.PathLike)) else items
     return _table_items(open_table(source, kind), request)
 
 
