@@ -23,7 +23,7 @@ FLOORS = [
     {"dyads"},
     {"model_selection"},
     {"relations", "report", "dask", "exports"},
-    {"serving"},
+    {"serving", "pyterrier"},
     {"cli"},
 ]
 BASE = {
