@@ -29,7 +29,7 @@ from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.fitted_state import FittedState
 from kernelrank.model_states import STATES
 
-__all__ = ["load", "register", "save"]
+__all__ = ["load", "register", "save", "trusted_types"]
 
 REGISTRY: dict[str, str] = {
     "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
@@ -181,6 +181,24 @@ def load(path: str | os.PathLike[str]) -> Any:
         except Exception as error:
             # Whoever forges a file chooses what fails first, so that no list of exceptions would be complete.
             raise ModelFileError(f"{os.fspath(path)}: cannot be read: {type(error).__name__}: {error}") from error
+
+
+def trusted_types() -> list[str]:
+    """Return the types of kernelrank for the list of types that skops is to trust.
+
+    With skops, another format without pickles, a model is loaded as
+    ``skops.io.load(file, trusted=trusted_types())``. Only classes of kernelrank are listed; skops knows NumPy, SciPy
+    and scikit-learn itself.
+
+    Examples
+    --------
+    >>> "kernelrank.estimators.rank_rls.RankRLS" in trusted_types()
+    True
+    """
+    places = [(name, REGISTRY) for name in REGISTRY] + [(name, VALUES) for name in VALUES]
+    found = [_resolve(name, where) for name, where in places]
+    types = {f"{kind.__module__}.{kind.__qualname__}" for kind in found if kind is not None}
+    return sorted(name for name in types if name.startswith("kernelrank."))
 
 
 def _resolve(name: str, places: dict[str, str] | None = None) -> type | None:

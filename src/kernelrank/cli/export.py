@@ -42,8 +42,6 @@ def export(
 ) -> None:
     """Write a model as a file that another program scores with: ONNX, a search engine, SQL, Python or JSON.
 
-    Examples
-    --------
     kernelrank export model.kr -o model.onnx
 
     kernelrank export model.kr --format solr -o model.json

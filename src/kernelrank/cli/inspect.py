@@ -11,6 +11,7 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import for_model, load_model
 from kernelrank.cli.model_rows import changed_parameters, setting_rows
+from kernelrank.cli.output_file import STANDARD_STREAM, check_output
 from kernelrank.cli.scoring import columns_matched
 from kernelrank.cli.source_files import SourceFile, fold_part
 from kernelrank.provenance import column_names, final_step, provenance
@@ -32,7 +33,13 @@ def inspect(
             help="Explain why the first item ranks above the second. Give item names, or row numbers from 0.",
         ),
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Data file that contains these items.")] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option("--card", help="Write a model card in Markdown, with measures if --data has scores; - prints it."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Data file: that of the items to explain, or to measure for the card.")
+    ] = None,
     input_format: options.InputFormat = None,
     query: options.Query = None,
     id: options.Id = None,
@@ -43,9 +50,16 @@ def inspect(
     kernelrank inspect model.kr
 
     kernelrank inspect model.kr --explain 40626 43770 --data test.txt
+
+    kernelrank inspect model.kr --card README.md --data test.txt
     """
     from kernelrank.errors import InvalidInputError
 
+    if card is not None:
+        _write_card(
+            model, card, None if data is None else SourceFile(fold_part(data, "test"), input_format, None, query, id)
+        )
+        return
     if (explain is None) != (data is None):
         raise InvalidInputError("--explain and --data go together: give two items and the data file that contains them")
     answer = Answer("inspect", as_json=as_json)
@@ -66,6 +80,31 @@ def inspect(
     else:
         source = SourceFile(fold_part(data, "test"), input_format, None, query, id)
         _explain(answer, loaded, for_model(source, loaded, needs_target=False), explain, top)
+    answer.show()
+
+
+def _write_card(model: Path, card: Path, source: SourceFile | None) -> None:
+    """Write a model card; measures need a file with scores."""
+    from kernelrank.cli.judgement import judge, measured
+    from kernelrank.cli.measuring import MeasureRules, facts_of
+    from kernelrank.cli.model_card import model_card
+    from kernelrank.data.atomic import atomic_write
+
+    to_stdout = str(card) == STANDARD_STREAM
+    answer = Answer("inspect", as_json=False, quiet=to_stdout)
+    check_output(card, [model])
+    found: list[dict[str, Any]] = []
+    if source is not None:
+        judgement, rules = judge(answer, model, source), MeasureRules()
+        known = measured(answer, rules.measures(None), lambda one: judgement.measure(one, rules), asked=False)
+        found = [facts_of(result, one, confidence=0.95, seed=0, by_query=False, rules=rules) for one, result in known]
+    text = model_card(load_model(model), model, None if source is None else str(source.path), found)
+    if to_stdout:
+        typer.echo(text, nl=False)
+        return
+    with atomic_write(card) as file:
+        file.write(text.encode())
+    answer.line(f"The card of {model} is in {card}.")
     answer.show()
 
 

@@ -36,8 +36,6 @@ def serve(
     A model file that is replaced is read again; if it is damaged, the old model stays. The log goes to standard error:
     a line of JSON for each request. SIGTERM and Ctrl-C end the service after the requests that it has.
 
-    Examples
-    --------
     kernelrank serve model.kr
 
     kernelrank serve models --port 8080
