@@ -1,10 +1,8 @@
 """How well dyads are ranked depends on what is new: a score, a drug, a target, or both.
 
-Run: python -m studies run drug_targets --data FOLDER [--splits 10]
-
-FOLDER has the folder ``davis`` or ``davis.tar.xz``: the dissociation constants of 68 drugs and 442 targets [D11], with
-similarities of the drugs and of the targets [PA15]. A low constant is a strong binding, so that minus the constant is
-learned, and in a second table pKd = 9 - log10(Kd in nM).
+The dissociation constants of 68 drugs and 442 targets [D11], with similarities of the drugs and of the targets [PA15].
+A low constant is a strong binding, so that minus the constant is learned, and in a second table pKd = 9 - log10(Kd in
+nM).
 
 New objects follow the protocol of RLScore's tutorial: similarities to all objects are the features of linear kernels;
 40 of the drugs or 300 of the targets or both are the training part, and the concordance is measured over all dyads of
@@ -19,20 +17,20 @@ of leave-one-out over all data, and alpha is chosen by the same cells, as in the
 
 from __future__ import annotations
 
-import argparse
-import tarfile
-import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import kernelrank as kr
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.metrics import DyadicConcordance, dyadic_concordance
+from studies.book.cell import spread_cell
+from studies.book.picture import picture
+from studies.book.sources import DAVIS
+from studies.book.study import Run, Study
 
 SIMILAR_DRUGS = "drug-drug_similarities_2D.txt"
 SIMILAR_TARGETS = "target-target_similarities_WS.txt"
@@ -72,26 +70,9 @@ class Bindings:
 
 
 def read(folder: Path) -> Bindings:
-    """Read the three tables from the folder or from the archive."""
-    unpacked, packed = folder / "davis", folder / "davis.tar.xz"
-    if unpacked.is_dir():
-        tables = [np.loadtxt(unpacked / name) for name in (SIMILAR_DRUGS, SIMILAR_TARGETS, CONSTANTS)]
-    elif packed.is_file():
-        with tarfile.open(packed) as archive:
-            tables = [
-                np.loadtxt(_opened(archive, f"davis/{name}")) for name in (SIMILAR_DRUGS, SIMILAR_TARGETS, CONSTANTS)
-            ]
-    else:
-        raise SystemExit(f"Expected the folder davis or the file davis.tar.xz in {folder}; found neither.")
-    drugs, targets, constants = tables
+    """Read the three tables."""
+    drugs, targets, constants = (np.loadtxt(folder / name) for name in (SIMILAR_DRUGS, SIMILAR_TARGETS, CONSTANTS))
     return Bindings(drugs, targets, -constants)
-
-
-def _opened(archive: tarfile.TarFile, name: str) -> IO[bytes]:
-    file = archive.extractfile(name)
-    if file is None:
-        raise SystemExit(f"Expected the file {name} in the archive; found something else.")
-    return file
 
 
 def split(bindings: Bindings, setting: str, seed: int) -> tuple[Bindings, Bindings]:
@@ -120,57 +101,77 @@ def predicted(search: Any, bindings: Bindings, setting: str, seed: int) -> tuple
     return test.Y, search.predict(test.drugs, test.targets)
 
 
-def shown(found: DyadicConcordance) -> str:
+def cell(found: DyadicConcordance) -> dict[str, float]:
+    """Return a concordance with its interval."""
     low, high = found.interval
-    return f"{found.value:.4f} [{low:.4f}, {high:.4f}]"
+    return {"mean": found.value, "low": low, "high": high}
 
 
-def compare(bindings: Bindings, n_splits: int) -> None:
-    """Print the concordance of each model in each setting."""
-    print(
-        "| new | model | overall, tutorial's split | tutorial | overall, all splits | of each drug, tutorial's split |"
-    )
-    print("|---|---|---|---|---|---|")
+def compare(bindings: Bindings, n_splits: int) -> list[dict[str, Any]]:
+    """Return the concordance of each model in each setting."""
+    rows = []
     for setting, noun in SETTINGS.items():
         for name, search in MODELS.items():
             seeds = range(1, 2 if setting == "cell" else 1 + n_splits)
             scores = [predicted(search, bindings, setting, seed) for seed in seeds]
             overall = [dyadic_concordance(*pair) for pair in scores]
-            of_drugs = dyadic_concordance(*scores[0], per="row")
-            values = np.array([found.value for found in overall])
-            spread = f"{values.mean():.4f} ± {values.std(ddof=1):.4f}" if len(values) > 1 else ""
-            published = f"{PUBLISHED[name, setting]:.4f}" if (name, setting) in PUBLISHED else ""
-            print(
-                f"| {noun} | `{name}` | {shown(overall[0])} | {published} | {spread} | {shown(of_drugs)} |", flush=True
+            rows.append(
+                {
+                    "new": noun,
+                    "model": name,
+                    "overall": cell(overall[0]),
+                    "splits": spread_cell([found.value for found in overall]) if len(overall) > 1 else None,
+                    "of_drugs": cell(dyadic_concordance(*scores[0], per="row")),
+                }
             )
+    return rows
 
 
-def best_on_the_test_part(bindings: Bindings) -> None:
-    """Print the figure of the tutorial: the best alpha by the test part itself."""
+def best_on_the_test_part(bindings: Bindings) -> dict[str, float]:
+    """Return the figure of the tutorial: the best alpha by the test part itself."""
+    best = {}
     for setting in ("row", "column", "both"):
         training, test = split(bindings, setting, seed=1)
-        found = {}
-        for exponent in range(15, 36):
-            model = kr.KroneckerRLS(2.0**exponent).fit(training.drugs, training.targets, training.Y)
-            found[exponent] = dyadic_concordance(test.Y, model.predict(test.drugs, test.targets)).value
-        best = max(found, key=lambda exponent: found[exponent])
-        print(f"{SETTINGS[setting]}: {found[best]:.4f} at 2^{best}; tutorial {PUBLISHED['KroneckerRLS', setting]:.4f}")
+        models = [kr.KroneckerRLS(2.0**k).fit(training.drugs, training.targets, training.Y) for k in range(15, 36)]
+        found = [dyadic_concordance(test.Y, model.predict(test.drugs, test.targets)).value for model in models]
+        best[SETTINGS[setting]] = max(found)
+    return best
 
 
-def main() -> None:
+def protocol(run: Run) -> dict[str, Any]:
     """Run the four settings on the constants and on their logarithms."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--splits", type=int, default=10, help="of the objects; the first is that of the tutorial")
-    arguments = parser.parse_args()
     warnings.simplefilter("ignore", EdgeOfGridWarning)
-    bindings = read(arguments.data)
-    start = time.process_time()
-    with threadpool_limits(1):
-        print("KroneckerRLS, alpha picked on the test part:")
-        best_on_the_test_part(bindings)
-        print("\nMinus the constants:\n")
-        compare(bindings, arguments.splits)
-        print("\npKd:\n")
-        compare(bindings.in_logarithms(), arguments.splits)
-    print(f"\n{time.process_time() - start:.0f} CPU s")
+    bindings = read(run.data[DAVIS])
+    return {
+        "drugs": len(bindings.drugs),
+        "targets": len(bindings.targets),
+        "constants": bindings.Y.size,
+        "training_drugs": TRAINING_DRUGS,
+        "training_targets": TRAINING_TARGETS,
+        "best_on_test": best_on_the_test_part(bindings),
+        "as_they_are": compare(bindings, run["splits"]),
+        "pKd": compare(bindings.in_logarithms(), run["splits"]),
+    }
+
+
+def draw(tables: dict[str, Any], folder: Path) -> None:
+    """Draw the concordance of each drug in the four settings."""
+    with picture(folder / "drug_targets.svg", 6.4, 3.6) as figure:
+        ax = figure.subplots()
+        for number, name in enumerate(MODELS):
+            cells = [row["overall"] for row in tables["as_they_are"] if row["model"] == name]
+            means = np.array([one["mean"] for one in cells])
+            reach = [means - [one["low"] for one in cells], [one["high"] for one in cells] - means]
+            ax.errorbar(np.arange(len(cells)) + 0.12 * (number - 1), means, reach, fmt="o", label=name)
+        ax.set_xticks(range(len(SETTINGS)), list(SETTINGS.values()))
+        ax.set_ylabel("concordance over all dyads")
+        ax.legend()
+
+
+STUDY = Study(
+    protocol,
+    data=(DAVIS,),
+    settings={"splits": (10, 1)},
+    published={f"{name}, {SETTINGS[setting]}": value for (name, setting), value in PUBLISHED.items()},
+    draw=draw,
+)

@@ -1,10 +1,7 @@
-"""Claim: for judges who were not seen, a regularised Bradley-Terry model predicts votes no worse than evalica's.
+"""For judges who were not seen, a regularised Bradley-Terry model predicts votes no worse than evalica's.
 
-Run: python -m studies run preferences --data FOLDER [--folds 10] [--seed 0]
-
-FOLDER has llmfao.csv (votes of people on the answers of language models) and the folders of PrefLib that are listed in
-`RANKINGS`; packed files (llmfao.csv.xz, preflib.tar.xz) are unpacked into a temporary folder. Ten folds of judges, or
-of whole rankings, are held out. Alpha is chosen inside each training part, by five folds of its judges.
+Votes of people on the answers of language models (llmfao), and rankings of PrefLib. Ten folds of judges, or of whole
+rankings, are held out. Alpha is chosen inside each training part, by five folds of its judges.
 
 Reported are the mean log-loss over decisive votes, ``-log P(the winner wins)``, the agreement (the share of decisive
 votes whose winner has the higher score; equal scores count a half) and, for votes with ties, the log-loss over the
@@ -15,15 +12,11 @@ model, from the jackknife over judges.
 
 from __future__ import annotations
 
-import argparse
-import lzma
-import tarfile
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse, stats
@@ -31,6 +24,9 @@ from sklearn.model_selection import GroupKFold
 
 from kernelrank import BradleyTerry, RankRLS, read_pairs
 from kernelrank.data import Preferences
+from studies.book.picture import picture
+from studies.book.sources import LLMFAO, PREFLIB
+from studies.book.study import Run, Study
 
 ALPHAS = 2.0 ** np.arange(7, -8, -1)
 RANKINGS = (
@@ -212,7 +208,7 @@ def held_out(name: str, votes: Votes, n_folds: int, seed: int) -> np.ndarray:
     return found
 
 
-def difference(first: np.ndarray, second: np.ndarray, votes: Votes) -> str:
+def difference(first: np.ndarray, second: np.ndarray, votes: Votes) -> dict[str, float | None]:
     """Return the difference of two mean losses over decisive votes, with a 95 % interval over judges."""
     known = ~np.isnan(first)
     judges = np.unique(votes.judge[known], return_inverse=True)[1]
@@ -220,72 +216,82 @@ def difference(first: np.ndarray, second: np.ndarray, votes: Votes) -> str:
     weights = np.bincount(judges, weights=votes.weight[known])
     mean = sums.sum() / weights.sum()
     if len(sums) < 3:
-        return f"{mean:+.4f}"
+        return {"mean": mean, "low": None, "high": None}
     without = (sums.sum() - sums) / (weights.sum() - weights)
     n = len(sums)
     error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
     reach = stats.t.ppf(0.975, n - 1) * error
-    return f"{mean:+.4f} [{mean - reach:+.4f}, {mean + reach:+.4f}]"
+    return {"mean": mean, "low": mean - reach, "high": mean + reach}
 
 
-def study(title: str, votes: Votes, n_folds: int, seed: int) -> None:
-    """Print one table."""
-    print(
-        f"{title}: {votes.n_items} items, {len(votes.pairs):,} votes ({votes.tie.sum():,} ties), "
-        f"{len(np.unique(votes.judge)):,} judges or rankings"
-    )
-    print(f"  {'':<34}{'log-loss':>9}{'agreement':>11}{'3 outcomes':>12}  difference in log-loss to evalica")
+def compare(votes: Votes, run: Run) -> dict[str, Any]:
+    """Return one table."""
+    rows: dict[str, Any] = {}
     reference = None
     for name, (_, options, _) in MODELS.items():
         if options and not votes.side.any():
             continue  # rankings have no sides and no ties, and each judge votes on every pair once
         try:
-            found = held_out(name, votes, n_folds, seed)
+            found = held_out(name, votes, run["folds"], run.seed)
         except ImportError as error:
-            print(f"  {name:<34}not installed: {error.name}")
+            run.skipped.append(f"{error.name} is not installed")
             continue
         reference = found[0] if name.startswith("evalica") else reference
         log_loss, agreement, three = (
             np.average(row[~np.isnan(row)], weights=votes.weight[~np.isnan(row)]) for row in found
         )
-        beside = "" if reference is None or name.startswith("evalica") else difference(found[0], reference, votes)
-        outcomes = f"{three:.4f}" if votes.tie.any() else ""
-        print(f"  {name:<34}{log_loss:>9.4f}{agreement:>11.4f}{outcomes:>12}  {beside}", flush=True)
+        beside = reference is not None and not name.startswith("evalica")
+        rows[name] = {
+            "log_loss": log_loss,
+            "agreement": agreement,
+            "three": three if votes.tie.any() else None,
+            "beside": difference(found[0], reference, votes) if beside else None,
+        }
+    return {
+        "compared": votes.n_items,
+        "votes": len(votes.pairs),
+        "ties": int(votes.tie.sum()),
+        "judges": len(np.unique(votes.judge)),
+        "rows": rows,
+    }
 
 
-@contextmanager
-def unpacked(folder: Path) -> Iterator[Path]:
-    """Give a folder with the files as they are, whether they are packed or not."""
-    with tempfile.TemporaryDirectory() as place:
-        target = Path(place)
-        for name in ("llmfao.csv", *RANKINGS):
-            if (folder / name).exists():
-                (target / name).parent.mkdir(exist_ok=True)
-                (target / name).symlink_to((folder / name).resolve())
-        if not (target / "llmfao.csv").exists() and (folder / "llmfao.csv.xz").exists():
-            (target / "llmfao.csv").write_bytes(lzma.decompress((folder / "llmfao.csv.xz").read_bytes()))
-        if not (target / RANKINGS[0]).exists() and (folder / "preflib.tar.xz").exists():
-            with tarfile.open(folder / "preflib.tar.xz") as archive:
-                archive.extractall(target, filter="data")
-        yield target
-
-
-def main() -> None:
+def protocol(run: Run) -> dict[str, Any]:
     """Hold out judges, and rankings."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--folds", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sets", nargs="+", default=["llmfao.csv", *RANKINGS], help="files of the folder")
-    arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # fits of few votes may be separable
-    with unpacked(arguments.data) as folder:
-        for name in arguments.sets:
-            if not (folder / name).exists():
-                print(f"{name}: not in {arguments.data}")
-                continue
-            study(name, Votes.of(read_pairs(folder / name)), arguments.folds, arguments.seed)
+    found: dict[str, Any] = {}
+    if "llmfao" in run["sets"]:
+        found["llmfao"] = compare(Votes.of(read_pairs(run.data[LLMFAO])), run)
+    for name in RANKINGS:
+        short = name.partition("/")[0].rpartition(" ")[2]
+        if short not in run["sets"]:
+            continue
+        if run.data.has(PREFLIB):
+            path = next(run.data[PREFLIB].rglob(Path(name).name))
+            found[short] = {"file": Path(name).stem, **compare(Votes.of(read_pairs(path)), run)}
+        else:
+            run.skipped.append(f"{PREFLIB.name}: get it from {PREFLIB.where}")
+    return {"sets": found, "coin": float(np.log(2))}
 
 
-if __name__ == "__main__":
-    main()
+def draw(tables: dict[str, Any], folder: Path) -> None:
+    """Draw the differences in log-loss to evalica."""
+    votes = tables["sets"].get("llmfao", {"rows": {}})
+    rows = {name: row["beside"] for name, row in votes["rows"].items() if row["beside"]}
+    if not rows:
+        return
+    with picture(folder / "preferences.svg", 6.8, 3.2) as figure:
+        ax = figure.subplots()
+        means = np.array([cell["mean"] for cell in rows.values()])
+        reach = [means - [c["low"] for c in rows.values()], [c["high"] for c in rows.values()] - means]
+        ax.errorbar(means, list(rows), xerr=reach, fmt="o")
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set(xlabel="log-loss beside evalica's Bradley-Terry; left of 0 is better", title="llmfao")
+
+
+STUDY = Study(
+    protocol,
+    data=(LLMFAO,),
+    settings={"folds": (10, 3), "sets": (("llmfao", "skate", "dots", "puzzle"), ("llmfao", "skate", "dots"))},
+    draw=draw,
+)

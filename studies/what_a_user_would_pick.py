@@ -28,7 +28,7 @@ MEASURES = ("ndcg@10", "map", "pairwise_accuracy")
 ALPHAS = 10.0 ** -np.arange(1, 9, 8 / 12)  # a pair
 FEW_ALPHAS = 10.0 ** -np.arange(3, 7.0)
 GAMMAS = (0.03, 0.1, 0.3)  # times 1 / number of features
-RATES, DEPTHS, TREES = (0.03, 0.1, 0.3), (3, 6), (50, 200)
+RATES, DEPTHS, TREES = (0.03, 0.1, 0.3), (3, 6), (30, 100)
 SEARCH = get_measure("ndcg@10")
 
 Predict = Callable[[np.ndarray], np.ndarray]

@@ -18,7 +18,7 @@ from studies.book.sources import OHSUMED, Source
 from studies.book.study import Run, Study, load
 
 WAITING = {
-    "auc_estimators_compared", "drug_targets", "f_pooled_or_averaged", "jester", "parses", "preferences",
+    "auc_estimators_compared", "f_pooled_or_averaged", "jester",
     "protein_interactions", "ranksvm_and_rankrls_rank_alike", "selected_features", "survival", "unscored_data_helps",
     "what_a_user_would_pick",
 }  # fmt: skip
