@@ -152,7 +152,8 @@ def test_iterations_that_are_cut_off_warn():
 
 def test_solver_that_was_used():
     assert RankRLS().fit(X, y).solver_ == "cholesky"
-    assert RankRLS().fit_path(X, y, [1.0, 2.0])[0].solver_ == "spectral"
+    assert RankRLS().fit_path(X, y, [1.0, 2.0])[0].solver_ == "cholesky"
+    assert RankRLS().fit_path(X, y, 2.0 ** np.arange(6))[0].solver_ == "tridiagonal"
     assert RankRLS(solver="conjugate_gradient").fit(X, y).solver_ == "conjugate_gradient"
 
 

@@ -208,10 +208,10 @@ def store_pairs(truth: Float, found: Float, rows: slice, agreement: Float, diffe
 
 
 def _row_blocks(pairs: DifferingPairs) -> list[slice]:
-    """Cut the rows that have partners: into four blocks or more, so that few needless columns are formed."""
+    """Cut the rows that have partners: into eight blocks or more, so that few needless columns are formed."""
     m = len(pairs.order)
     rows = int(np.searchsorted(pairs.end, m))
-    step = max(1, min(-(-rows // 4), BLOCK_BYTES // (8 * m)))
+    step = max(1, min(-(-rows // 8), BLOCK_BYTES // (8 * m)))
     return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Float, Matrix, is_sparse, largest_value
+from kernelrank.arrays import Float, Matrix, blocks, is_sparse, largest_value
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule
 
@@ -151,10 +151,11 @@ class Kernel:
     def _named(self, X: Matrix, Y: Matrix | None) -> Float:
         """Return k(X, Y) for a kernel with a name; what overflows is found afterwards."""
         metric = ALIASES.get(str(self.metric), str(self.metric))
+        arguments = self.arguments()
         with np.errstate(over="ignore", invalid="ignore"):
-            if metric == "rbf":
-                X, Y = _around_the_mean(X, Y)
-            K = pairwise_kernels(X, Y, metric=metric, **self.arguments())
+            if list(arguments) == ["gamma"] and metric == "rbf" and not is_sparse(X) and not is_sparse(Y):
+                return _gaussian(X, Y, 1.0 / X.shape[1] if arguments["gamma"] is None else float(arguments["gamma"]))
+            K = pairwise_kernels(X, Y, metric=metric, **arguments)
         return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
 
     def diagonal(self, X: Matrix) -> Float:
@@ -228,19 +229,32 @@ def takes_sparse(metric: KernelLike) -> bool:
     return not isinstance(metric, GaussianProcessKernel)
 
 
-def _around_the_mean(X: Matrix, Y: Matrix | None) -> tuple[Matrix, Matrix | None]:
-    """Move dense items that are far from the origin to the mean of the second ones.
+def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> Float:
+    """Return ``exp(-gamma ‖x - y‖²)`` for dense rows, as scikit-learn does, but without its checks and in few passes.
 
-    Squared distances, which do not change, are computed from squared lengths: far out, as with dates or places on a
-    map, these would leave few digits of them.
+    Squared distances are computed from squared lengths. Far from the origin, as with dates or places on a map, these
+    would leave few digits of them, so that all items are first moved to the mean of the second ones.
     """
-    if is_sparse(X) or is_sparse(Y):
-        return X, Y
-    around = X if Y is None else Y
-    mean = around.mean(axis=0)
-    if mean @ mean <= FAR**2 * around.var(axis=0).sum():
-        return X, Y
-    return X - mean, None if Y is None else Y - mean
+    others = X if Y is None else Y
+    mean = others.mean(axis=0)
+    lengths = np.einsum("ij,ij->i", others, others)
+    distance = float(mean @ mean)
+    if distance > FAR**2 * max(float(lengths.mean()) - distance, 0.0):
+        X, others = X - mean, others - mean
+        others = X if Y is None else others
+        lengths = np.einsum("ij,ij->i", others, others)
+    own = lengths if Y is None else np.einsum("ij,ij->i", X, X)
+    K: Float = X @ others.T
+    for rows in blocks(len(K), 8 * len(lengths)):
+        part = K[rows]
+        part *= 2.0
+        part -= own[rows, None] + lengths  # added first: the kernel of all items is symmetric to the last digit
+        np.minimum(part, 0.0, out=part)
+        part *= gamma
+        np.exp(part, out=part)
+    if Y is None:
+        np.fill_diagonal(K, 1.0)
+    return K
 
 
 def _dense(X: Matrix) -> Float:

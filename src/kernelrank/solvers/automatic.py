@@ -13,6 +13,7 @@ from kernelrank.solvers.laplacian_system import LaplacianSystem
 from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
 from kernelrank.solvers.sparse_columns import SparseColumns
 from kernelrank.solvers.spectral import Spectral
+from kernelrank.solvers.tridiagonal import Tridiagonal
 
 __all__ = ["SOLVER_NAMES", "choose_solver", "get_solver"]
 
@@ -23,6 +24,9 @@ DENSE_LIMIT = 5_000
 
 ENOUGH, EXACT = 1e-5, 1e-10
 """The tolerance where conjugate gradients are chosen, and where they are asked for."""
+
+FEW_ALPHAS = 5
+"""Up to so many factorisations cost less than the tridiagonal form."""
 
 DIRECT_LIMIT = 20_000
 """The largest system that is factorised at all: 3.2 GB and some 2.7·10¹² multiplications."""
@@ -49,7 +53,8 @@ def choose_solver(
     L not cheap
     the same, few pairs compared    s ≤ 5,000                  one         an LU factorisation, no root needed
     any other                                                  one         Cholesky
-    any other                                                  several     spectral
+    any other                                                  up to 5     Cholesky, once for each alpha
+    any other                                                  more        tridiagonal form, once for all
     ==============================  =========================  ==========  =======================================
 
     Parameters
@@ -77,7 +82,7 @@ def choose_solver(
         return iterate
     if n_alphas == 1 and features.primal is None and comparisons.sparse_laplacian:
         return LaplacianSystem()
-    return Cholesky() if n_alphas == 1 else Spectral()
+    return Cholesky() if n_alphas <= FEW_ALPHAS else Tridiagonal()
 
 
 def get_solver(

@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["spectrum", "trusted_alpha"]
+__all__ = ["refuse_negative", "spectrum", "trusted_alpha"]
 
 GRADED = 1e4
 """A diagonal entry so many times the lower quartile stands far above the others."""
@@ -48,9 +48,14 @@ def spectrum(A: Float, rounding: float) -> tuple[Float, Float]:
     if len(A) == 0:
         return np.zeros(0), np.zeros((0, 0))
     values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
-    if values[0] < -rounding:
+    refuse_negative(float(values[0]), float(values[-1]), rounding)
+    return np.maximum(values, 0.0), vectors
+
+
+def refuse_negative(smallest: float, largest: float, rounding: float) -> None:
+    """Refuse a matrix whose smallest eigenvalue is more negative than rounding explains."""
+    if smallest < -rounding:
         raise InvalidInputError(
             "the kernel matrix is not positive semidefinite: after centring its smallest eigenvalue is "
-            f"{values[0]:.3g} and its largest {values[-1]:.3g}"
+            f"{smallest:.3g} and its largest {largest:.3g}"
         )
-    return np.maximum(values, 0.0), vectors

@@ -1,0 +1,107 @@
+"""Claim: what users wait for costs little more than the matrix products and factorisations that it is made of.
+
+Run: python -m benchmarks.fits_cost_little_more_than_their_products [--only path ...]
+
+Each line is CPU seconds on one thread, beside the reference in the same run:
+
+* a reduced set of 1,000 Gaussian basis items, beside ``ZᵀZ`` of as many columns (goal 1.6);
+* a linear fit with queries, beside ``XᵀX`` (goal 1.7);
+* the prediction of one row by a Gaussian model, beside `KernelRidge` (goal 1.0);
+* 300 outputs of a Gaussian model, beside one (goal 1.3);
+* a path of 31 alphas, beside `eigh` of the kernel matrix (goal 0.6);
+* a search over 31 alphas by leave-pair-out, beside `eigh`: 31 products of half an m × m matrix are most of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+from scipy.linalg import blas, eigh
+from sklearn.kernel_ridge import KernelRidge
+
+from benchmarks.harness import report, time_interleaved
+from kernelrank import RankRLS, RankRLSCV
+from kernelrank.errors import EdgeOfGridWarning
+from kernelrank.kernels import Kernel
+
+GAMMA, COLUMNS = 0.05, 20
+ALPHAS = 2.0 ** np.arange(-15, 16)
+CALLS = 200
+
+
+def draw(m: int, n: int = COLUMNS) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((m, n))
+    return X, X[:, 0] + rng.standard_normal(m)
+
+
+def reduced_set(m: int = 20_000, r: int = 1_000) -> None:
+    X, y = draw(m)
+    Z, _ = draw(m, r)
+    model = RankRLS(kernel="gaussian", gamma=GAMMA, basis=r, random_state=0)
+    runs = {"ZᵀZ": lambda: blas.dsyrk(1.0, Z.T), "RankRLS(basis=1000).fit": lambda: model.fit(X, y)}
+    report(f"reduced set, {m:,} items", time_interleaved(runs, 3, 1), "ZᵀZ", 1.6)
+
+
+def queries(m: int = 100_000, n: int = 200) -> None:
+    X, y = draw(m, n)
+    qid = np.arange(m) // 50
+    runs = {"XᵀX": lambda: blas.dsyrk(1.0, X.T), "RankRLS().fit": lambda: RankRLS().fit(X, y, qid=qid)}
+    report(f"linear, {m:,} × {n}, {m // 50:,} queries", time_interleaved(runs, 5, 1), "XᵀX", 1.7)
+
+
+def one_row(m: int = 1_000) -> None:
+    X, y = draw(m)
+    ridge = KernelRidge(kernel="rbf", gamma=GAMMA).fit(X, y)
+    model = RankRLS(kernel="gaussian", gamma=GAMMA).fit(X, y)
+    runs = {
+        "KernelRidge.predict": lambda: [ridge.predict(X[:1]) for _ in range(CALLS)],
+        "RankRLS.predict": lambda: [model.predict(X[:1]) for _ in range(CALLS)],
+    }
+    report(f"{CALLS} predictions of one row, {m:,} training items", time_interleaved(runs, 5, 1), next(iter(runs)), 1.0)
+
+
+def outputs(m: int = 4_000) -> None:
+    X, y = draw(m)
+    Y = np.random.default_rng(1).standard_normal((m, 300))
+    model = RankRLS(kernel="gaussian", gamma=GAMMA)
+    runs = {"one output": lambda: model.fit(X, y), "300 outputs": lambda: model.fit(X, Y)}
+    report(f"Gaussian kernel, {m:,} items", time_interleaved(runs, 3, 1), "one output", 1.3)
+
+
+def path(m: int = 2_000) -> None:
+    X, y = draw(m)
+    K = Kernel("rbf", GAMMA).matrix(X)
+    model = RankRLS(kernel="gaussian", gamma=GAMMA)
+    runs = {
+        "eigh": lambda: eigh(K, driver="evd"),
+        "fit_path, 31 alphas": lambda: model.fit_path(X, y, ALPHAS),
+        "fit_path, 5 alphas": lambda: model.fit_path(X, y, ALPHAS[10:15]),
+    }
+    report(f"Gaussian kernel, {m:,} items", time_interleaved(runs, 3, 1), "eigh", 0.6)
+
+
+def search(m: int = 2_000) -> None:
+    X, y = draw(m)
+    K = Kernel("rbf", GAMMA).matrix(X)
+    V = np.linalg.qr(K)[0]
+    half = m // 2
+    model = RankRLSCV(ALPHAS, kernel="gaussian", gamma=GAMMA)
+    runs = {
+        "eigh": lambda: eigh(K, driver="evd"),
+        "31 products of half a matrix": lambda: [V[:half] @ V.T for _ in ALPHAS],
+        "RankRLSCV by leave-pair-out": lambda: model.fit(X, y),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EdgeOfGridWarning)
+        report(f"31 alphas, {m:,} items", time_interleaved(runs, 2, 1), "eigh")
+
+
+if __name__ == "__main__":
+    parts = {part.__name__: part for part in (reduced_set, queries, one_row, outputs, path, search)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", choices=parts, default=list(parts))
+    for name in parser.parse_args().only:
+        parts[name]()
