@@ -60,7 +60,6 @@ class TwoStepRLS(PlainDyadicLearner):
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from kernelrank import TwoStepRLS
     >>> drugs, targets = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [-1.0]])
     >>> model = TwoStepRLS(alpha_rows=0.01, alpha_columns=0.01).fit(drugs, targets, drugs @ targets.T)
