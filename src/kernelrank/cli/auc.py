@@ -163,11 +163,7 @@ def auc(
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
         if inside:
-            answer.note(
-                "for the AUC and its curve, columns were imputed and scaled inside every training set; "
-                "permutations and comparisons use columns imputed and scaled once"
-            )
-            estimate, curve = estimated_inside(items, learner, estimator, cohort, common, with_roc=roc)
+            estimate, curve = estimated_inside(answer, items, learner, estimator, cohort, common, with_roc=roc)
         else:
             estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
         n_permutations = 1000 if permutations is None else permutations

@@ -11,6 +11,7 @@ from kernelrank.progress import working
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from kernelrank.cli.answer import Answer
     from kernelrank.cli.cohort import Cohort
     from kernelrank.cli.learner import LearnerOptions
     from kernelrank.data import Items
@@ -49,6 +50,7 @@ def _prepared_inside(items: Items, learner: LearnerOptions, estimator: BaseEstim
 
 
 def estimated_inside(
+    answer: Answer,
     items: Items,
     learner: LearnerOptions,
     estimator: BaseEstimator,
@@ -64,6 +66,7 @@ def estimated_inside(
 
     Parameters
     ----------
+    answer : Answer
     items : Items
         The columns as they were read.
     learner : LearnerOptions
@@ -84,6 +87,10 @@ def estimated_inside(
     from kernelrank.model_selection import estimate_auc, tournament_roc
 
     pipeline, X = _prepared_inside(items, learner, estimator)
+    answer.note(
+        "for the AUC and its curve, columns were imputed and scaled inside every training set; "
+        "permutations and comparisons use columns imputed and scaled once"
+    )
     once, y = estimate_auc(estimator, cohort.X, cohort.y, **common), cohort.y
     options = {**common, "interval": "components"}
     m = len(y)

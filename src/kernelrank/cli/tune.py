@@ -224,21 +224,30 @@ def tune(
         answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
         answer.show()
         return
-    folds = folds_in(train)
-    if nested and (folds or method == "ranksvm" or (isinstance(plan.cv, int) and event is None)):
+    _tune_files(answer, plan, source, output, report, nested=nested)
+    answer.show()
+
+
+def _tune_files(
+    answer: Answer, plan: Plan, source: SourceFile, output: Path | None, report: Path | None, *, nested: bool
+) -> None:
+    """Choose on one file, or in every fold of a folder."""
+    from kernelrank.errors import InvalidInputError
+
+    folds = folds_in(source.path)
+    if nested and (folds or plan.learner.method == "ranksvm" or (isinstance(plan.cv, int) and source.event is None)):
         raise InvalidInputError(
             "--nested needs --method rankrls or rls and one data file, with leave-query-out, leave-pair-out or "
             "leave-one-out; LETOR folds have their own test set"
         )
-    if folds and not is_fold(train):
+    if folds and not is_fold(source.path):
         if output is not None:
             raise InvalidInputError(
-                f"{train}: a folder of folds gives one model per fold: give one fold to save its model"
+                f"{source.path}: a folder of folds gives one model per fold: give one fold to save its model"
             )
         _tune_folds(answer, plan, source, folds, report)
     else:
         _tune_one(answer, plan, source, output, report, nested=nested)
-    answer.show()
 
 
 def _tune_one(
