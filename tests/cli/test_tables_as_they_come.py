@@ -74,7 +74,7 @@ def test_auc(messy, run):
         "'Geschlecht' (2), 'Stadium' (3)",
         "the median of their column ('Größe' 2)",
         "1 of 24 rows, whose target is missing",
-        "prepared once, from all rows; the target takes no part in that",
+        "imputed once, on all rows; the target was not used for that",
     ):
         assert note in notes
 

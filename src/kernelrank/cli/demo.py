@@ -115,8 +115,8 @@ def _answer(
     files = {"report": PAGE, "model": MODEL, "train": TRAIN, "test": TEST}
     answer.fact("files", {what: str(folder / name) for what, name in files.items()})
     answer.line(
-        f"{len(train.y):,} documents of 80 queries for training, {len(test.y):,} of 40 for the test. "
-        f"Of {len(model.alphas_)} alphas, {model.alpha_:g} ranks queries best that were held out."
+        f"{len(train.y):,} documents of 80 queries for training, {len(test.y):,} of 40 for the test. Alpha "
+        f"{model.alpha_:.4g}, of {len(model.alphas_)} values tried, has the best score on held-out queries."
     )
     answer.table(
         "",

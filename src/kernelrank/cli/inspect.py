@@ -129,7 +129,7 @@ def _largest(answer: Answer, model: Any, top: int) -> None:
     answer.fact("weights" if linear else "coefficients", found)
     noun = "weights of columns" if linear else "coefficients of training items"
     if linear and ranker is not model:
-        noun += ", divided by their standard deviations"
+        noun += ", standardised"
     answer.table(
         f"The largest of {len(weights):,} {noun}",
         ("name", "weight" if linear else "coefficient"),

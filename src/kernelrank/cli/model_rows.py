@@ -50,7 +50,7 @@ def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tup
     rows = [("model", type(ranker).__name__)]
     rows.append(("options", ", ".join(f"{name} {_shown(value)}" for name, value in parameters.items())))
     if ranker is not model:
-        rows.append(("columns", "divided by their standard deviations first"))
+        rows.append(("columns", "standardised before training"))
     rows.append(("data", _data(model, items)))
     n_pairs = getattr(ranker, "n_pairs_", None)
     if n_pairs:

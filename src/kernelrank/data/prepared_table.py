@@ -106,9 +106,9 @@ def read_table(
     commas are decimal points in 1 cell
     the columns are separated by semicolons
     the target is column 'outcome'
-    words became columns of 0 and 1: 'sex' (2)
+    text columns were one-hot encoded: 'sex' (2)
     missing cells became the median of their column ('age' 1)
-    columns were prepared once, from all rows; the target takes no part in that
+    columns were encoded and imputed once, on all rows; the target was not used for that
     """
     if missing not in MISSING_RULES:
         raise InvalidInputError(f"missing must be one of {', '.join(MISSING_RULES)}, got {missing!r}")
@@ -174,9 +174,9 @@ def _prepared_items(
     reader, rows = _read_cells(table, request, faults)
     cells = reader.columns()
     notes: list[str] = []
-    once = "columns were prepared as those that the model learnt from"
+    once = "columns were encoded and imputed as in the training data"
     if known is None:
-        once = "columns were prepared once, from all rows; the target takes no part in that"
+        once = "columns were encoded and imputed once, on all rows; the target was not used for that"
         named = {name for name in request.features or () if name in cells}
         known = _learnt(cells, rows.positions, rules, named, faults, notes)
     notes += known.check(cells, rows.positions, faults)
@@ -274,7 +274,7 @@ def _learnt(
         notes.append(f"left out: {', '.join(left_out[:10])}{', ...' if len(left_out) > 10 else ''}")
     words = [f"{column.name!r} ({len(column.levels)})" for column in columns if column.kind == "category"]
     if words:
-        notes.append(f"words became columns of 0 and 1: {', '.join(words[:10])}{', ...' if len(words) > 10 else ''}")
+        notes.append(f"text columns were one-hot encoded: {', '.join(words[:10])}{', ...' if len(words) > 10 else ''}")
     if not columns:
         faults.add("no column is left for the features")
     return TablePreparation(tuple(columns), rules.missing)
