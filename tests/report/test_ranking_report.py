@@ -9,10 +9,12 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import GridSearchCV
 
+import kernelrank as kr
 from kernelrank import RLS, RLSCV, CoRankRLS, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NotConverged
 from kernelrank.metrics import AUC, NDCG, MeanAveragePrecision, PairwiseAccuracy
 from kernelrank.report import ranking_report
+from kernelrank.report.alpha_errors import query_standard_errors
 from tests.report.html_page import HTMLPage
 from tests.report.pages import large_run, page
 
@@ -46,7 +48,8 @@ def test_numbers_are_those_of_the_library():
         assert f"{result.queries[place]} {result.values[place]:.3f}" in worst
     curve = section(read, "curve")
     for alpha, score in zip(model.cv_results_["param_alpha"], model.cv_results_["mean_test_score"], strict=True):
-        assert f"{alpha:.4g} {score:.4g}" in curve
+        shown = f"{alpha:,.0f}" if alpha >= 1000 else f"{alpha:.4g}"  # 1,024 and 65,536
+        assert f"{shown} {score:.4g}" in curve
     assert f"{model.alpha_:.4g} {model.best_score_:.4g} (chosen)" in curve
     weights = section(read, "influence")
     largest = int(np.argmax(np.abs(model.coef_) * large_run()[1].std(axis=0)))
@@ -213,3 +216,26 @@ def test_refused(change, message):
     arguments = {"model": RankRLS().fit(X, y, qid=QID), "X": X, "y": y, "qid": QID, **change}
     with pytest.raises(InvalidInputError, match=message):
         ranking_report(**arguments)
+
+
+def test_the_model_stands_beside_the_best_feature_and_the_random_order():
+    X, y, qid = kr.make_ranking(n_queries=20, n_features=3, n_levels=4, noise=1.0, random_state=0)
+    model = kr.RankRLSCV([1.0, 100.0]).fit(X, y, qid=qid)
+    html = ranking_report(model, X, y, qid=qid, measures=["pairwise_accuracy"], feature_names=list("abc")).html
+    accuracy = kr.metrics.PairwiseAccuracy()
+    best = max(accuracy(y, sign * X[:, j], qid=qid).mean for j in range(3) for sign in (1, -1))
+    assert f'<td class="number">{best:.3f}</td><td class="number">0.500</td>' in html
+    assert "within noise" in html or "No other alpha is within one standard error" in html
+
+
+def test_bars_of_the_alpha_curve_are_standard_errors_over_queries():
+    X, y, qid = kr.make_ranking(n_queries=12, n_features=3, n_levels=4, noise=1.0, random_state=0)
+    search = kr.RankRLSCV([1.0, 100.0]).fit(X, y, qid=qid)
+    found = query_standard_errors(search, X, y, qid, [1.0, 100.0])
+    for alpha, error in zip((1.0, 100.0), found, strict=True):
+        scores = np.zeros(len(y))
+        for query in np.unique(qid):
+            rest = qid != query
+            scores[~rest] = kr.RankRLS(alpha).fit(X[rest], y[rest], qid=qid[rest]).predict(X[~rest])
+        values = kr.metrics.PairwiseAccuracy()(y, scores, qid=qid).values
+        np.testing.assert_allclose(error, values.std(ddof=1) / np.sqrt(len(values)), rtol=1e-8)

@@ -1,4 +1,4 @@
-"""Standard errors of hold-out accuracies over alpha, from the win rates of the items."""
+"""Standard errors of hold-out scores over alpha: over queries, or from the win rates of the items."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float, Index
+from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_methods import pair_components
-from kernelrank.model_selection.holdout import leave_pair_out
+from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
 from kernelrank.model_selection.search.rank_rls_cv import RankRLSCV
 
-__all__ = ["pair_standard_errors"]
+__all__ = ["pair_standard_errors", "query_standard_errors"]
 
 MOST_DIFFERENCES = 20_000_000
 """Differences of held-out pairs that are kept at a time, 160 MB; beyond that there are no bars."""
@@ -68,3 +70,46 @@ def pair_standard_errors(
     columns = [pair_components(held.first, held.second, column, classes) for column in held.difference.T]
     errors = np.sqrt([components.variance(*codes)[0] for components in columns])
     return errors if np.all(np.isfinite(errors)) else None
+
+
+def query_standard_errors(
+    search: BaseEstimator, X: Any, y: Float, qid: Labels | None, alphas: ArrayLike
+) -> Float | None:
+    """Estimate how far the held-out score of each alpha may vary with the queries.
+
+    Parameters
+    ----------
+    search : RankRLSCV
+        Fitted with leave-query-out.
+    X, y, qid
+        What it was fitted to.
+    alphas : array-like, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (n,), or None
+        The standard deviation over queries divided by the root of their number. None for other searches, fewer than two
+        measured queries, or too many items and alphas.
+
+    Notes
+    -----
+    One decomposition and O(m n log m) time for n alphas.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=10, random_state=0)
+    >>> search = RankRLSCV([1.0, 10.0]).fit(X, y, qid=qid)
+    >>> query_standard_errors(search, X, y, qid, [1.0, 10.0]).shape
+    (2,)
+    """
+    values = np.asarray(alphas, dtype=np.float64)
+    exact = type(search) is RankRLSCV and search.cv in ("auto", "leave_query_out") and isinstance(search.scoring, str)
+    if not exact or qid is None or np.any(np.isnan(y)) or len(y) * len(values) > MOST_DIFFERENCES:
+        return None
+    setting = {name: value for name, value in search.best_params_.items() if name != "alpha"}
+    held = leave_query_out(search._learner(setting), X, y, qid, alphas=values)
+    measure = get_measure(search.scoring)
+    of_queries = np.array([measure(y, scores, qid=qid).values for scores in held.T])
+    n_queries = of_queries.shape[1]
+    return of_queries.std(axis=1, ddof=1) / np.sqrt(n_queries) if n_queries > 1 else None

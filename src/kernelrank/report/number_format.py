@@ -52,7 +52,7 @@ def with_digits(number: float, digits: int = 4) -> str:
     >>> with_digits(0.000123456), with_digits(-2.5), with_digits(32768.0), with_digits(12345678.9)
     ('0.0001235', '−2.5', '32,768', '1.235e+07')
     """
-    if 10.0**4 <= abs(number) < 10.0**7:
+    if 10.0**3 <= abs(number) < 10.0**7:
         return f"{number:,.0f}".replace("-", "−")
     return f"{number:.{digits}g}".replace("-", "−")
 

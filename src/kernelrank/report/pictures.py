@@ -49,10 +49,24 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
                 f" Bars of one standard error, up to {with_digits(display.errors.max(), 2)} long, stand on both sides."
             )
             caption += (
-                " Bars: one standard error to each side, for other items being scored. All points rest on the same "
-                "items, so differences between neighbouring points vary less than the bars suggest."
+                " Bars: one standard error to each side, for other items or queries being scored. All points rest on "
+                "the same items, so differences between neighbouring points vary less than the bars suggest."
+                f" {_within_noise(display, display.errors, best)}"
             )
         return canvas.picture(alt, caption)
+
+
+def _within_noise(display: AlphaCurveDisplay, errors: Float, best: float) -> str:
+    """Say how many alphas are as good as the best, within its standard error."""
+    chosen = int(np.argmin(np.abs(display.alphas - display.best_alpha)))
+    near = np.flatnonzero(display.scores >= best - errors[chosen])
+    if len(near) < 2:
+        return "No other alpha is within one standard error of the best."
+    ends = with_digits(display.alphas[near[0]]), with_digits(display.alphas[near[-1]])
+    return (
+        f"{len(near)} of {len(display.alphas)} alphas, between {ends[0]} and {ends[1]}, are within one standard error "
+        "of the best: the choice among them is within noise."
+    )
 
 
 def query_picture(result: MeasureResult, *, noun: str = "query", random_state: RandomStateLike = 0) -> Picture:

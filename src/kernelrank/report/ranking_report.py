@@ -17,6 +17,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult
 from kernelrank.queries import Queries
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.alpha_errors import query_standard_errors
+from kernelrank.report.baselines import Baselines
 from kernelrank.report.contributions import Contributions, has_contributions, last_step
 from kernelrank.report.data_summary import DataSummary
 from kernelrank.report.environment import parameters_of, today, versions
@@ -126,6 +128,8 @@ def ranking_report(
     values = measure_all(items, measures, random_state)
     first = next((value.result for value in values if value.result is not None), None)
     curve = alpha_curve_of(model) if alpha_curve is None else alpha_curve
+    if curve is not None and curve.errors is None and curve.scores.ndim == 1:
+        curve.errors = query_standard_errors(model, X, truth, qid, curve.alphas)
     influence = pair = None
     if has_contributions(model):
         influence = Influence.of(Contributions.of(model, feature_names=feature_names, training_ids=ids), X)
@@ -139,6 +143,7 @@ def ranking_report(
         "summaries": summaries,
         "items": items,
         "values": values,
+        "baselines": Baselines.of(items, values, feature_names),
         "first": first,
         "query_picture": _query_picture(items, first, random_state),
         "worst": [] if first is None or items.folds or len(first) < 2 else _worst(items, first),
