@@ -103,6 +103,8 @@ class LossPoint:
         The trace of the (generalised) Hessian; zero where there is none.
     curvature : callable or None
         Maps v to the product of the Hessian with v.
+    inside : ndarray, shape (m,), or None
+        The part of the gradient that comes from the pairs inside a smoothed band.
     """
 
     value: float
@@ -114,6 +116,7 @@ class LossPoint:
     slack: float = 0.0
     trace: float = 0.0
     curvature: Callable[[Float], Float] | None = None
+    inside: Float | None = None
 
 
 class PairLoss(ABC):

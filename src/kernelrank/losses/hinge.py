@@ -134,7 +134,8 @@ class SmoothedHinge(PairLoss):
         gradient = degree * placed.scores - sums / mu
         count, curved = float(won_inside.sum()), float(gradient @ placed.scores)
         slack = self._slack(placed.scores, difference, count, curved)
-        gradient += lost_below - won_below + difference / mu
+        inside = gradient + difference / mu
+        gradient = inside + (lost_below - won_below)
         moment = float(gradient @ placed.scores)
         value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
         offset = float(won_below.sum()) + (count + float(difference @ placed.scores)) / mu
@@ -159,6 +160,7 @@ class SmoothedHinge(PairLoss):
             slack,
             float(degree.sum()),
             curvature,
+            placed.back(inside),
         )
 
     def _plane_rounding(

@@ -6,10 +6,18 @@ with Φ: ``Φ(w + t d) = p + t Φd``.
 
 The squared hinge is smooth enough as it is. The hinge is smoothed over the margins from ``1 - μ`` to one, and μ shrinks
 as w settles. With many pairs the smoothed problem is nearly the problem itself: the part of the gap that smoothing
-accounts for falls with μ², so that a gap of a thousandth is reached at a μ of about a tenth. The other part is
-``‖∇‖² / (4 alpha)``; see `kernelrank.losses.hinge` for both. Each point gives an upper and a lower bound of the
-minimum; the best of each is kept, and proved at the end. Where rounding leaves nothing of a band as narrow as the gap
-needs, cutting planes go on from the best point: they need no smoothing.
+accounts for falls with μ², so that a gap of a thousandth is reached at a μ of about a tenth. A narrower band does not
+start from the old w, where most pairs of the wide band are outside of it and have no curvature left: after that steps
+are short, and there are hundreds of them where the items can be ordered without an error. The slopes β of the pairs
+change little with μ, and so the margins ``1 - μ β`` shrink in proportion. With the pairs inside held fixed, of the
+gradient ``g_in`` and the Hessian H_in, the minimum for ``μ' = σ μ`` is a linear system,
+
+    ``(Φᵀ H_in Φ / σ + 2 alpha I) d = -∇ - (1 / σ - 1) Φᵀ g_in``,
+
+and the step along d keeps these pairs inside. The other part of the gap is ``‖∇‖² / (4 alpha)``; see
+`kernelrank.losses.hinge` for both. Each point gives an upper and a lower bound of the minimum; the best of each is
+kept, and proved at the end. Where rounding leaves nothing of a band as narrow as the gap needs, cutting planes go on
+from the best point: they need no smoothing.
 
 A large problem is solved for a sample of its items first. Their minimum is so near that all items see a step or two.
 The Hessian of the sample serves for the first of these [BCNN11]_ where it should close the gap: from s items it differs
@@ -23,7 +31,7 @@ and the certificate is that of the columns themselves.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -263,22 +271,36 @@ class _Path:
         least = self._narrowest
         while self.width > least and self.point.slack > max(0.5 * self.options.tol * self.upper, self.remainder):
             aim = np.sqrt(0.4 * self.options.tol * self.upper / self.point.slack)
-            self.width *= float(np.clip(aim, 0.1, 0.5))
+            share, wide, gradient = float(np.clip(aim, 0.1, 0.5)), self.point, self.gradient
+            self.width *= share
             self._arrive(self._loss().at(self.scores))
+            self._follow_band(wide, gradient, share)
         return self.width < before
+
+    def _follow_band(self, wide: LossPoint, gradient: Float, share: float) -> None:
+        """Step towards the minimum for a share of the width, as it is if the pairs inside the wide band stay inside."""
+        assert wide.curvature is not None
+        assert wide.inside is not None
+        curvature = wide.curvature
+        more = self.problem.features.transpose_multiply(wide.inside) * (1.0 / share - 1.0)
+        narrow = replace(wide, curvature=lambda v: curvature(v) / share, trace=wide.trace / share)
+        self._step(*self._solve(gradient + more, FORCING, narrow))
 
     def advance(self) -> None:
         """Take one Newton step; where there is nothing left to gain, narrow the band only."""
         self.n_iter += 1
-        d, d_scores = self._direction()
+        self._step(*self._direction())
+        if self.gap > self.options.tol:
+            self.narrow()
+
+    def _step(self, d: Float, d_scores: Float) -> None:
+        """Search along a direction d, whose scores are Φ d, and go there."""
         line = Line(self._loss(), self.alpha, self.w, self.scores, d, d_scores)
         t, point = search(line, self.point, 1.0)
         if t > 0:
             self.w = self.w + t * d
             self.scores = self.scores + t * d_scores
         self._arrive(point)
-        if self.gap > self.options.tol:
-            self.narrow()
 
     def _direction(self) -> tuple[Float, Float]:
         """Return the Newton direction d, and Φ d, by the Hessian of the sample where that will do."""
@@ -297,14 +319,15 @@ class _Path:
         allowed = (0.5 if self.options.loss == "hinge" else 0.9) * self.options.tol * self.upper
         return allowed / self.remainder if self.remainder > allowed else 1.0
 
-    def _solve(self, gradient: Float, forcing: float) -> tuple[Float, Float]:
-        """Solve ``(Φᵀ H Φ + 2 alpha I) d = -gradient``; also return Φ d."""
-        features, curvature = self.problem.features, self.point.curvature
+    def _solve(self, gradient: Float, forcing: float, point: LossPoint | None = None) -> tuple[Float, Float]:
+        """Solve ``(Φᵀ H Φ + 2 alpha I) d = -gradient`` with H of a point, the present one; also return Φ d."""
+        point = self.point if point is None else point
+        features, curvature = self.problem.features, point.curvature
         assert curvature is not None
 
         def hessian(v: Float) -> tuple[Float, Float]:
             v_scores = features.multiply(v)
             return features.transpose_multiply(curvature(v_scores)) + 2.0 * self.alpha * v, v_scores
 
-        precondition = self.problem.preconditioner(self.point.trace, self.alpha)
+        precondition = self.problem.preconditioner(point.trace, self.alpha)
         return solve_roughly(hessian, -gradient, precondition, np.zeros_like(self.scores), forcing, INNER)
