@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import kernelrank as kr
 from kernelrank.cli.app import app
-from kernelrank.data import read_items, read_linear_model, read_table
-from kernelrank.errors import FileFormatError
+from kernelrank.data import read_item_chunks, read_items, read_linear_model, read_table
+from kernelrank.errors import FileFormatError, InvalidInputError
 
 ROWS = "2 1:1 2:0.5\n0 1:2\n1 2:3\n0 1:4\n3 1:1 2:1\n"
 SVM_RANK = """SVM-light Version V6.20
@@ -61,6 +61,16 @@ def test_weights_of_queries_follow_the_file_and_not_the_labels(tmp_path):
     (tmp_path / "train.weight").write_text("5\n2\n")
     items = read_items(tmp_path / "train.txt")
     assert (items.qid.tolist(), items.weight.tolist()) == ([9, 9, 3], [5, 5, 2])
+
+
+def test_batches_are_not_read_without_their_queries(train, tmp_path):
+    (tmp_path / "train.query").write_text("2\n3\n")
+    with pytest.raises(InvalidInputError, match=r"they stand in train.query. Put them in: kernelrank convert"):
+        kr.RankRLS().fit(train)
+    with pytest.raises(InvalidInputError, match=r"they stand in train.query"):
+        list(read_item_chunks(train))
+    model = kr.RLS().fit(train)  # which compares no items
+    assert len(model.predict(train)) == 5
 
 
 def test_compressed_items_have_side_files_too(tmp_path):

@@ -21,7 +21,7 @@ from kernelrank.data.line import shown
 from kernelrank.data.parquet_table import ParquetTable
 from kernelrank.data.ranking import Layout, Ranking, chunks_with_lines, read_with_lines
 from kernelrank.data.roles import ColumnRequest
-from kernelrank.data.side_files import with_side_files
+from kernelrank.data.side_files import refuse_side_queries, with_side_files
 from kernelrank.data.source import Source, read_blocks, readable, source_name
 from kernelrank.data.table import Table
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -268,6 +268,8 @@ def _ranking_item_chunks(
     """Read the items of a ranking file in chunks; see `read_ranking_chunks` for time and memory."""
     layout = Layout(source_name(source), n_features, "auto", np.float64, "auto")
     for ranking, lines in chunks_with_lines(source, layout, chunk_rows, whole_queries, False):
+        if ranking.qid is None and isinstance(source, (str, os.PathLike)):
+            refuse_side_queries(source)
         yield _items_of(ranking, lines, source, layout)
 
 

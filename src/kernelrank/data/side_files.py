@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from kernelrank.data.items import Items
 from kernelrank.data.line import shown
 from kernelrank.data.source import DECOMPRESSORS
-from kernelrank.errors import FileFormatError
+from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["with_side_files"]
+__all__ = ["refuse_side_queries", "with_side_files"]
 
 QUERIES = (".query", ".group")
 WEIGHTS = (".weight",)
@@ -68,6 +68,23 @@ def with_side_files(items: Items, path: str | os.PathLike[str]) -> Items:
         else:
             items = _noted(items, f"{file.name} is not read, for the file has weights of its own")
     return items
+
+
+def refuse_side_queries(path: str | os.PathLike[str]) -> None:
+    """Refuse a file without queries of its own whose queries stand in a side file, where it is read in batches.
+
+    Raises
+    ------
+    InvalidInputError
+        With what to do.
+    """
+    side = _found(Path(path), QUERIES)
+    if side is not None:
+        name = os.fspath(path)
+        raise InvalidInputError(
+            f"{name}: Expected queries in the file itself, for it is read in batches; they stand in {side.name}. "
+            f"Put them in: kernelrank convert {name} {Path(path).stem}.parquet."
+        )
 
 
 def _noted(items: Items, note: str) -> Items:

@@ -30,6 +30,7 @@ from scipy import sparse
 from kernelrank.arrays import Index, Matrix
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.data.ranking import Ranking
+from kernelrank.data.side_files import refuse_side_queries
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.file_items import FilePath
@@ -104,6 +105,8 @@ def batch_mode(learner: StreamLearner, stored: StoredRanking, queries: QueryMode
     """Return how batches are joined: without queries they are parts of one ranking, as they would be in memory."""
     if not learner.compares_queries:
         return "whole"
+    if not stored.has_queries:
+        refuse_side_queries(stored.path)
     mergeable = (
         resolved_cost(getattr(learner, "cost", "auto")) == "magnitude" and getattr(learner, "ties", "") == "include"
     )

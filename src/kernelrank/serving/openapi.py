@@ -116,6 +116,8 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem aut
 code, pre, textarea {{ font: 14px/1.4 ui-monospace, monospace; }}
 textarea {{ width: 100%; height: 6rem; box-sizing: border-box; }}
 pre {{ overflow-x: auto; border: 1px solid #8886; padding: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
+pre:empty {{ display: none; }}
+h2 code {{ font-size: 18px; }}
 h2 {{ border-top: 1px solid #8886; padding-top: 1rem; }}
 </style></head><body>
 <h1>kernelrank {version}</h1>
