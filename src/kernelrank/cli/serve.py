@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -58,4 +59,7 @@ def serve(
         answer.fact("models", served.names())
         answer.line(f"Serving {', '.join(served.names())} at {where}; Ctrl-C ends it.")
         answer.show()
+        # What was imported stays: collections of garbage need not look at it, neither in requests nor at the end.
+        gc.collect()
+        gc.freeze()
         server.run([listening])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import select
 import socket
 import time
@@ -82,9 +81,6 @@ class GracefulServer(uvicorn.Server):
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Run until a signal comes."""
-        # What was imported stays: collections of garbage need not look at it, neither in requests nor at the end.
-        gc.collect()
-        gc.freeze()
         self._loop = asyncio.get_running_loop()
         await super().serve(sockets)
 
