@@ -9,16 +9,24 @@ Each line is CPU seconds on one thread, beside the reference in the same run:
 * the prediction of one row by a Gaussian model, beside `KernelRidge` (goal 1.0);
 * 300 outputs of a Gaussian model, beside one (goal 1.3);
 * a path of 31 alphas, beside `eigh` of the kernel matrix (goal 0.6);
-* a search over 31 alphas by leave-pair-out, beside `eigh`: 31 products of half an m × m matrix are most of it.
+* a search over 31 alphas by leave-pair-out, beside `eigh`: 31 products of half an m × m matrix are most of it;
+* the command ``kernelrank fit`` on a LETOR file of 16,140 rows and 25 columns, and ``kernelrank --help``, beside the
+  import of scikit-learn, which is most of the first.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
+import sys
 import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.linalg import blas, eigh
+from sklearn.datasets import dump_svmlight_file
 from sklearn.kernel_ridge import KernelRidge
 
 from benchmarks.harness import report, time_interleaved
@@ -99,8 +107,35 @@ def search(m: int = 2_000) -> None:
         report(f"31 alphas, {m:,} items", time_interleaved(runs, 2, 1), "eigh")
 
 
+def cpu_seconds(*command: str) -> float:
+    """Run a command and return its CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def command(m: int = 16_140, n: int = 25) -> None:
+    X, y = draw(m, n)
+    with TemporaryDirectory() as folder:
+        file, model = Path(folder) / "train.txt", Path(folder) / "model.kr"
+        dump_svmlight_file(
+            X.round(6), np.digitize(y, [-1.0, 1.0]), str(file), zero_based=False, query_id=np.arange(m) // 152
+        )
+        commands = {
+            "import sklearn.base": ("-c", "import sklearn.base"),
+            "kernelrank fit": ("-m", "kernelrank.cli", "fit", str(file), "-o", str(model)),
+            "kernelrank --help": ("-m", "kernelrank.cli", "--help"),
+        }
+        seconds = dict.fromkeys(commands, float("inf"))
+        for _ in range(4):
+            for name, words in commands.items():
+                seconds[name] = min(seconds[name], cpu_seconds(*words))
+    report(f"commands, a file of {m:,} rows", seconds, "import sklearn.base")
+
+
 if __name__ == "__main__":
-    parts = {part.__name__: part for part in (reduced_set, queries, one_row, outputs, path, search)}
+    parts = {part.__name__: part for part in (reduced_set, queries, one_row, outputs, path, search, command)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", choices=parts, default=list(parts))
     for name in parser.parse_args().only:

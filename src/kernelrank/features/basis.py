@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from sklearn.cluster import KMeans
 
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.errors import InvalidInputError
@@ -94,6 +93,8 @@ def by_leverage(
 
 def by_means(size: int, X: Matrix, random_state: np.random.RandomState) -> Float:
     """Return the centres of k-means: basis items that need not be among the data. O(m size n) for each iteration."""
+    from sklearn.cluster import KMeans  # takes a third of a second, and few ask for it
+
     _check_size(size, X.shape[0])
     centres: Float = KMeans(size, n_init=1, max_iter=20, random_state=random_state).fit(X).cluster_centers_
     return np.asarray(centres, dtype=np.float64)

@@ -52,8 +52,9 @@ class Cholesky(Solver[NormalEquations]):
         solve: Solve = partial(_back_substitution, factor)
         if failed_at > 0:
             rounding, solve = _spectrum_of(A, diagonal, state, alpha)
-        x = solve(state.b)
-        report_error(alpha, rounding.relative_error(solve, x, state.b, alpha, state.sums(x)))
+        b = np.asfortranarray(state.b)
+        x = solve(b)
+        report_error(alpha, rounding.relative_error(solve, x, b, alpha, state.sums(x)))
         kept = factor.T if failed_at == 0 and state.primal else None
         return FactorisedSolution(state.back(x), x, factor=kept)
 

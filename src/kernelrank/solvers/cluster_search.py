@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
@@ -121,6 +120,8 @@ class ClusterSearch:
         vectors = self.cost.vectors[:, ::-1]
         if number > 0:
             # Rows of several eigenvectors, of any length, for k-means: spectral clustering.
+            from sklearn.cluster import KMeans
+
             rows = vectors[:, : self.n_clusters]
             means = KMeans(self.n_clusters, n_init=1, random_state=self.random_state)
             yield means.fit_predict(rows).astype(np.int64)
