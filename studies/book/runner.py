@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 import time
 import traceback
 from collections.abc import Mapping
@@ -38,9 +36,6 @@ def run_studies(
             began = time.perf_counter()
             print(f"{name} …", flush=True)
             try:
-                if run_alone(name, folder):
-                    done.append(name)
-                    continue
                 record = run_one(name, data, output, quick=quick, seed=seed, given=given)
             except MissingDataError as error:
                 missing.append(f"{name}: {error}")
@@ -60,16 +55,6 @@ def run_studies(
         if lines:
             print(f"{title}:\n" + "\n".join(f"  {line}" for line in lines))
     return len(failed)
-
-
-def run_alone(name: str, folder: Path | None) -> bool:
-    """Run a study that has a `main` of its own and writes no page yet; return whether it is one."""
-    module = importlib.import_module(f"studies.{name}")
-    if hasattr(module, "STUDY"):
-        return False
-    sys.argv = [f"studies run {name}", *([] if folder is None else ["--data", str(folder)])]
-    module.main()
-    return True
 
 
 def run_one(name: str, data: DataFolder, output: Path, *, quick: bool, seed: int, given: Mapping[str, str]) -> Record:
