@@ -17,11 +17,6 @@ from studies.book.record import Record, plain
 from studies.book.sources import OHSUMED, Source
 from studies.book.study import Run, Study, load
 
-WAITING = {
-    "auc_estimators_compared", "protein_interactions", "ranksvm_and_rankrls_rank_alike", "selected_features",
-    "unscored_data_helps",
-}  # fmt: skip
-"""Studies without a recorded result yet."""
 DOCS = Path(__file__).parents[1] / "docs" / "studies"
 RECORDED = sorted(path.stem for path in (DOCS / "results").glob("*.json"))
 BESIDE = re.compile(  # what a template may say in figures: places in papers, confidence, code, keys, addresses
@@ -47,7 +42,7 @@ def test_list(capsys):
         assert f"{name}\n    {title}\n" in printed
 
 
-@pytest.mark.parametrize("name", sorted(titles().keys() - WAITING))
+@pytest.mark.parametrize("name", sorted(titles()))
 def test_a_study_has_its_four_nouns(name):
     study = load(name)
     assert isinstance(study, Study)
@@ -63,7 +58,7 @@ def test_a_page_is_made_of_its_recorded_result(name):
 
 
 def test_every_page_has_a_recorded_result():
-    assert {path.stem for path in DOCS.glob("*.md")} - WAITING == set(RECORDED) - WAITING == set(titles()) - WAITING
+    assert {path.stem for path in DOCS.glob("*.md")} == set(RECORDED) == set(titles())
 
 
 @pytest.mark.parametrize("name", RECORDED)
