@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from scipy.special import expit
+from scipy.stats import t as student
 from sklearn.base import clone
 
 from kernelrank import BradleyTerry, Leaderboard, RankRLS, load, save
@@ -75,7 +76,7 @@ def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_
     sizes = [(slice(0, 2), 0.5), (slice(2, 6), 1.0)] if with_features else [(slice(0, 4), 1.0)]
     for part, size in sizes:  # the equation that the variances solve
         used = len(mean[part]) - (board.prior_[ordered] * np.diag(covariance))[part].sum()
-        variance = ((mean[part] ** 2).sum() + 2 * size) / (used + 1)
+        variance = ((mean[part] ** 2).sum() + 2.1 * 0.64 * size) / (used + 0.1)
         np.testing.assert_allclose(1 / board.prior_[ordered][part], variance, rtol=1e-3)
 
 
@@ -120,7 +121,8 @@ def test_table():
 
 def _surely(board, a, b):
     found = board.compare(a, b)
-    return found.difference[0] > 1.959964 * found.std[0]
+    used = (1.0 - board.prior_ * np.diag(board.posterior._precision.inverse)).sum()
+    return found.difference[0] > student.ppf(0.975, used + 2.1) * found.std[0]
 
 
 def test_groups_hold_who_cannot_be_told_apart_and_no_larger_ones_do():

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
-from kernelrank.estimators.score_estimate import ScoreEstimate
+from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
 from kernelrank.features import ColumnFeatures
 from kernelrank.solvers.vote_precision import DensePrecision, VotePrecision, precision_of
 
@@ -98,9 +98,25 @@ class ItemPosterior:
         """The items, the best first."""
         return np.argsort(-self.rounded, kind="stable").astype(np.int64)
 
+    @cached_property
+    def freedom(self) -> float:
+        """How many degrees of freedom the estimated variances of the prior have; infinite where they were given.
+
+        Those of the posterior of ``τ²``, see `score_estimate`. A score less its mean, over a standard deviation that
+        knows τ² only so well, has Student's distribution rather than the normal one.
+        """
+        if self.estimate.moves.shape[1] == 0:
+            return float("inf")
+        unknown = float((self.estimate.prior * self._precision.coefficient_variances()).sum())
+        return max(len(self.estimate.prior) - unknown, 0.0) + SEEN
+
+    def quantile(self, confidence: float) -> float:
+        """Return how many standard deviations an interval reaches to either side."""
+        return float(stdtrit(self.freedom, (1.0 + confidence) / 2.0))
+
     def told_apart(self, first: Index, second: Index, confidence: float) -> NDArray[np.bool_]:
         """Return which first items stand above which second ones, shape (number of first, number of second)."""
-        z = float(ndtri((1.0 + confidence) / 2.0))
+        z = self.quantile(confidence)
         apart = self.scores[first][:, None] - self.scores[second]
         if not isinstance(self._precision, DensePrecision):
             return np.asarray(apart > z * np.hypot(self.std[first][:, None], self.std[second]))
@@ -126,7 +142,7 @@ class ItemPosterior:
 
     def _counted_in_bands(self, confidence: float) -> tuple[Index, Index]:
         """Count, for independent items, with the largest variance of a band for all in it."""
-        z, m = float(ndtri((1.0 + confidence) / 2.0)), len(self.scores)
+        z, m = self.quantile(confidence), len(self.scores)
         above, below = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
         for band in np.array_split(np.argsort(self.std, kind="stable"), BANDS):
             if len(band):

@@ -82,8 +82,8 @@ class Leaderboard(RankedItems):
     With features a score is ``w · x`` plus a deviation of the item, so that features need not explain everything; both
     have a variance of their own under "auto", and features are standardised.
 
-    Intervals are those of a normal posterior. For given variances it is the variational approximation under "auto",
-    and Laplace's for a number. A rank interval holds all ranks but those that an item is told apart from, one item at a
+    Intervals are those of a normal posterior: the variational approximation under "auto", and Laplace's for a number.
+    Under "auto" they reach as far as Student's distribution with the degrees of freedom of the estimated variances says. A rank interval holds all ranks but those that an item is told apart from, one item at a
     time: `rank_low` is one more than the number of items above whose difference has an interval without zero.
 
     Votes are added up first, O(l) time for l votes. Up to 1,000 items (and features) each of some 10 to 30 passes takes
@@ -98,7 +98,7 @@ class Leaderboard(RankedItems):
     >>> winners = ["tea", "tea", "coffee", "tea", "water"]
     >>> board = Leaderboard().fit(winners, ["coffee", "water", "water", "water", "coffee"])
     >>> list(board.table()["item"]), round(board.probability("tea", "water"), 2)
-    (['tea', 'coffee', 'water'], 0.79)
+    (['tea', 'coffee', 'water'], 0.85)
     >>> list(board.table()["rank"])
     [1, 2, 3]
     """

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -92,7 +91,7 @@ class RankedItems(BaseEstimator):
         m).
         """
         posterior = self.posterior
-        order, z = posterior.order, float(ndtri((1.0 + self.confidence) / 2.0))
+        order, z = posterior.order, posterior.quantile(self.confidence)
         low, high = posterior.rank_limits(self.confidence)
         votes = posterior.votes
         wins = (votes.item_totals(votes.total) + votes.item_sums(votes.won - votes.lost)) / 2.0

@@ -118,10 +118,10 @@ def leaderboard_report(
 
 def neighbours_of(board: Leaderboard, power: float) -> list[Neighbours]:
     """Return each item with the next one in the ranking."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr
 
     found = rows_of(board.votes_needed(power))
-    limit = float(ndtri((1.0 + board.confidence) / 2.0))
+    limit = board.posterior.quantile(board.confidence)
     return [
         Neighbours(
             str(row["above"]),
