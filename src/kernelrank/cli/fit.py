@@ -102,7 +102,9 @@ def fit(
         train, input_format, target, query, id, weight, None, features, positive, exclude=exclude
     ).preparing(missing, missing_indicator, ordinal, event=event, happened=happened)
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
-        raise InvalidInputError(f"--pairs belongs to --method rankrls or ranksvm; {type(ranker).__name__} needs scores")
+        raise InvalidInputError(
+            f"--pairs belongs to --method rankrls, ranksvm or bradleyterry; {type(ranker).__name__} needs scores"
+        )
     preferences = None
     if pairs is not None:
         from kernelrank.cli.preference_file import PreferenceFile
@@ -146,14 +148,9 @@ def _fit_in_memory(
 
 def _preferences(ranker: Any, items: Items, file: PreferenceFile, answer: Answer) -> dict[str, Any]:
     """Return what `fit_pairs` takes, from a file of preferences."""
-    from kernelrank.errors import InvalidInputError
-
     found = file.between(items, answer)
     if type(ranker).__name__ == "RankRLS":
         return {"pairs": found.pairs, "weight": found.weight, "magnitude": found.magnitude}
-    found = file.without_ties(found, answer, "which --method ranksvm does not know")
-    if found.magnitude is not None:
-        raise InvalidInputError(
-            f"{file.path}: has magnitudes, which --method ranksvm does not support: use --method rankrls"
-        )
-    return {"pairs": found.pairs, "weight": found.weight}
+    if type(ranker).__name__ == "BradleyTerry":
+        return file.votes(found, "bradleyterry")
+    return file.votes(file.without_ties(found, answer, "which --method ranksvm does not know"), "ranksvm")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank.data import Items
 
-__all__ = ["KERNELS_WITH", "KERNEL_OPTIONS", "LearnerOptions", "check_kernel_options", "joined", "scaled"]
+__all__ = ["KERNELS_WITH", "KERNEL_OPTIONS", "REFITTED", "LearnerOptions", "check_kernel_options", "joined", "scaled"]
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")
 
@@ -17,8 +17,12 @@ TAKES = {
     "rankrls": {"cost", "ties", "query_weight"},
     "ranksvm": {"loss", "query_weight"},
     "rls": set(),
+    "bradleyterry": set(),
 }
 """Which options belong to which method, beyond those of the kernel."""
+
+REFITTED = ("ranksvm", "bradleyterry")
+"""The methods without an exact hold-out."""
 
 KERNELS_WITH = {
     "gamma": ("rbf", "gaussian", "poly", "polynomial", "sigmoid", "laplacian", "chi2"),
@@ -53,7 +57,7 @@ class LearnerOptions:
 
     Parameters
     ----------
-    method : {"rankrls", "ranksvm", "rls"}
+    method : {"rankrls", "ranksvm", "rls", "bradleyterry"}
     kernel : str
     gamma, degree, coef0, cost, loss, ties, query_weight, basis
         Parameters of the estimator.
@@ -84,14 +88,14 @@ class LearnerOptions:
 
     def estimator(self, alpha: float | None) -> Any:
         """Return the estimator for one alpha."""
-        from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
+        from kernelrank.estimators import RLS, BradleyTerry, RankRLS, RankSVM, RLSClassifier
 
         squares = RLSClassifier if self.classes else RLS
-        kind: Any = {"rankrls": RankRLS, "ranksvm": RankSVM, "rls": squares}[self.method]
-        return kind(1.0 if alpha is None else alpha, **self.parameters())
+        kinds: dict[str, Any] = {"rankrls": RankRLS, "ranksvm": RankSVM, "rls": squares, "bradleyterry": BradleyTerry}
+        return kinds[self.method](1.0 if alpha is None else alpha, **self.parameters())
 
     def search(self, alphas: Any, **options: Any) -> Any:
-        """Return the estimator that chooses among alphas by exact hold-out; there is none for RankSVM."""
+        """Return the estimator that chooses among alphas by exact hold-out; not for `REFITTED` methods."""
         from kernelrank.model_selection.search import RLSCV, RankRLSCV, RLSClassifierCV
 
         kind: Any = {"rankrls": RankRLSCV, "rls": RLSClassifierCV if self.classes else RLSCV}[self.method]

@@ -261,11 +261,11 @@ def _with_default(what: str, default: str) -> str:
 
 
 Method = Annotated[
-    Literal["rankrls", "ranksvm", "rls"],
+    Literal["rankrls", "ranksvm", "rls", "bradleyterry"],
     typer.Option(
         "--method",
         help="rankrls: squared loss over pairs. ranksvm: hinge loss over pairs. rls: squared loss over scores "
-        "(ridge regression).",
+        "(ridge regression). bradleyterry: logistic loss over pairs, with probabilities of votes.",
         rich_help_panel=LEARNER,
     ),
 ]

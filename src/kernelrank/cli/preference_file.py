@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kernelrank.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.data import Items, Preferences
 
@@ -70,5 +71,23 @@ class PreferenceFile:
         if found.tie.all():
             raise InvalidInputError(f"{self.path}: has only ties, {reason}")
         answer.note(f"{self.path}: left out: {int(found.tie.sum()):,} ties, {reason}")
-        magnitude = found.magnitude if found.magnitude is None or set(found.magnitude.tolist()) - {0.0, 1.0} else None
-        return found._replace(magnitude=magnitude).chosen(~found.tie)
+        return found._replace(magnitude=_beside_ties(found)).chosen(~found.tie)
+
+    def votes(self, found: Preferences, method: str) -> dict[str, Any]:
+        """Return what `fit_pairs` of a method takes that knows no magnitudes."""
+        from kernelrank.errors import InvalidInputError
+
+        if _beside_ties(found) is not None:
+            raise InvalidInputError(
+                f"{self.path}: has magnitudes, which --method {method} does not support: use --method rankrls"
+            )
+        tie = None if found.tie is None or not found.tie.any() else found.tie
+        given = {"pairs": found.pairs, "tie": tie, "weight": found.weight}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def _beside_ties(found: Preferences) -> Float | None:
+    """Return the magnitudes, if they say more than which preferences are ties."""
+    if found.magnitude is None or (found.tie is not None and not set(found.magnitude.tolist()) - {0.0, 1.0}):
+        return None
+    return found.magnitude

@@ -10,7 +10,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
+from kernelrank.cli.learner import REFITTED, LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules
 from kernelrank.cli.model_file import for_model, save_model
 from kernelrank.cli.model_rows import counted, setting_rows
@@ -148,8 +148,9 @@ def tune(
     """Choose alpha and kernel parameters by cross-validation, and save the model.
 
     rankrls and rls hold out every query (or every pair, where there are no queries) exactly, for all alphas at the
-    price of about one training; ranksvm refits folds. Of LETOR's folds the model is chosen on vali.txt and measured on
-    test.txt; a folder of folds gives the mean over all of them, and intervals over all test queries.
+    price of about one training; ranksvm and bradleyterry refit folds. Of LETOR's folds the model is chosen on
+    vali.txt and measured on test.txt; a folder of folds gives the mean over all of them, and intervals over all test
+    queries.
 
     kernelrank tune train.txt -o model.kr --report report.html
 
@@ -235,7 +236,7 @@ def _tune_files(
     from kernelrank.errors import InvalidInputError
 
     folds = folds_in(source.path)
-    if nested and (folds or plan.learner.method == "ranksvm" or (isinstance(plan.cv, int) and source.event is None)):
+    if nested and (folds or plan.learner.method in REFITTED or (isinstance(plan.cv, int) and source.event is None)):
         raise InvalidInputError(
             "--nested needs --method rankrls or rls and one data file, with leave-query-out, leave-pair-out or "
             "leave-one-out; LETOR folds have their own test set"

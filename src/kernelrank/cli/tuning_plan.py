@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.judgement import Judgement
-from kernelrank.cli.learner import LearnerOptions
+from kernelrank.cli.learner import REFITTED, LearnerOptions
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, search_exactly, search_folds
@@ -79,7 +79,7 @@ class Plan:
         """Hold out from one file."""
         from kernelrank.errors import InvalidInputError
 
-        if self.learner.method != "ranksvm":
+        if self.learner.method not in REFITTED:
             squares = self.learner.method == "rls" and self.measure_name == "pairwise_accuracy"
             scoring = None if squares else self.measure
             found = search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
@@ -88,5 +88,7 @@ class Plan:
             return found
         folds = 5 if self.cv == "auto" else self.cv
         if not isinstance(folds, int):
-            raise InvalidInputError(f"--cv {folds} is exact for rankrls and rls; for ranksvm give a number of folds")
+            raise InvalidInputError(
+                f"--cv {folds} is exact for rankrls and rls; for {self.learner.method} give a number of folds"
+            )
         return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
