@@ -35,7 +35,7 @@ def preferences(rng: np.random.Generator, kernel: str, *, search: bool) -> list[
     magnitude = scores[pairs[:, 0]] - scores[pairs[:, 1]] + NOISE * rng.standard_normal(150)
     pairs[magnitude < 0] = pairs[magnitude < 0, ::-1]
     options = {} if kernel == "linear" else {"kernel": "gaussian", "gamma": 0.2}
-    grid = NOISE**2 * 4.0 ** np.arange(-3, 4)
+    grid = NOISE**2 * 4.0 ** np.arange(-7, 8)
     model = RankRLSCV(grid, **options) if search else RankRLS(NOISE**2, **options)
     model.fit_pairs(X, pairs, magnitude=np.abs(magnitude))
     parts = []
