@@ -89,8 +89,8 @@ class TestRoles:
             ({"query": "zzz"}, "there is no column 'zzz' for the query; the columns are 'outcome', 'age', 'score2'"),
             ({"features": ["age", "x"]}, "there is no column 'x' for the features"),
             ({"features": ["!x"]}, "there is no column 'x' for the features"),
-            ({"features": ["!*"]}, "no column name looks like a target"),
-            ({"features": ["outcome"]}, "no column name looks like a target"),
+            ({"features": ["!*"]}, "no column looks like the target: name it"),
+            ({"features": ["outcome"]}, "no column looks like the target: name it"),
             ({"n_features": 7}, "expected 7 feature columns; got 2"),
         ],
     )
