@@ -103,3 +103,17 @@ def test_bad_input_is_named():
         kr.KroneckerRLSCV(ALPHAS, scoring="best").fit(ROWS, COLUMNS, Y)
     with pytest.raises(InvalidInputError, match="Y has 8 rows and 9 columns, but X_rows has 9 objects"):
         kr.KroneckerRLSCV(ALPHAS).fit(ROWS, COLUMNS, Y.T)
+
+
+@pytest.mark.parametrize("noise", [0.0, 30.0])
+def test_both_strengths_go_on_where_the_grid_ends(noise):
+    rng = np.random.default_rng(5)
+    rows, columns = rng.standard_normal((12, 3)), rng.standard_normal((10, 3))
+    scores = rows[:, :1] @ columns[:, :1].T + noise * rng.standard_normal((12, 10))
+    model = kr.TwoStepRLSCV(setting="both").fit(rows, columns, scores)
+    table = model.cv_results_
+    for side in ("rows", "columns"):
+        tried = np.unique(table[f"param_alpha_{side}"])
+        assert np.log2(tried[-1] / tried[0]) > 20.0
+    assert len(table["params"]) == len({tuple(sorted(one.items())) for one in table["params"]})
+    assert table["mean_test_score"].max() == model.best_score_

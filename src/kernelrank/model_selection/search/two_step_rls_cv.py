@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from kernelrank.arrays import Float
 from kernelrank.dyads import DyadicProblem, DyadicSide, Regularisation
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, is_auto
-from kernelrank.model_selection.search.candidates import Candidates
+from kernelrank.model_selection.search.candidates import Candidates, Measured
 from kernelrank.model_selection.search.dyadic_search import DyadicSearch, Measure, side_scale
 
 __all__ = ["TwoStepRLSCV"]
@@ -22,7 +25,7 @@ class TwoStepRLSCV(DyadicSearch):
     ----------
     alphas : "auto" or array-like of float, default="auto"
         The values of each strength to try; every pair of them is. "auto" takes powers of two times the mean eigenvalue
-        of each kernel. A symmetric or reciprocal relation has the same strength on both sides.
+        of each kernel, and more of them while the best is at an edge. A symmetric or reciprocal relation has the same strength on both sides.
     setting, cv, scoring, per
         As in `KroneckerRLSCV`.
     kernel_rows, kernel_columns, gamma_rows, gamma_columns, degree_rows, degree_columns, coef0_rows, coef0_columns
@@ -62,16 +65,30 @@ class TwoStepRLSCV(DyadicSearch):
         return Regularisation.two_step(getattr(self, "alpha_rows_", 1.0), getattr(self, "alpha_columns_", 1.0))
 
     def _candidates(self, problem: DyadicProblem, measure: Measure) -> Candidates:
-        """Try every strength of the rows beside every one of the columns."""
+        """Try every strength of the rows beside every one of the columns, and more while the best are at an edge."""
         rows, columns = (self._grid(side) for side in (problem.rows, problem.columns))
         if problem.sign:
             candidates = Candidates([{}], per_target=False)
-            candidates.add(rows, measure([Regularisation.two_step(alpha, alpha) for alpha in rows.alphas]))
+            candidates.search(rows, lambda alphas: measure([Regularisation.two_step(one, one) for one in alphas]))
             return candidates
-        candidates = Candidates([{"alpha_columns": float(alpha)} for alpha in columns.alphas], per_target=False)
-        for other in columns.alphas:
-            candidates.add(rows, measure([Regularisation.two_step(alpha, float(other)) for alpha in rows.alphas]))
+        candidates = Candidates([], per_target=False)
+
+        tried: dict[float, float] = {}
+
+        def best_of(others: Float) -> Float:
+            for other in others.tolist():
+                candidates.settings.append({"alpha_columns": other})
+                candidates.search(rows, partial(self._measure_pairs, measure, other))
+                tried[other] = float(candidates.measured[-1].mean.mean(axis=0).max())
+            return np.array([tried[other] for other in others.tolist()])
+
+        grid = columns.explored(best_of)
+        grid.warn_at_edge(np.array([tried[other] for other in grid.alphas.tolist()]), stacklevel=6)
         return candidates
+
+    @staticmethod
+    def _measure_pairs(measure: Measure, other: float, alphas: Float) -> Measured:
+        return measure([Regularisation.two_step(float(alpha), other) for alpha in alphas])
 
     def _grid(self, side: DyadicSide) -> AlphaGrid:
         if not is_auto(self.alphas):
