@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
 import kernelrank as kr
 from kernelrank.dyads import complete_holdout, few_cells, new_cells, two_step_holdout
+from kernelrank.dyads.dyadic_folds import DyadicFolds
 from kernelrank.dyads.rotated_side import RotatedSide
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, two_step_without
@@ -201,6 +203,32 @@ def test_folds_by_number_by_splitter_and_with_gaps():
     assert_close(part[4:], kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=whole)[4:])
 
 
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("relation", [None, "any"])
+def test_a_search_chooses_without_what_is_held_out(setting, relation):
+    rng = np.random.default_rng(10)
+    X1 = rng.standard_normal((8, 2))
+    X2 = None if relation else rng.standard_normal((6, 3))
+    Y = rng.standard_normal((8, 8 if relation else 6))
+    kernels = {"kernel_rows": "rbf", "gamma_rows": 0.4} | ({} if relation else {"kernel_columns": "linear"})
+    model = kr.KroneckerRLSCV(ALPHAS, setting=setting, cv=4, relation=relation, random_state=0, **kernels)
+    found = kr.dyadic_holdout(model, X1, X2, Y, setting=setting, cv=4)
+    assert np.isfinite(found).all()
+    folds = DyadicFolds.of(setting, 4, np.isfinite(Y), one_set=relation is not None)
+    for leaving in list(folds.leaving(np.isfinite(Y)))[:3]:
+        mask = leaving.mask(Y.shape)
+        known = np.where(mask, np.nan, Y)
+        rows, columns = (np.flatnonzero(~np.isnan(known).all(axis=axis)) for axis in (1, 0))
+        if relation:
+            rows = columns = np.union1d(rows, columns)
+        inside = clone(model).fit(X1[rows], None if relation else X2[columns], known[np.ix_(rows, columns)])
+        expected = inside.predict(X1, X1 if relation else X2).ravel()[leaving.predicted]
+        assert_close(found.ravel()[leaving.predicted], expected)
+    with pytest.raises(InvalidInputError, match="a search has alphas of its own"):
+        kr.dyadic_holdout(model, X1, X2, Y, alphas=[1.0])
+
+
 def test_bad_input_is_named():
     K1, K2 = kernels((4, 3), singular=False)
     Y = np.random.default_rng(8).standard_normal((4, 3))
@@ -213,7 +241,7 @@ def test_bad_input_is_named():
         kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=[([0], [1])])
     with pytest.raises(InvalidInputError, match="cv tests row 3 more than once"):
         kr.dyadic_holdout(model, K1, K2, Y, setting="row", cv=[([0, 1, 2], [3])] * 2)
-    with pytest.raises(InvalidInputError, match="Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS; got RankRLS"):
+    with pytest.raises(InvalidInputError, match="Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS, or a search"):
         kr.dyadic_holdout(kr.RankRLS(), K1, K2, Y)
     with pytest.raises(
         NothingToCompareError, match="only one object is left to rank in a training fold: use more folds"

@@ -18,6 +18,7 @@ from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_refit import masked_scores, reduced_scores
 from kernelrank.dyads.one_set_holdout import OneSetHoldout
 from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
+from kernelrank.dyads.searched_holdout import searched_scores
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.number_range import overflow_is_checked
@@ -46,8 +47,9 @@ def dyadic_holdout(
 
     Parameters
     ----------
-    estimator : KroneckerRLS, KroneckerRankRLS or TwoStepRLS
-        Its parameters are used; it need not be fitted, and stays as it is.
+    estimator : KroneckerRLS, KroneckerRankRLS or TwoStepRLS, or KroneckerRLSCV, KroneckerRankRLSCV or TwoStepRLSCV
+        Its parameters are used; it need not be fitted, and stays as it is. A search chooses alpha anew without what is
+        held out (nested cross-validation); give it the same `setting`.
     X_rows, X_columns, Y
         As in `KroneckerRLS.fit`.
     setting : {"cell", "row", "column", "both"} or a list of these, default="cell"
@@ -66,7 +68,7 @@ def dyadic_holdout(
     -------
     ndarray, shape (m1, m2) or (m1, m2, n_outputs), and one more axis for alphas if they are given
         Held-out scores; NaN for dyads in no fold. In the setting "cell", dyads without a known score have the
-        prediction of the model trained on all. A dict of arrays by setting if a list of settings is given.
+        prediction of the model trained on all, but with a search NaN. A dict of arrays by setting if a list of settings is given.
 
     See Also
     --------
@@ -82,7 +84,8 @@ def dyadic_holdout(
     and, for "both", for each pair of folds. Memory O(m₁² + m₂² + m₁m₂) and the result.
 
     Incomplete Y, rankings of one set of objects that are symmetric or reciprocal, and folds of very many cells train
-    again for each fold, by conjugate gradients that start at the solution of all scores: use folds there.
+    again for each fold, by conjugate gradients that start at the solution of all scores: use folds there. A search
+    costs what its fit costs for each fold; without cells, Y is incomplete, so give it a number of folds as its `cv`.
 
     Examples
     --------
@@ -95,19 +98,26 @@ def dyadic_holdout(
            [ 2., -2.,  4.],
            [ 3., -3.,  6.]])
     """
-    if not isinstance(estimator, PlainDyadicLearner):
+    if not isinstance(estimator, DyadicLearner):
         raise InvalidInputError(
-            f"Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS; got {type(estimator).__name__}"
+            f"Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS, or a search of these; got "
+            f"{type(estimator).__name__}"
         )
     learner = clone(estimator)
     learner._validate_params()
+    plain = isinstance(learner, PlainDyadicLearner)
+    if alphas is not None and not plain:
+        raise InvalidInputError("alphas is for an estimator with a given alpha: a search has alphas of its own")
     models = [learner] if alphas is None else [learner._with_alpha(alpha) for alpha in learner._check_path(alphas)]
-    regularisations = [model._regularisation() for model in models]
     problem = learner._problem(X_rows, X_columns, Y)
     holdout = DyadicHoldout.of(learner, problem)
 
     def scores(name: Setting) -> Float:
-        found = holdout.scores(holdout.folds(name, cv), regularisations)
+        folds = holdout.folds(name, cv)
+        if not plain:
+            found = searched_scores(learner, problem, folds)[..., None]
+        else:
+            found = holdout.scores(folds, [model._regularisation() for model in models])
         found = found[:, :, 0] if problem.one_output else found
         return found if alphas is not None else found[..., 0]
 

@@ -25,7 +25,8 @@ class TwoStepRLSCV(DyadicSearch):
     ----------
     alphas : "auto" or array-like of float, default="auto"
         The values of each strength to try; every pair of them is. "auto" takes powers of two times the mean eigenvalue
-        of each kernel, and more of them while the best is at an edge. A symmetric or reciprocal relation has the same strength on both sides.
+        of each kernel, and more of them while the best is at an edge. A symmetric or reciprocal relation has the same
+        strength on both sides.
     setting, cv, scoring, per
         As in `KroneckerRLSCV`.
     kernel_rows, kernel_columns, gamma_rows, gamma_columns, degree_rows, degree_columns, coef0_rows, coef0_columns
