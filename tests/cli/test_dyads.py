@@ -176,7 +176,6 @@ def test_one_set_of_objects(run, dyads, tmp_path):
             "guest,dish,liked\nguest 1,dish 11,2\n",
             "line 2: 'dish 11' is not among the rows of dishes.csv: did you mean",
         ),
-        ("guest,dish,liked\nguest 1,dish 1,2\nguest 1,dish 1,3\n", "line 3: the dyad of 'guest 1' and 'dish 1' is"),
         ("guest,dish,liked\ndish 1,guest 1,2\n", "exchange rows and columns"),
         ("name,dish 1,dish x\nguest 1,2,3\n", "'dish x' is not among the rows of dishes.csv"),
         ("name,dish 1,dish 2\nguest 1,2,3\nguest 1,2,3\n", "the name 'guest 1' occurs twice, first in line 2"),
@@ -198,3 +197,60 @@ def test_options_that_contradict_each_other(run, dyads):
     error = run("dyads", "predict", "model.kr", "--rows", "dishes.csv", "--columns", "dishes.csv", code=1).err
     assert "'sweet' is not among the columns of dishes.csv" in " ".join(error.split())
     assert "dyads predict" in " ".join(run("predict", "model.kr", "guests.csv", code=1).err.split())
+
+
+def test_repeated_dyads_have_their_mean(run, dyads, tmp_path):
+    cells = list(csv.DictReader((tmp_path / "scores.csv").read_text().splitlines()))
+    name = next(iter(cells[0]))
+    listed = [(cell[name], dish, float(cell[dish])) for cell in cells for dish in list(cell)[1:] if cell[dish]]
+    lines = [f"{row},{column},{score - 1}\n{row},{column},{score + 1}" for row, column, score in listed]
+    (tmp_path / "list.csv").write_text("guest,dish,liked\n" + "\n".join(lines) + "\n")
+    found = run("dyads", "fit", *WORDS[:4], "--scores", "list.csv", "-o", "mean.kr", "--json")
+    assert f"{len(listed)} dyads are listed several times" in " ".join(found.json["notes"])
+    run("dyads", "fit", *WORDS, "-o", "plain.kr")
+    np.testing.assert_allclose(kr.load(tmp_path / "mean.kr").coef_, kr.load(tmp_path / "plain.kr").coef_, rtol=1e-8)
+
+
+def test_words_and_missing_cells_of_objects_are_prepared(run, dyads, tmp_path):
+    lines = (tmp_path / "guests.csv").read_text().splitlines()
+    words = ["diet", *(("meat", "fish")[number % 2] for number in range(len(lines) - 1))]
+    lines = [f"{line},{word}" for line, word in zip(lines, words, strict=True)]
+    cut = lines[2].split(",")
+    lines[2] = ",".join([cut[0], "", *cut[2:]])
+    (tmp_path / "guests.csv").write_text("\n".join(lines) + "\n")
+    found = run("dyads", "fit", *WORDS, "-o", "model.kr", "--json").json
+    assert any("words became columns of 0 and 1: 'diet' (2)" in note for note in found["notes"])
+    new = tmp_path / "new.csv"
+    new.write_text(lines[0] + "\n" + lines[3].replace(lines[3].split(",")[0], "new guest") + "\n")
+    words = ["--columns", "dishes.csv", "--format", "matrix"]
+    known, found = (
+        run("dyads", "predict", "model.kr", "--rows", name, *words).out for name in ("guests.csv", "new.csv")
+    )
+    third, only = (np.array(out.splitlines()[line].split(",")[1:], float) for out, line in ((known, 3), (found, 1)))
+    np.testing.assert_allclose(only, third)
+
+
+def test_nested_evaluation_chooses_alpha_inside(run, dyads):
+    words = [*WORDS, "--method", "rls", "--alphas", "0.1,10", "--cv", 3, "--seed", 4]
+    found = run("dyads", "evaluate", *words, "--nested", "--json").json
+    assert found["alpha_chosen_inside"]
+    X1, X2, Y = dyads
+    search = kr.KroneckerRLSCV([0.1, 10.0], setting="row", cv=3, random_state=4)
+    scores = kr.dyadic_holdout(search, X1, X2, Y, setting="row", cv=5)
+    expected = kr.metrics.dyadic_concordance(Y, scores)
+    assert found["settings"]["row"]["value"] == pytest.approx(expected.value)
+
+
+def test_tune_writes_the_page_of_its_setting(run, dyads, tmp_path):
+    run("dyads", "tune", *WORDS, "--setting", "row", "--alphas", "1,10", "--report", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "new row" in page
+    assert "both new" not in page
+
+
+def test_errors_name_files_and_options(run, dyads, tmp_path):
+    lines = (tmp_path / "guests.csv").read_text().splitlines()
+    lines[1] = lines[1].rsplit(",", 1)[0] + ",1e300"
+    (tmp_path / "guests.csv").write_text("\n".join(lines) + "\n")
+    error = run("dyads", "fit", *WORDS, code=None).err
+    assert "X_rows" not in error

@@ -9,7 +9,7 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.dyads_evaluation import measure_settings, measured, setting_facts, setting_table
+from kernelrank.cli.dyads_evaluation import OUTER, Measured, measure_settings, measured, setting_facts, setting_table
 from kernelrank.cli.dyads_files import DyadFiles, Dyads
 from kernelrank.cli.dyads_learner import (
     SETTINGS,
@@ -95,7 +95,7 @@ def fit(
     learner.check(columns)
     check_file(output, files.paths)
     dyads = files.read(answer)
-    with answer.noting_warnings(), working("fitting"):
+    with answer.noting_warnings(), files.named(), working("fitting"):
         model = learner.make(alpha, alpha_columns).fit(dyads.rows.values, dyads.column_values, dyads.Y)
     save_dyad_model(model, output, dyads, files)
     _describe(answer, model, dyads)
@@ -120,6 +120,7 @@ def tune(
     kernel_columns: KernelColumns = None,
     gamma_rows: GammaRows = None,
     gamma_columns: GammaColumns = None,
+    report: options.Report = None,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
@@ -139,9 +140,10 @@ def tune(
     learner = DyadLearner(method, rank, relation, kernels, gammas, similarity, seed)
     learner.check(columns)
     check_file(output, files.paths)
+    check_page(report, [*files.paths, output])
     dyads = files.read(answer)
     model = learner.search(alphas, setting, folds_of(cv, dyads))
-    with answer.noting_warnings(), working("holding out"):
+    with answer.noting_warnings(), files.named(), working("holding out"):
         model.fit(dyads.rows.values, dyads.column_values, dyads.Y)
     concordance = measured(dyads, model.holdout_scores_, learner, confidence)
     save_dyad_model(model, output, dyads, files)
@@ -155,9 +157,10 @@ def tune(
     answer.line(
         f"Setting {setting}, what is new: {SETTINGS[setting]}. Held-out {measure_name(learner)} "
         f"{concordance.value:.3f}, {100 * confidence:.4g}% interval {low:.3f} to {high:.3f}. It is the best "
-        f"of {n_tried}, and therefore a little too high."
+        f"of {n_tried}, and therefore a little too high; dyads evaluate --nested measures without that."
     )
     _saved(answer, output)
+    _report(answer, report, {setting: (concordance, model)}, dyads, f"Setting {setting} of {scores}")
     answer.show()
 
 
@@ -228,6 +231,14 @@ def evaluate(
     kernel_columns: KernelColumns = None,
     gamma_rows: GammaRows = None,
     gamma_columns: GammaColumns = None,
+    nested: Annotated[
+        bool,
+        typer.Option(
+            "--nested",
+            help=f"Choose alpha anew without what is held out, in {OUTER} folds; otherwise by the scores that are "
+            "measured.",
+        ),
+    ] = False,
     report: options.Report = None,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
@@ -239,6 +250,8 @@ def evaluate(
     Every dyad is predicted as if it, its row, its column, or both had not been there in training.
 
     kernelrank dyads evaluate --rows drugs.csv --columns targets.csv --scores scores.csv --report page.html
+
+    kernelrank dyads evaluate --rows drugs.csv --columns targets.csv --scores scores.csv --nested
     """
     answer = Answer("dyads evaluate", as_json=as_json)
     files = DyadFiles(rows, columns, scores, similarity, input_format)
@@ -248,25 +261,31 @@ def evaluate(
     read_alphas(alphas)
     check_page(report, files.paths)
     dyads = files.read(answer)
-    with answer.noting_warnings():
-        found = measure_settings(dyads, learner, alphas, folds_of(cv, dyads), confidence)
-    setting_table(answer, found, dyads, learner)
-    if report is not None:
-        from kernelrank.report import dyads_report
-
-        with working("drawing the page"):
-            dyads_report(
-                {setting: concordance for setting, (concordance, _) in found.items()},
-                {setting: strengths(model) for setting, (_, model) in found.items()},
-                model=found["cell"][1],
-                shape=(len(dyads.rows), len(dyads.columns)),
-                title=f"Four settings of {scores}",
-                command=command_line(),
-                notes=answer.notes,
-            ).save(report)
-        answer.line(f"The report is in {report}.")
-    answer.fact("report", None if report is None else str(report))
+    with answer.noting_warnings(), files.named():
+        found = measure_settings(dyads, learner, alphas, folds_of(cv, dyads), confidence, nested=nested)
+    setting_table(answer, found, dyads, learner, nested=nested)
+    _report(answer, report, found, dyads, f"Four settings of {scores}")
     answer.show()
+
+
+def _report(answer: Answer, report: Path | None, found: Measured, dyads: Dyads, title: str) -> None:
+    """Write the page of one setting or more, if it is asked for."""
+    answer.fact("report", None if report is None else str(report))
+    if report is None:
+        return
+    from kernelrank.report import dyads_report
+
+    with working("drawing the page"):
+        dyads_report(
+            {setting: concordance for setting, (concordance, _) in found.items()},
+            {setting: strengths(model) for setting, (_, model) in found.items()},
+            model=next(iter(found.values()))[1],
+            shape=(len(dyads.rows), len(dyads.columns)),
+            title=title,
+            command=command_line(),
+            notes=answer.notes,
+        ).save(report)
+    answer.line(f"The report is in {report}.")
 
 
 def measure_name(learner: DyadLearner) -> str:

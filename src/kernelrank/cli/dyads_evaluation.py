@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kernelrank.cli.dyads_learner import SETTINGS, DyadLearner, strengths
+from kernelrank.cli.dyads_learner import FOLDS, SETTINGS, DyadLearner, strengths
 from kernelrank.progress import working
 
 if TYPE_CHECKING:
@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from kernelrank.cli.dyads_files import Dyads
     from kernelrank.metrics import DyadicConcordance
 
-__all__ = ["measure_settings", "measured", "setting_facts", "setting_table"]
+__all__ = ["OUTER", "Measured", "measure_settings", "measured", "setting_facts", "setting_table"]
+
+OUTER = 5
+"""How many folds are held out where alpha is chosen without each of them."""
+
+Measured: TypeAlias = "dict[str, tuple[DyadicConcordance, Any]]"
+"""The concordance of each setting, and the model whose alpha was chosen by it."""
 
 
 def measured(dyads: Dyads, held_out: Any, learner: DyadLearner, confidence: float) -> DyadicConcordance:
@@ -29,15 +35,27 @@ def measured(dyads: Dyads, held_out: Any, learner: DyadLearner, confidence: floa
 
 
 def measure_settings(
-    dyads: Dyads, learner: DyadLearner, alphas: str, cv: int | None, confidence: float
-) -> dict[str, tuple[DyadicConcordance, Any]]:
-    """Return the concordance of each setting, with the model whose alpha was chosen by it."""
+    dyads: Dyads, learner: DyadLearner, alphas: str, cv: int | None, confidence: float, *, nested: bool = False
+) -> Measured:
+    """Return the concordance of each setting, with the model whose alpha was chosen by it.
+
+    With `nested`, held-out scores come from models whose alpha was chosen without them.
+    """
+    from kernelrank.dyads import dyadic_holdout
+
     found = {}
+    data = dyads.rows.values, dyads.column_values, dyads.Y
     for setting in SETTINGS:
         model = learner.search(alphas, setting, cv)
         with working(f"holding out: {setting}"):
-            model.fit(dyads.rows.values, dyads.column_values, dyads.Y)
-        found[setting] = measured(dyads, model.holdout_scores_, learner, confidence), model
+            model.fit(*data)
+            held_out = model.holdout_scores_
+            if nested:
+                # Without some cells, the scores are not complete.
+                inner = min(FOLDS, *dyads.Y.shape) if setting == "cell" and cv is None else cv
+                search, outer = learner.search(alphas, setting, inner), min(OUTER, *dyads.Y.shape)
+                held_out = dyadic_holdout(search, *data, setting=setting, cv=outer)
+        found[setting] = measured(dyads, held_out, learner, confidence), model
     return found
 
 
@@ -47,9 +65,7 @@ def setting_facts(concordance: DyadicConcordance) -> dict[str, Any]:
     return {"value": concordance.value, "low": low, "high": high, "per": concordance.per, "dyads": concordance.n_dyads}
 
 
-def setting_table(
-    answer: Answer, found: dict[str, tuple[DyadicConcordance, Any]], dyads: Dyads, learner: DyadLearner
-) -> None:
+def setting_table(answer: Answer, found: Measured, dyads: Dyads, learner: DyadLearner, *, nested: bool = False) -> None:
     """Show the settings beside each other."""
     some, _ = found["cell"]
     each = "" if learner.per == "overall" else f" of each {learner.per}"
@@ -59,6 +75,7 @@ def setting_table(
     answer.fact("scores", dyads.n_known)
     answer.fact("learner", type(found["cell"][1]).__name__)
     answer.fact("per", learner.per)
+    answer.fact("alpha_chosen_inside", nested)
     answer.fact("confidence", some.interval.level)
     answer.fact("interval", some.interval.method)
     facts, rows = {}, []
@@ -76,8 +93,10 @@ def setting_table(
     )
     answer.line("Take the setting in which the model will be used; choose its alpha with dyads tune --setting.")
     tried = len(found["cell"][1].alphas_)
-    if tried > 1:
+    if nested:
+        answer.note("alpha was chosen anew without each fold that is measured; the alpha shown is that of all scores")
+    elif tried > 1:
         answer.note(
             "each alpha was chosen by the held-out scores of its setting, so the concordances are a little too high; "
-            "--alphas with one number measures without a choice"
+            "--nested chooses it without them"
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,8 +98,17 @@ class DyadFiles:
         one_set = self.columns is None
         rows = self._read(self.rows, "rows")
         columns = rows if self.columns is None else self._read(self.columns, "columns")
+        for table in (rows,) if one_set else (rows, columns):
+            for note in table.notes:
+                answer.note(f"{table.path}: {note}")
         called = (f"rows of {rows.path}", f"rows of {columns.path}")
-        Y = read_score_matrix(str(self.scores), rows.names, columns.names, format=self.format, called=called)
+
+        def repeated(count: int) -> None:
+            answer.note(f"{self.scores}: {count:,} dyads are listed several times; each has its mean score")
+
+        Y = read_score_matrix(
+            str(self.scores), rows.names, columns.names, format=self.format, called=called, repeated=repeated
+        )
         known = ~np.isnan(Y)
         if not known.any():
             raise InvalidInputError(f"{self.scores}: expected scores; the table has none")
@@ -116,20 +128,40 @@ class DyadFiles:
         return Dyads(rows, columns, Y[np.ix_(*used)], one_set, self.scores)
 
     def _read(self, path: Path, side: str) -> NamedTable:
-        from kernelrank.data.named_table import read_named_table
+        from kernelrank.data.named_table import read_named_table, read_objects
 
-        table = read_named_table(str(path), format=self.format)
-        return table.square() if self.given(side) else table
+        if self.given(side):
+            return read_named_table(str(path), format=self.format).square()
+        return read_objects(str(path), format=self.format)
 
     def _chosen(self, table: NamedTable, kept: NDArray[np.bool_], side: str) -> NamedTable:
         chosen = table.chosen(kept)
         return chosen.with_columns(chosen.names) if self.given(side) else chosen
 
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Let errors of learners speak of files and options rather than of arguments in Python."""
+        from kernelrank.errors import InvalidInputError
 
-def read_side(path: Path, columns: list[str], answer: Answer, format: str | None) -> NamedTable:
+        try:
+            yield
+        except InvalidInputError as error:
+            message, shown = str(error), {"X_rows": self.rows, "X_columns": self.columns or self.rows, "Y": self.scores}
+            for name, path in shown.items():
+                message = re.sub(rf"\b{name}\b", str(path), message)
+            message = re.sub(r"\b(kernel|gamma|alpha)_(rows|columns)\b", r"--\1-\2", message)
+            message = re.sub(r"\bcv=(\d+)", r"--cv \1:", message)
+            raise type(error)(message) from error
+
+
+def read_side(path: Path, known: dict[str, Any], answer: Answer, format: str | None) -> NamedTable:
     """Read objects as a model expects them: the columns that it knows by name, in its order."""
-    from kernelrank.data.named_table import read_named_table
+    from kernelrank.data.named_table import read_named_table, read_objects
+    from kernelrank.data.table_preparation import TablePreparation
 
+    if known.get("preparation") is not None:
+        return read_objects(str(path), format=format, preparation=TablePreparation.from_data(known["preparation"]))
+    columns = known["columns"]
     table = read_named_table(str(path), format=format)
     found = table.with_columns(columns)
     left = len(table.columns) - len(columns)

@@ -14,7 +14,7 @@ from kernelrank.cli.options import LEARNER
 if TYPE_CHECKING:
     from kernelrank.cli.dyads_files import Dyads
 
-__all__ = ["SETTINGS", "DyadLearner", "folds_of", "strengths"]
+__all__ = ["FOLDS", "SETTINGS", "DyadLearner", "folds_of", "strengths"]
 
 SETTINGS = {
     "cell": "the score only",

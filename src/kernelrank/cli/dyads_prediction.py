@@ -29,6 +29,7 @@ def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadF
             "names": list(table.names),
             "columns": list(table.columns),
             "similarity": files.given(name),
+            "preparation": None if table.preparation is None else table.preparation.as_data(),
         }
 
     model.provenance_ = {
@@ -64,8 +65,8 @@ def objects(
         raise InvalidInputError("the model was saved in Python without column names: use its predict method in Python")
     if columns is None and model.relation is None:
         raise InvalidInputError("--columns is missing: the model was fitted to two sets of objects")
-    of_rows = read_side(rows, known["rows"]["columns"], answer, format)
-    of_columns = of_rows if columns is None else read_side(columns, known["columns"]["columns"], answer, format)
+    of_rows = read_side(rows, known["rows"], answer, format)
+    of_columns = of_rows if columns is None else read_side(columns, known["columns"], answer, format)
     return of_rows, of_columns
 
 

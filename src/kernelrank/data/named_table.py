@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from glob import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +14,14 @@ from numpy.typing import NDArray
 from kernelrank.data.file_format import file_format
 from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.line import shown
+from kernelrank.data.prepared_table import read_table
 from kernelrank.data.source import Source, readable, source_name
 from kernelrank.data.table import Table
+from kernelrank.data.table_preparation import TablePreparation
 from kernelrank.data.vote_table import open_votes
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["NamedTable", "open_named", "read_named_table", "table_values"]
+__all__ = ["NamedTable", "open_named", "read_named_table", "read_objects", "table_values"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,10 @@ class NamedTable:
     values : ndarray, shape (len(names), len(columns))
     path : str
         What messages call the file.
+    preparation : TablePreparation, optional
+        What made numbers of cells with words, or without a value; None for a table of plain numbers.
+    notes : tuple of str, default=()
+        What was done to the cells.
 
     Examples
     --------
@@ -45,6 +53,8 @@ class NamedTable:
     columns: tuple[str, ...]
     values: NDArray[np.float64]
     path: str
+    preparation: TablePreparation | None = None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -110,6 +120,56 @@ def read_named_table(path: str | os.PathLike[str], *, format: str | None = None)
     """
     with readable(path) as source:
         return table_values(open_named(source, format))
+
+
+def read_objects(
+    path: str | os.PathLike[str], *, format: str | None = None, preparation: TablePreparation | None = None
+) -> NamedTable:
+    r"""Read objects with names in the first column; words and missing cells of the others are prepared.
+
+    Parameters
+    ----------
+    path, format
+        As in `read_named_table`.
+    preparation : TablePreparation, optional
+        Do to the columns what was learnt from another table. Unless given, a table that is not all numbers is prepared
+        as `read_table` does it.
+
+    Returns
+    -------
+    NamedTable
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "drinks.csv"
+    ...     _ = path.write_text("drink,degrees,colour\ntea,70,brown\nmilk,,white\nrum,20,brown\n")
+    ...     table = read_objects(path)
+    >>> table.columns, table.values.tolist()
+    (('degrees', 'colour=brown', 'colour=white'), [[70.0, 1.0, 0.0], [45.0, 0.0, 1.0], [20.0, 1.0, 0.0]])
+    """
+    fault = None
+    if preparation is None:
+        try:
+            return read_named_table(path, format=format)
+        except FileFormatError as error:
+            if str(path) == "-":
+                raise
+            fault = error
+    with readable(path) as source:
+        table = open_named(source, format)
+        table.choose([0], [])
+        names = tuple(name for block in table.blocks() for name in block.words(0).tolist())
+    none: dict[str, Any] = dict.fromkeys(("target", "query", "weight", "groups", "id"), "")
+    first = escape(table.names[0])
+    items = read_table(path, format=format, needs_target=False, exclude=[first], preparation=preparation, **none)
+    if len(set(names)) < len(names) or "" in names or len(names) != len(items):
+        raise fault or table.error("expected a name in the first cell of each row, each name once")
+    notes = tuple(note for note in items.notes if note != f"left out: 1 column ({table.names[0]!r})")
+    X = np.asarray(items.X.toarray() if hasattr(items.X, "toarray") else items.X, dtype=np.float64)
+    return NamedTable(names, items.column_names, X, str(items.path), items.preparation, notes)
 
 
 def table_values(table: Table, *, missing: bool = False) -> NamedTable:

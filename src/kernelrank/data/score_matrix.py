@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.data.item_codes import ItemCodes
-from kernelrank.data.line import shown
 from kernelrank.data.named_table import open_named, table_values
 from kernelrank.data.source import readable
 from kernelrank.data.table import Table
@@ -26,6 +25,7 @@ def read_score_matrix(
     *,
     format: str | None = None,
     called: tuple[str, str] = ("rows", "columns"),
+    repeated: Callable[[int], object] | None = None,
 ) -> NDArray[np.float64]:
     r"""Read the scores of dyads: a matrix with names in its first row and column, or a list of row, column and score.
 
@@ -40,16 +40,18 @@ def read_score_matrix(
         As in `read_named_table`.
     called : tuple of str, default=("rows", "columns")
         What messages call the two sides.
+    repeated : callable, optional
+        Is told how many dyads are listed several times, if there are any.
 
     Returns
     -------
     ndarray, shape (len(rows), len(columns))
-        NaN where the file has no score.
+        NaN where the file has no score. A dyad that is listed several times has the mean of its scores.
 
     Raises
     ------
     FileFormatError
-        For a name that is unknown, with the nearest that are known; for a dyad that is listed twice.
+        For a name that is unknown, with the nearest that are known; for a name that a matrix has twice.
 
     Notes
     -----
@@ -70,7 +72,10 @@ def read_score_matrix(
     with readable(path) as source:
         table = open_named(source, format)
         if _is_list(table, sides):
-            return _list_scores(table, sides)
+            scores, n_repeated = _list_scores(table, sides)
+            if n_repeated and repeated is not None:
+                repeated(n_repeated)
+            return scores
         return _matrix_scores(table, sides)
 
 
@@ -103,18 +108,18 @@ def _matrix_scores(table: Table, sides: tuple[ItemCodes, ItemCodes]) -> NDArray[
     return scores
 
 
-def _list_scores(table: Table, sides: tuple[ItemCodes, ItemCodes]) -> NDArray[np.float64]:
+def _list_scores(table: Table, sides: tuple[ItemCodes, ItemCodes]) -> tuple[NDArray[np.float64], int]:
+    """Return the mean score of each dyad that is listed, and how many are listed several times."""
     names = [name.strip().lower() for name in table.names]
     at = [names.index(name) for name in LIST_COLUMNS] if all(name in names for name in LIST_COLUMNS) else [0, 1, 2]
-    scores = np.full((len(sides[0].code_of), len(sides[1].code_of)), np.nan)
+    shape = len(sides[0].code_of), len(sides[1].code_of)
+    sums, counts = np.zeros(shape), np.zeros(shape)
     table.choose(at, [at[2]])
     for block in table.blocks():
         values = block.numbers([at[2]])[:, 0]
         words = zip(block.words(at[0]).tolist(), block.words(at[1]).tolist(), strict=True)
         for (row, column), position, value in zip(words, block.positions.tolist(), values.tolist(), strict=True):
             place = _code(table, sides, 0, row, position), _code(table, sides, 1, column, position)
-            if not np.isnan(scores[place]):
-                message = f"the dyad of {shown(row)} and {shown(column)} is listed twice"
-                raise table.error(f"{message}: expected one score for each dyad; average repeated scores", position)
-            scores[place] = value
-    return scores
+            sums[place] += value
+            counts[place] += 1
+    return np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0), int(np.count_nonzero(counts > 1))

@@ -68,7 +68,8 @@ def dyadic_holdout(
     -------
     ndarray, shape (m1, m2) or (m1, m2, n_outputs), and one more axis for alphas if they are given
         Held-out scores; NaN for dyads in no fold. In the setting "cell", dyads without a known score have the
-        prediction of the model trained on all, but with a search NaN. A dict of arrays by setting if a list of settings is given.
+        prediction of the model trained on all, but with a search NaN. A dict of arrays by setting if a list of settings
+        is given.
 
     See Also
     --------
