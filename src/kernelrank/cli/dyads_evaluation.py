@@ -43,8 +43,9 @@ def measure_settings(
     """
     from kernelrank.dyads import dyadic_holdout
 
-    found = {}
+    found: Measured = {}
     data = dyads.rows.values, dyads.column_values, dyads.Y
+    setting: Any
     for setting in SETTINGS:
         model = learner.search(alphas, setting, cv)
         with working(f"holding out: {setting}"):

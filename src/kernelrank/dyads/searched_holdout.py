@@ -7,6 +7,7 @@ Kernels stay as they were fixed on all objects, without their scores, as in all 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index, Matrix
@@ -39,7 +40,7 @@ def searched_scores(search: DyadicLearner, problem: DyadicProblem, folds: Dyadic
     for leaving in folds.leaving(problem.known()):
         Y = problem.Y.copy()
         Y[leaving.mask(problem.shape)] = np.nan
-        known = ~np.isnan(Y).all(axis=2)
+        known: NDArray[np.bool_] = np.asarray(~np.isnan(Y).all(axis=2))
         kept = [np.flatnonzero(known.any(axis=1 - side)) for side in (0, 1)]
         if folds.one_set:
             kept = [np.union1d(*kept)] * 2

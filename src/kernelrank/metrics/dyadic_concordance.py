@@ -104,6 +104,10 @@ def dyadic_concordance(
     O(l log l) time for l known dyads, O(l) memory. What varies is which objects there are; the predictions stay as they
     are, so that a model that was chosen by the same dyads looks better than it is.
 
+    Of 1,000 simulated tables in each of 15 cases, with 10 to 60 objects a side, the 95 % interval held the truth in
+    93.1 to 98.3 % (``benchmarks/dyadic_concordance_intervals_cover.py``). It is too wide for the concordance of each
+    row where there are few objects. An interval that takes cells for independent held it in 66 to 97 %.
+
     References
     ----------
     .. [CGM11] Cameron, Gelbach and Miller (2011). Robust inference with multiway clustering. Journal of Business and
