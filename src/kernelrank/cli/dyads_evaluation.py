@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kernelrank.cli.dyads_learner import FOLDS, SETTINGS, DyadLearner, strengths
@@ -42,6 +43,7 @@ def measure_settings(
     With `nested`, held-out scores come from models whose alpha was chosen without them.
     """
     from kernelrank.dyads import dyadic_holdout
+    from kernelrank.errors import EdgeOfGridWarning
 
     found: Measured = {}
     data = dyads.rows.values, dyads.column_values, dyads.Y
@@ -55,7 +57,9 @@ def measure_settings(
                 # Without some cells, the scores are not complete.
                 inner = min(FOLDS, *dyads.Y.shape) if setting == "cell" and cv is None else cv
                 search, outer = learner.search(alphas, setting, inner), min(OUTER, *dyads.Y.shape)
-                held_out = dyadic_holdout(search, *data, setting=setting, cv=outer)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", EdgeOfGridWarning)  # the search with all scores says so once
+                    held_out = dyadic_holdout(search, *data, setting=setting, cv=outer)
         found[setting] = measured(dyads, held_out, learner, confidence), model
     return found
 
