@@ -1,12 +1,17 @@
-"""Claim: the intervals of a leaderboard hold the true score in 93 to 98 of 100 cases, and the true rank in 93 or more.
+"""Claim: 95 % intervals of a leaderboard hold the true score in 93 or more of 100 cases, the true rank in 98 or more.
 
 Run: python benchmarks/leaderboard_intervals_cover.py [--draws 60 6] [--items 20 200] [--votes 5 20 50]
 
 Votes are drawn from the model, on pairs drawn at random, for scores that are normal with standard deviations of 0.5, 1
-and 2, evenly spaced, or in two tight groups. With 20 items and 5 votes each the variance of the scores is hardly known,
-and intervals hold more than they say, 99 of 100, where scores are close together. For each case the table has
-how often intervals of scores and of ranks hold the truth, over items and draws, and the mean width of a rank
-interval as a share of all ranks. Scores are relative to the mean of all items.
+and 2, evenly spaced, or in two tight groups. For each case the table has how often intervals of scores and of ranks
+hold the truth, over items and draws, and the mean width of a rank interval as a share of all ranks. Scores are relative
+to the mean of all items.
+
+With 20 items, intervals of scores hold the truth in 94.4 to 99.6 of 100 cases with 5 votes each, in 95.8 to 98.1 with
+20, and in 95.9 to 96.7 with 50: 95 or more, up to a standard error of 0.7. They are wider than needed where votes are
+few and scores are close together. With 200 items it is 93.0 to 98.2, 93.8 to 95.9 and 94.8 to 96.0. The lowest share,
+for 5 votes and a standard deviation of 2, is below 95: 30 other draws gave 93.5 with a standard error of 0.6. Intervals
+of ranks are wide: they span 88 to 99 % of all ranks with 5 votes each, and 31 to 79 % with 50.
 """
 
 from __future__ import annotations

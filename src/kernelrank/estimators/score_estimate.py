@@ -12,10 +12,11 @@ Each pass takes one Newton step in μ, computes the variances of d anew, and upd
 ``τ² = (‖μ‖² + ν s²) / (γ + ν - 2)``, ``γ = n - Σ q diag(A⁻¹)``,
 
 the mean of a scaled inverse χ² distribution with γ + ν degrees of freedom: the prior of τ² is that of ν coefficients of
-size s seen before. The distribution is skewed. Its mode, with γ + ν + 2 or so in the denominator, is too small on
-average where items are few and have few votes, and intervals would be too short: with 20 items, 5 votes each and scores
-of a standard deviation of 2, those of 95 % would hold 89 %. Taking the mode of the scores and the curvature at it for
-mean and precision (Laplace) would make variances smaller yet.
+size s seen before. The distribution is skewed: its mode, with γ + ν + 2 in the denominator, is smaller than its mean,
+and much smaller where items and votes are few; intervals would be shorter. Taking the mode of the scores and the
+curvature at it for mean and precision (Laplace) would make variances smaller yet. Intervals take Student's quantile at
+γ + ν degrees of freedom: they are wide where votes are few. ``benchmarks/leaderboard_intervals_cover.py`` has how often
+they hold the truth.
 
 How far variances are uncertain is part of the posterior of scores: ``log τ²`` has a variance of about ``2 / (γ + ν)``
 and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for each variance.
