@@ -38,6 +38,7 @@ def draw() -> None:
     figure.savefig(FOLDER / "selection_curve.svg", metadata={"Date": None})
     _draw_survival()
     _draw_preferences()
+    _draw_leaderboard()
     draw_guide()
 
 
@@ -97,6 +98,28 @@ def _draw_preferences() -> None:
     right.axvline(0.0, color="0.5", linewidth=1)
     right.set(xlabel="score minus that of item 0, ± 1.96 std", ylabel="new items", yticks=[])
     figure.savefig(FOLDER / "held_out_preferences.svg", metadata={"Date": None})
+
+
+def _draw_leaderboard() -> None:
+    """Draw the scores and ranks of ten models with their intervals."""
+    rng = np.random.default_rng(0)
+    strength = np.linspace(1.5, -1.5, 10)
+    a = rng.integers(10, size=300)
+    b = (a + rng.integers(1, 10, size=300)) % 10
+    won = rng.random(300) < 1 / (1 + np.exp(strength[b] - strength[a]))
+    models = np.array(list("ABCDEFGHIJ"))
+    table = kr.Leaderboard().fit(models[np.where(won, a, b)], models[np.where(won, b, a)]).table()
+    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
+    for ax, value, low, high in zip(
+        figure.subplots(1, 2, sharey=True), ("score", "rank"), ("low", "rank_low"), ("high", "rank_high"), strict=True
+    ):
+        ax.hlines(table["item"], table[low], table[high])
+        ax.plot(table[value], table["item"], "o", markersize=4)
+        ax.set(xlabel=f"{value}, 95 % interval")
+    figure.axes[0].set(ylabel="model")
+    figure.axes[0].invert_yaxis()
+    figure.axes[1].set(xticks=range(1, 11))
+    figure.savefig(FOLDER / "leaderboard.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":
