@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.compiled import compiled
@@ -59,6 +59,9 @@ PIVOT = {True: 1e-5, False: 1e-14}
 
 SMALL = 40
 """Sets of up to this many items go through the compiled loop, all λ at once."""
+
+CACHE_BYTES = 2**20
+"""The size of the systems that are factorised in one go."""
 
 TILE = 64
 """The side of a tile: two of them fit into the first level of any cache."""
@@ -290,32 +293,41 @@ class SetSystems:
         return pivots
 
     def _solve_together(self, e: Float, d: Float) -> Float:
-        """Do what `solve` does for small sets, all λ in one product and in one factorisation."""
+        """Do what `solve` does for small sets, all λ in one product and in one factorisation.
+
+        Sets are taken a few at a time, so that their systems stay in the processor's cache.
+        """
         n_sets, u, k, n = e.shape
         first, second = np.tril_indices(u)
-        diagonal = np.flatnonzero(first == second)
-        products = self.Q[:, first]
-        products *= self.Q[:, second]
-        systems = np.empty((n_sets, len(first) + k * u, n))
-        M, right = systems[:, : len(first)], systems[:, len(first) :].reshape(n_sets, k, u, n)
-        np.matmul(products, self.sign * d, out=M)
-        base, null = self.base[:, first, second, None], self.null[:, first, second, None]
+        pivots = np.empty((n_sets, n))
+        for part in blocks(n_sets, 8 * len(first) * (n + self.Q.shape[2]), CACHE_BYTES):
+            products = self.Q[part, first]
+            products *= self.Q[part, second]
+            systems = np.empty((len(products), len(first) + k * u, n))
+            M, right = systems[:, : len(first)], systems[:, len(first) :].reshape(-1, k, u, n)
+            np.matmul(products, self.sign * (d[part] if len(d) > 1 else d), out=M)
+            right[:] = e[part].transpose(0, 2, 1, 3)
+            floor = self._add_constants(M, part, first, second)
+            _solve_packed(systems, u, k)
+            e[part] = right.transpose(0, 2, 1, 3)
+            inverse = M[:, first == second]  # of R; its squares are one over the pivots
+            with np.errstate(over="ignore"):  # where a pivot is zero
+                inverse *= inverse
+                inverse *= floor
+            pivots[part] = 1.0 / inverse.max(axis=1)
+        return pivots
+
+    def _add_constants(self, M: Float, part: slice, first: Index, second: Index) -> Float:
+        """Add what does not depend on λ to the products of some sets; return what their pivots are compared with."""
+        base, null = self.base[part, first, second, None], self.null[part, first, second, None]
+        diagonal = first == second
         if self.sign < 0:
             M += base
         if null.any():
             t = M[:, diagonal].mean(axis=1, keepdims=True)
             M += np.where(t > 0.0, t, 1.0) * null
         floor = base[:, diagonal]
-        if not floor.all():
-            floor = np.where(floor == 0.0, M[:, diagonal], floor)
-        right[:] = e.transpose(0, 2, 1, 3)
-        _solve_packed(systems, u, k)
-        e[:] = right.transpose(0, 2, 1, 3)
-        inverse = M[:, diagonal]  # of R; its squares are one over the pivots
-        with np.errstate(over="ignore"):  # where a pivot is zero
-            inverse *= inverse
-            inverse *= floor
-        return np.asarray(1.0 / inverse.max(axis=1))
+        return floor if floor.all() else np.where(floor == 0.0, M[:, diagonal], floor)
 
     def solve_one(self, q: int, d: Float, e: Float) -> tuple[Float, float]:
         """Solve the system of one set for one λ; return r (u, k), and the smallest relative pivot: 0 where it fails."""
