@@ -78,15 +78,16 @@ def _two_columns(y: Any) -> tuple[Any, Any] | None:
     if not hasattr(y, "columns"):
         return None
     frame = nw.from_native(y, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) or len(frame.columns) != 2:
+    if not isinstance(frame, nw.DataFrame) or len(set(frame.columns)) != 2 or frame.shape[1] != 2:
         return None
-    events = [name for name in frame.columns if frame[name].dtype == nw.Boolean]
+    columns = list(frame.iter_columns())
+    events = [column for column in columns if column.dtype == nw.Boolean]
     if len(events) != 1 and set(frame.columns) == {"event", "time"}:
-        events = ["event"]
-    times = [name for name in frame.columns if name not in events and frame[name].dtype.is_numeric()]
-    if len(events) != 1 or len(times) != 1:
+        events = [frame["event"]]
+    times = [column for column in columns if column.name != events[0].name] if len(events) == 1 else []
+    if not times or not times[0].dtype.is_numeric():
         return None
-    return frame[times[0]].to_numpy(), frame[events[0]].to_numpy()
+    return times[0].to_numpy(), events[0].to_numpy()
 
 
 def check_events(event: Any, n_items: int) -> NDArray[np.bool_]:

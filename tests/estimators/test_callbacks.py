@@ -91,6 +91,6 @@ def test_transduction_is_heard():
     unscored = np.where(qid >= 3, np.nan, y)
     model = TransductiveRankRLS().set_callbacks(listener).fit(X, unscored, qid=qid)
     assert listener.heard == ["setup", "begin fit", "end fit", "teardown"]
-    with pytest.raises(ValueError, match="no unscored query"):
+    with pytest.raises(ValueError, match="at least one unscored query"):
         model.fit(X, y, qid=qid)
     assert listener.heard[-1] == "teardown"

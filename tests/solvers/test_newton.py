@@ -243,7 +243,7 @@ def test_items_that_are_all_alike(solver):
 
 def test_a_kernel_without_columns_is_refused():
     graph = ScoredQueries(np.array([[1.0], [2.0]]), Queries.from_labels(None, 2), cost="unit")
-    with pytest.raises(TypeError, match="columns"):
+    with pytest.raises(TypeError, match="needs explicit features"):
         Newton().prepare(FullKernel(Kernel("rbf"), np.eye(2)), graph)
 
 
