@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from kernelrank.arrays import Float, Matrix
-from kernelrank.comparisons.costs import Cost
-from kernelrank.comparisons.query_weights import QueryWeight
-from kernelrank.comparisons.score_pairs import list_score_pairs
-from kernelrank.comparisons.votes import Votes
-from kernelrank.errors import InvalidInputError
+from kernelrank.arrays import Float
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.fit_progress import FitProgress, GapProgress
-from kernelrank.estimators.number_range import check_range
-from kernelrank.estimators.ranker import Ranker
-from kernelrank.estimators.score_posterior import ScorePosterior
-from kernelrank.features import Features, ReducedSet
+from kernelrank.estimators.fit_progress import GapProgress
+from kernelrank.estimators.vote_learner import VoteLearner
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.losses.vote_likelihood import outcome_probabilities
-from kernelrank.queries import Queries
-from kernelrank.solvers.vote_newton import LinearSystem, VoteNewton, VoteSolution
-from kernelrank.solvers.vote_problem import JudgeEffect, Unknowns, VoteProblem
-from kernelrank.validation import (
-    check_pair_values,
-    check_pairs,
-    check_scores,
-    check_sides,
-    check_ties,
-    check_weight,
-)
+from kernelrank.solvers.vote_newton import LinearSystem
+from kernelrank.solvers.vote_problem import JudgeEffect
+from kernelrank.validation import check_pairs, check_sides
 
 __all__ = ["BradleyTerry"]
 
@@ -48,7 +29,7 @@ def _fitted_to_votes(model: BradleyTerry) -> bool:
     return True
 
 
-class BradleyTerry(Ranker, ScorePosterior):
+class BradleyTerry(VoteLearner):
     """Bradley-Terry model of votes: logistic regression on the differences of two items.
 
     The item h is preferred to j with probability ``1 / (1 + exp(-(f_h - f_j)))``. Minimises
@@ -168,10 +149,6 @@ class BradleyTerry(Ranker, ScorePosterior):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    cost: Cost = "unit"  # a vote knows which item is preferred, and not by how much
-    query_weight: QueryWeight = "pairs"
-    max_iter: int
-
     def __init__(
         self,
         alpha: float = 1.0,
@@ -197,25 +174,15 @@ class BradleyTerry(Ranker, ScorePosterior):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.ties: Literal["half", "davidson"] = ties
+        self.ties = ties
         self.side_bias = side_bias
-        self.judge_effect: JudgeEffect | None = judge_effect
+        self.judge_effect = judge_effect
         self.judge_alpha = judge_alpha
         self.basis = basis
-        self.solver: LinearSystem = solver
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that there is one output."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
-
-    def _features(self, X: Matrix) -> Features:
-        """Turn the items into columns."""
-        return self._column_features(X)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -247,24 +214,6 @@ class BradleyTerry(Ranker, ScorePosterior):
         X = self._check_items(X, reset=True)
         votes, queries = self._score_votes(X, y, qid, sample_weight)
         return self._fit_votes(X, votes, GapProgress(self, X, y), queries=queries)
-
-    def _score_votes(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> tuple[Votes, Queries]:
-        scores = check_scores(y, X.shape[0])
-        if scores.ndim == 2:
-            if scores.shape[1] != 1:
-                raise InvalidInputError(f"y has {scores.shape[1]} columns: BradleyTerry learns one column of scores")
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-                "(n_samples,), for example using ravel().",
-                DataConversionWarning,
-                stacklevel=4,
-            )
-            scores = scores[:, 0]
-        if self.side_bias or self.judge_effect is not None:
-            raise InvalidInputError("side_bias and judge_effect need votes with sides or judges: use fit_pairs")
-        queries = Queries.from_labels(qid, X.shape[0])
-        pairs, weight = list_score_pairs(scores, queries, check_weight(sample_weight, X.shape[0]))
-        return Votes.count(X.shape[0], pairs, weight=weight), queries
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -309,31 +258,6 @@ class BradleyTerry(Ranker, ScorePosterior):
         X = self._check_items(X, reset=True)
         votes, judges = self._count_votes(X.shape[0], pairs, tie, weight, side, judge)
         return self._fit_votes(X, votes, GapProgress(self, X), judges=judges)
-
-    def _count_votes(
-        self, n_items: int, pairs: Any, tie: Any, weight: Any, side: Any, judge: Any
-    ) -> tuple[Votes, Queries | None]:
-        """Check the votes and add them up; what no effect asks for is left out."""
-        pairs = check_pairs(pairs, n_items)
-        sided, judged = self.side_bias or self.judge_effect == "side", self.judge_effect is not None
-        for needed, given, name, why in (
-            (sided, side, "side", "side_bias=True" if self.side_bias else "judge_effect='side'"),
-            (judged, judge, "judge", f"judge_effect={self.judge_effect!r}"),
-        ):
-            if needed and given is None:
-                raise InvalidInputError(f"{why} needs `{name}`, one value for each vote: pass it to fit_pairs")
-        judges = Queries.from_labels(judge, len(pairs), name="judge") if judged else None
-        checked_side = check_sides(side, len(pairs))
-        votes = Votes.count(
-            n_items,
-            pairs,
-            tie=check_ties(tie, len(pairs)),
-            weight=check_pair_values(weight, len(pairs), name="weight"),
-            side=checked_side if sided else None,
-            judge=None if judges is None else judges.codes,
-            n_judges=0 if judges is None else len(judges),
-        )
-        return votes, judges
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
@@ -386,93 +310,6 @@ class BradleyTerry(Ranker, ScorePosterior):
         X = learner._check_items(X, reset=True)
         votes, judges = learner._count_votes(X.shape[0], pairs, tie, weight, side, judge)
         return learner._fit_votes_path(X, votes, check_alphas(alphas), judges=judges)
-
-    def _problem(self, X: Matrix, votes: Votes) -> VoteProblem:
-        features = self._features(X)
-        check_range(features, [votes.graph(votes.total)])
-        unknowns = Unknowns(
-            bool(self.side_bias),
-            self.judge_effect,
-            votes.n_judges,
-            self.ties == "davidson" and bool(np.any(votes.tied > 0)),
-        )
-        return VoteProblem(features, votes, unknowns, self.judge_alpha)
-
-    def _fit_votes(
-        self,
-        X: Matrix,
-        votes: Votes,
-        progress: FitProgress,
-        *,
-        judges: Queries | None = None,
-        queries: Queries | None = None,
-    ) -> Self:
-        problem = self._problem(X, votes)
-        newton = VoteNewton(self.solver, self.tol, self.max_iter)
-        solution = newton.solve(problem, self.alpha, step=progress.step)
-        progress.done()
-        return self._keep_votes(problem, solution, newton, judges, queries)
-
-    def _fit_votes_path(
-        self,
-        X: Matrix,
-        votes: Votes,
-        alphas: list[float],
-        *,
-        judges: Queries | None = None,
-        queries: Queries | None = None,
-    ) -> list[Self]:
-        problem = self._problem(X, votes)
-        newton = VoteNewton(self.solver, self.tol, self.max_iter)
-        path, start = [], None
-        for alpha in alphas:
-            solution = newton.solve(problem, alpha, start=start)
-            start = solution.unknowns[:, 0]
-            model = clone(self).set_params(alpha=alpha)
-            for name in ("n_features_in_", "feature_names_in_", "kernel_"):
-                if hasattr(self, name):
-                    setattr(model, name, getattr(self, name))
-            path.append(model._keep_votes(problem, solution, newton, judges, queries))
-        return path
-
-    def _keep_votes(
-        self,
-        problem: VoteProblem,
-        solution: VoteSolution,
-        newton: VoteNewton,
-        judges: Queries | None,
-        queries: Queries | None,
-    ) -> Self:
-        """Store what was fitted, and nothing of an earlier fit with other options."""
-        votes, unknowns, features = problem.votes, problem.unknowns, problem.features
-        for name in ("tie_log_", "judges_", "judge_effects_", "precision_factor_", "precision_items_"):
-            self.__dict__.pop(name, None)
-        solver = "cholesky" if newton.direct(problem) else "conjugate_gradient"
-        graphs = [(np.zeros(1, dtype=np.int64), votes.graph(votes.total))]
-        self._keep(features, graphs, [solution], solver, one_output=True)
-        self.n_pairs_ = votes.n_votes
-        self.fitted_to_scores_ = queries is not None
-        if queries is not None:
-            self.n_queries_ = len(queries)
-            compared = np.zeros(len(queries), dtype=bool)
-            compared[queries.codes[votes.head]] = True
-            self.n_idle_queries_ = int((~compared).sum())
-        self.objective_, self.gap_ = solution.objective, solution.gap
-        self.side_bias_ = float(solution.effects[0]) if unknowns.side_bias else 0.0
-        if self.ties == "davidson":
-            theta = unknowns.theta(solution.effects)
-            self.tie_log_ = -np.inf if theta is None else theta
-        if judges is not None:
-            self.judges_ = judges.labels
-            effects = solution.effects[unknowns.judges]
-            scaled = unknowns.judge_effect == "scale"
-            self.judge_effects_ = np.exp(unknowns.log_scale(solution.effects)) if scaled else effects.copy()
-        if solution.factor is not None:
-            self.precision_factor_ = solution.factor
-            if isinstance(features, ReducedSet):
-                self.precision_factor_ = np.triu(solution.factor @ features.map.U)
-                self.precision_items_ = features.map.taken
-        return self
 
     @available_if(_fitted_to_votes)
     def predict_proba(self, X: Any, pairs: Any, *, side: Any = None) -> Float:
