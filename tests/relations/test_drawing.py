@@ -5,14 +5,47 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from kernelrank.errors import InvalidInputError
 from kernelrank.relations import Candidate, Dependency, Mention, Sentence, Token, make_corpus
 from kernelrank.relations.drawing import PATH, _stack, draw_candidate
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(candidate):
-    return ElementTree.fromstring(draw_candidate(candidate))
+def drawn(candidate, **options):
+    return ElementTree.fromstring(draw_candidate(candidate, **options))
+
+
+def long_candidate():
+    """Forty words; each depends on the one before it, and the last on the first."""
+    tokens = tuple(Token(f"word{place}", "NN", 7 * place, 7 * place + 6) for place in range(40))
+    links = (*(Dependency(place, place + 1, f"next{place}") for place in range(39)), Dependency(0, 39, "across"))
+    mentions = (Mention("e0", "word0", (0,)), Mention("e1", "word39", (39,)))
+    return Candidate(Sentence("s", "d", "long", tokens, links, mentions), 0, 1)
+
+
+@pytest.mark.parametrize("width", [100, 500, 1000])
+def test_a_long_sentence_is_wrapped_and_every_dependency_ends_once(width):
+    candidate = long_candidate()
+    picture = drawn(candidate, width=width)
+    assert int(picture.get("width")) <= width < int(drawn(candidate, width=10_000).get("width"))
+    texts = [element for element in picture.iter(SVG + "text") if element.text.startswith("word")]
+    assert [element.text for element in texts] == [token.text for token in candidate.sentence.tokens]
+    n_lines = len({element.get("y") for element in texts})
+    assert n_lines > 1
+    assert all(0 < float(element.get("x")) < width for element in picture.iter(SVG + "text"))
+    arrows = [element for element in picture.iter(SVG + "path") if element.get("stroke") is None]
+    assert len(arrows) == len(candidate.sentence.dependencies)
+    # The dependency from the first to the last word is on each line, in red; neighbours break in two at line ends.
+    curves = [element for element in picture.iter(SVG + "path") if element.get("stroke") is not None]
+    assert sum(element.get("stroke") == PATH for element in curves) == n_lines
+    assert len(curves) == 39 + (n_lines - 1) + n_lines
+
+
+def test_a_word_longer_than_the_width_has_a_line_of_its_own():
+    assert int(drawn(long_candidate(), width=1).get("width")) == 8 * len("word39") + 40
+    with pytest.raises(InvalidInputError, match="at least 1 pixel"):
+        draw_candidate(long_candidate(), width=0)
 
 
 def test_words_tags_and_dependencies_are_there():

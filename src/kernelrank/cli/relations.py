@@ -244,12 +244,15 @@ def show(
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file. - is standard output.")] = Path(
         STANDARD_STREAM
     ),
+    width: Annotated[
+        int, typer.Option("--width", min=1, help="Width in pixels at which the words go on in a new line.")
+    ] = 1000,
     parse: Parse = "split_parse",
     tokenization: Tokenization = None,
     mentions: Mentions = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Draw the graph of one pair as SVG: words in a line, the parse above, the path between the pair in bold.
+    """Draw the graph of one pair as SVG: words in lines, the parse above, the path between the pair in bold.
 
     kernelrank relations show corpus.xml --pair LLL.d0.s0.p1 -o pair.svg
     """
@@ -263,7 +266,7 @@ def show(
     check_output(output, [corpus])
     (read,) = CorpusOptions(parse, tokenization, mentions, None).read([corpus], answer)
     candidate = _find_pair(read, pair)
-    _write(output, draw_candidate(candidate))
+    _write(output, draw_candidate(candidate, width=width))
     answer.fact("pair", candidate.id)
     answer.fact("names", candidate.names)
     answer.fact("sentence", candidate.sentence.id)
