@@ -129,7 +129,7 @@ def _leaderboard() -> None:
     table = kr.Leaderboard().fit(winners, losers).table()
     figure, ax = _axes(5.6, 2.8)
     places = np.arange(len(table))
-    error = 1.96 * np.asarray(table["std_error"])
+    error = [table["score"] - table["low"], table["high"] - table["score"]]
     ax.errorbar(table["score"], -places, xerr=error, fmt="o", color=FIRST, capsize=3)
     ax.set(yticks=-places, yticklabels=list(table["item"]), xlabel="score, with a 95 % interval")
     _save(figure, "leaderboard")
@@ -148,8 +148,8 @@ def _unlabelled() -> None:
             for row, model in enumerate((plain, both)):
                 found[row, column] += measure(y[~scored], model.predict(X[~scored]), qid=qid[~scored]).mean / 8
     figure, ax = _axes()
-    ax.plot(counts, found[0], "o-", color=FIRST, label="RankRLS")
-    ax.plot(counts, found[1], "s--", color=SECOND, label="TransductiveRankRLS")
+    ax.plot(counts, found[0], "o-", color=FIRST, markersize=11, fillstyle="none", linewidth=3, label="RankRLS")
+    ax.plot(counts, found[1], "s--", color=SECOND, markersize=4, label="TransductiveRankRLS")
     ax.set(xlabel="scored queries", ylabel="pairwise accuracy on the others")
     ax.legend(loc="lower right")
     _save(figure, "unlabelled")
