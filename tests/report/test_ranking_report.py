@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,6 +89,22 @@ def test_a_test_set_is_what_is_measured():
     assert "document" in section(read, "pair")
     assert "trained on both items" not in section(read, "pair")
     assert "Only 4 queries can be measured" in section(read, "warnings")
+
+
+def test_importances_are_those_of_the_library_and_only_of_a_cheap_test_set(monkeypatch):
+    model = RankRLS(10.0).fit(X[:48], y[:48], qid=QID[:48])
+    test, names = (X[48:], y[48:], QID[48:], None), ["age", "size", "price", "year"]
+    options = {"qid": QID[:48], "feature_names": names}
+    report = ranking_report(model, X[:48], y[:48], test=test, **options)
+    found = kr.permutation_importance(
+        model, X[48:], y[48:], QID[48:], scoring="ndcg@10", feature_names=names, random_state=0
+    )
+    best = found.order[0]
+    assert f"{names[best]}, with a fall of {found.importances[best]:.2g}" in report.html
+    assert "when a feature is permuted within each query" in section(HTMLPage(report.html), "importance")
+    assert section(HTMLPage(ranking_report(model, X[:48], y[:48], **options).html), "importance") is None
+    monkeypatch.setattr(sys.modules[ranking_report.__module__], "CHEAP", 10)
+    assert section(HTMLPage(ranking_report(model, X[:48], y[:48], test=test, **options).html), "importance") is None
 
 
 @pytest.mark.parametrize(

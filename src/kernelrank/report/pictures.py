@@ -10,6 +10,7 @@ from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float
 from kernelrank.metrics import MeasureResult
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
+from kernelrank.report.importance import ImportanceDisplay
 from kernelrank.report.number_format import counted, plural, with_decimals, with_digits
 from kernelrank.report.picture import Picture, drawing
 from kernelrank.report.query_scores import QueryScoreDisplay
@@ -18,10 +19,15 @@ from kernelrank.report.roc import ROCDisplay
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["alpha_picture", "null_picture", "query_picture", "roc_picture"]
+    from kernelrank.model_selection.feature_importance import PermutationImportance
+
+__all__ = ["alpha_picture", "importance_picture", "null_picture", "query_picture", "roc_picture"]
 
 MANY_QUERIES = 400
 """Beyond this many queries a line is drawn, for so many points would fill the page and the file."""
+
+N_FEATURES = 20
+"""How many features the picture of importances has at most."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -99,6 +105,23 @@ def roc_picture(display: ROCDisplay, caption: str) -> Picture:
             f"ROC curve: the area under it is {with_decimals(display.estimate.auc)}, with an interval from "
             f"{with_decimals(low)} to {with_decimals(high)}. At a false positive rate of 0.1 the true positive rate is "
             f"{with_decimals(half, 2)}."
+        )
+        return canvas.picture(alt, caption)
+
+
+def importance_picture(found: PermutationImportance) -> Picture:
+    """Draw the permutation importances of the most important features."""
+    shown = found.order[:N_FEATURES]
+    with drawing("importance", height=1.2 + 0.26 * len(shown)) as canvas:
+        ImportanceDisplay(found, k=N_FEATURES).plot(ax=canvas.ax)
+        first = shown[0]
+        alt = (
+            f"One line for each of {counted(len(shown), 'feature')}, the most important at the top: "
+            f"{found.feature_names[first]}, with a fall of {with_digits(found.importances[first], 2)}."
+        )
+        caption = (
+            "How much the measure falls on the test set when a feature is permuted within each query, with 95 % "
+            f"intervals ({found.method}). Features that go together share their importance."
         )
         return canvas.picture(alt, caption)
 

@@ -15,6 +15,7 @@ from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult
+from kernelrank.model_selection.feature_importance import permutation_importance
 from kernelrank.queries import Queries
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.alpha_errors import query_standard_errors
@@ -25,11 +26,11 @@ from kernelrank.report.environment import parameters_of, today, versions
 from kernelrank.report.explained_pair import ExplainedPair
 from kernelrank.report.influence import Influence
 from kernelrank.report.measured_items import MeasuredItems
-from kernelrank.report.measured_values import measure_all
+from kernelrank.report.measured_values import MeasuredValue, measure_all
 from kernelrank.report.model_description import alpha_curve_of, describe_holdout, describe_kernel
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture
-from kernelrank.report.pictures import alpha_picture, query_picture, roc_picture
+from kernelrank.report.pictures import alpha_picture, importance_picture, query_picture, roc_picture
 from kernelrank.report.query_roc import query_roc
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.report_warnings import report_warnings
@@ -39,6 +40,12 @@ from kernelrank.validation import check_scores
 __all__ = ["ranking_report"]
 
 N_WORST = 10
+N_REPEATS = 5
+"""How often each feature is permuted."""
+CHEAP = 1_000_000
+"""Permutation importances are shown if they need at most this many scores of items, which takes about a second."""
+MANY_FEATURES = 200
+"""They are not shown for more features than this."""
 
 
 def ranking_report(
@@ -74,7 +81,8 @@ def ranking_report(
         Held-out scores of the training items, if they are known; NaN where there is none.
     test : tuple (X, y, qid, ids), optional
         A test set, which is measured then. Otherwise the hold-out is: the held-out scores of the search, or exact
-        hold-outs by query (RLS, RankRLS) or pair (those without queries), or five folds.
+        hold-outs by query (RLS, RankRLS) or pair (those without queries), or five folds. With a test set of moderate
+        size the page also shows the permutation importances of a linear model.
     alpha_curve : AlphaCurveDisplay, optional
         The scores over alpha by which the model was chosen, where the model itself is no search: those on a validation
         file, say. Its `name` says how alpha was chosen, such as
@@ -149,6 +157,7 @@ def ranking_report(
         "worst": [] if first is None or items.folds or len(first) < 2 else _worst(items, first),
         "roc_picture": _roc(items, random_state),
         "influence": influence,
+        "importance_picture": None if test is None else _importance(model, items, values, influence, feature_names),
         "pair": pair,
         "largest_part": 0.0 if pair is None else _largest_part(pair),
         "tested": test is not None,
@@ -203,6 +212,27 @@ def _model_description(model: BaseEstimator, alpha_curve: AlphaCurveDisplay | No
 def _largest_part(pair: ExplainedPair) -> float:
     """Return what the longest bar stands for."""
     return float(np.abs(pair.explanation.contributions).max(initial=0.0))
+
+
+def _importance(
+    model: BaseEstimator,
+    items: MeasuredItems,
+    values: Sequence[MeasuredValue],
+    influence: Influence | None,
+    feature_names: Labels | None,
+) -> Picture | None:
+    """Draw the permutation importances of a model with weights on a test set, where they are cheap."""
+    measured = next((value.measure for value in values if value.result is not None), None)
+    if measured is None or influence is None or influence.kind != "features":
+        return None
+    n_items, n_features = items.X.shape
+    if n_features > MANY_FEATURES or N_REPEATS * n_features * n_items > CHEAP:
+        return None
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    found = permutation_importance(
+        model, items.X, items.y, items.qid, scoring=measured, n_repeats=N_REPEATS, feature_names=names, random_state=0
+    )
+    return importance_picture(found)
 
 
 def _query_picture(items: MeasuredItems, result: MeasureResult | None, random_state: int | None) -> Picture | None:
