@@ -6,6 +6,8 @@ and ranks. No validation set is needed: `RankRLSCV` chooses alpha by exact leave
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,14 +18,11 @@ from kernelrank.model_selection.search import RankRLSCV
 from kernelrank.report import explain
 from kernelrank.report.contributions import scores_of
 
-pyterrier: Any
+pyterrier: Any = None  # the classes below say so when they are made
 Transformer: Any = object
 Estimator: Any = object
-try:
-    import pyterrier
-except ImportError:  # the classes below say so when they are made
-    pyterrier = None
-else:
+with suppress(ImportError):
+    pyterrier = import_module("pyterrier")
     Transformer, Estimator = pyterrier.Transformer, pyterrier.Estimator
 
 if TYPE_CHECKING:
