@@ -115,7 +115,7 @@ def test_the_mean_of_the_permutations_stands_beside_its_statistic(run, cohort):
         (["--covariates", " , "], "--covariates: expected columns separated by commas"),
         (["--covariates", "age,sex"], "'sex', which is not a feature column"),
         (["--covariates", "age,a,b,c"], "leave at least one out"),
-        (["--versus", "age", "--cv", "averaged"], "--versus holds out every pair"),
+        (["--versus", "age", "--cv", "averaged"], "--versus needs leave-pair-out"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(run, cohort, words, message):

@@ -219,7 +219,7 @@ def test_words_and_missing_cells_of_objects_are_prepared(run, dyads, tmp_path):
     lines[2] = ",".join([cut[0], "", *cut[2:]])
     (tmp_path / "guests.csv").write_text("\n".join(lines) + "\n")
     found = run("dyads", "fit", *WORDS, "-o", "model.kr", "--json").json
-    assert any("words became columns of 0 and 1: 'diet' (2)" in note for note in found["notes"])
+    assert any("text columns were one-hot encoded: 'diet' (2)" in note for note in found["notes"])
     new = tmp_path / "new.csv"
     new.write_text(lines[0] + "\n" + lines[3].replace(lines[3].split(",")[0], "new guest") + "\n")
     words = ["--columns", "dishes.csv", "--format", "matrix"]

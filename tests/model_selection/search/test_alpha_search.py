@@ -199,7 +199,7 @@ def test_missing_scores_and_basis_and_weights():
     ("options", "message"),
     [
         ({"cv": "leave_pair_out"}, "several queries"),
-        ({"cv": 40}, "at most as many as queries"),
+        ({"cv": 40}, "between 2 and 12, the number of queries"),
         ({"alphas": [1.0, -1.0]}, "positive"),
         ({"scoring": "nonsense"}, "unknown measure"),
         ({"cv": [(np.arange(72), np.arange(3))]}, "tests items that it trains on"),
