@@ -301,7 +301,7 @@ class GramSum:
             self._upper = blas.dsyrk(scale, np.ascontiguousarray(block).T, beta=1.0, c=self._upper, overwrite_c=1)
 
     def add_sum(self, other: GramSum) -> None:
-        """Add another sum."""
+        """Add the matrix of another sum."""
         self._upper += other._upper
 
     def matrix(self) -> Float:

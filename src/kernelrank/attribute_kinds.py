@@ -68,7 +68,7 @@ class Kind(ABC):
 
     @abstractmethod
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
 
 
 @dataclass(frozen=True)
@@ -79,25 +79,25 @@ class WholeNumber(Kind):
     axis: str = ""
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether it is large enough, and the length of its axis."""
+        """Return whether the value is a large enough whole number, and equals the length of its axis."""
         if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < self.least:
             return False
         return not self.axis or sizes.set(self.axis, int(value))
 
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         known = sizes.get(self.axis) if self.axis else None
         return f"a whole number from {self.least} on" if known is None else f"the whole number {known}"
 
 
 @dataclass(frozen=True)
 class Number(Kind):
-    """A number, finite unless told."""
+    """A number; it must be finite unless infinite values are allowed."""
 
     finite: bool = True
 
     def accepts(self, value: object, sizes: Sizes) -> bool:  # noqa: ARG002
-        """Whether it is a number."""
+        """Return whether the value is a number."""
         return (
             isinstance(value, (Real, np.floating))
             and not isinstance(value, bool)
@@ -105,22 +105,22 @@ class Number(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         return "a finite number" if self.finite else "a number"
 
 
 @dataclass(frozen=True)
 class Text(Kind):
-    """A string, one of some if they are given."""
+    """A string; if a list of choices is given, one of them."""
 
     choices: tuple[str, ...] = ()
 
     def accepts(self, value: object, sizes: Sizes) -> bool:  # noqa: ARG002
-        """Whether it is a string."""
+        """Return whether the value is a string, and one of the choices if there are any."""
         return isinstance(value, str) and (not self.choices or value in self.choices)
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         return f"one of {', '.join(self.choices)}" if self.choices else "a string"
 
 
@@ -129,16 +129,16 @@ class Flag(Kind):
     """True or False."""
 
     def accepts(self, value: object, sizes: Sizes) -> bool:  # noqa: ARG002
-        """Whether it is one of the two."""
+        """Return whether the value is True or False."""
         return isinstance(value, (bool, np.bool_))
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         return "True or False"
 
 
 class Array(Kind):
-    """An array of one of some shapes.
+    """An array with one of the given shapes.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Array(Kind):
         self.below = below
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether shape, type and entries are right."""
+        """Return whether the value is an array of the expected shape, type and range."""
         if not isinstance(value, np.ndarray) or not self._holds(value, sizes):
             return False
         return any(len(shape) == value.ndim and _fits(shape, value.shape, sizes) for shape in self.shapes)
@@ -176,7 +176,7 @@ class Array(Kind):
         return value.dtype.kind == "f" and (not self.finite or bool(np.isfinite(value).all()))
 
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         limit = sizes.get(self.below) if self.below else None
         below = "" if limit is None else f" below {limit}"
         what = f"finite {self.of}" if self.of == "floats" and self.finite else f"{self.of}{below}"
@@ -191,7 +191,7 @@ class Items(Kind):
     columns: str
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether shape and entries are right."""
+        """Return whether the value has the expected shape and finite entries."""
         if not isinstance(value, (np.ndarray, *SPARSE)) or value.ndim != 2:
             return False
         entries = value if isinstance(value, np.ndarray) else value.data
@@ -200,26 +200,26 @@ class Items(Kind):
         return _fits((self.rows, self.columns), value.shape, sizes)
 
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         return f"a dense or sparse matrix of finite floats of shape {_shape_words((self.rows, self.columns), sizes)}"
 
 
 class NoneOr(Kind):
-    """None, or of another kind; without it one axis is as long as another."""
+    """None, or a value of another kind; if it is None, two axes must have the same length."""
 
     def __init__(self, kind: Kind, *, equal: tuple[str, str] | None = None) -> None:
         self.kind = kind
         self.equal = equal
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether it is None, or what it may be."""
+        """Return whether the value is None or of the other kind."""
         if value is not None:
             return self.kind.accepts(value, sizes)
         length = sizes.get(self.equal[1]) if self.equal else None
         return self.equal is None or (length is not None and sizes.set(self.equal[0], length))
 
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         return f"None or {self.kind.words(sizes)}"
 
 
@@ -231,7 +231,7 @@ class ListOf(Kind):
     axis: str
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether its length and every entry are right."""
+        """Return whether the value has the expected length, and every entry is of the expected kind."""
         return (
             isinstance(value, (list, tuple))
             and sizes.set(self.axis, len(value))
@@ -239,37 +239,37 @@ class ListOf(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         return f"a list of {_length_words(self.axis, sizes)}, each of them {self.kind.words(sizes.within(0))}"
 
 
 @dataclass(frozen=True)
 class Nested(Kind):
-    """An estimator of some class; `sizes` names the axes whose lengths its attributes are."""
+    """An estimator of a given class; `sizes` maps its attributes to the axes whose lengths they must have."""
 
     names: tuple[str, ...]
     sizes: Mapping[str, str] = field(default_factory=dict)
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether it is of one of the classes, and its sizes are right."""
+        """Return whether the value is an estimator of one of the classes, with the expected sizes."""
         return type(value).__name__ in self.names and all(
             sizes.set(axis, getattr(value, attribute)) for attribute, axis in self.sizes.items()
         )
 
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         lengths = [f"{attribute} {sizes.get(axis)}" for attribute, axis in self.sizes.items() if sizes.get(axis)]
         return f"a {' or a '.join(self.names)}" + (f" with {', '.join(lengths)}" if lengths else "")
 
 
 @dataclass(frozen=True)
 class Record(Kind):
-    """A dict with strings for keys; the values that are named are of their kinds."""
+    """A dict with string keys; each named value must be of the kind given for it."""
 
     values: Mapping[str, Kind] = field(default_factory=dict)
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether it is a dict whose named values are right."""
+        """Return whether the value is a dict whose named values are of their kinds."""
         return (
             isinstance(value, dict)
             and all(isinstance(key, str) for key in value)
@@ -277,17 +277,17 @@ class Record(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         named = "; ".join(f"{key!r}: {kind.words(sizes)}" for key, kind in self.values.items())
         return f"a dict with {named}" if named else "a dict"
 
 
 @dataclass(frozen=True)
 class KernelValue(Kind):
-    """A kernel with parameters that are numbers; whether it takes the items is for a law to say."""
+    """A kernel whose parameters are finite numbers; `model_laws` checks that it accepts the items."""
 
     def accepts(self, value: object, sizes: Sizes) -> bool:
-        """Whether it is a kernel, and its numbers are finite."""
+        """Return whether the value is a kernel with finite parameters."""
         if type(value).__name__ != "Kernel":
             return False
         held, number = vars(value), Number()
@@ -301,7 +301,7 @@ class KernelValue(Kind):
         )
 
     def words(self, sizes: Sizes) -> str:  # noqa: ARG002
-        """Describe what is expected."""
+        """Describe the expected value, for an error message."""
         return "a kernel with finite parameters"
 
 

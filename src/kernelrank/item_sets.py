@@ -68,11 +68,11 @@ class ItemSets:
         return np.diff(self.bounds)
 
     def places(self, numbers: Index, size: int) -> Index:
-        """Return where the items of some sets of one size lie, shape (sets, size)."""
+        """Return the positions of the items of some sets of equal size, shape (sets, size)."""
         return self.bounds[numbers][:, None] + np.arange(size, dtype=np.int64)
 
     def part(self, numbers: Index) -> tuple[Index, ItemSets]:
-        """Return where the items of some sets lie, and these sets."""
+        """Return the positions of the items of some sets, and these sets as a new object."""
         if len(numbers) == len(self):
             return np.arange(len(self.items), dtype=np.int64), self
         places = np.concatenate([np.arange(self.bounds[k], self.bounds[k + 1]) for k in numbers])

@@ -47,7 +47,7 @@ def _boxed(labels: Sequence[Any]) -> NDArray[Any]:
 
 
 def refuse_missing(values: NDArray[Any], message: str) -> None:
-    """Raise an error for None, NaN and their like; the message has a place for the number of the first."""
+    """Raise an error for missing labels (None, NaN); the message names the first one."""
     if values.dtype.kind in "fc":
         missing = np.isnan(values)
     elif values.dtype.kind in "mM":

@@ -87,7 +87,7 @@ LARGEST_BITS = 10_000
 
 
 def register(name: str, place: str, state: FittedState | None = None) -> None:
-    """Let `save` and `load` know an estimator class.
+    """Register an estimator class with `save` and `load`.
 
     Only registered classes are ever imported by `load`: a file names a class, the program says where it is.
 

@@ -46,7 +46,7 @@ def track(
     size: Callable[[T], int] | None = None,
     noun: str = "steps",
 ) -> Generator[T, None, None]:
-    """Pass the steps on, and draw a bar while standard error is a terminal and rich is installed.
+    """Yield the steps, with a progress bar if standard error is a terminal and rich is installed.
 
     Where the steps are worked on by the caller, close this generator (`contextlib.closing`), so that the bar is gone
     when an error or Ctrl-C leaves the loop, and not when the garbage is collected.
@@ -86,7 +86,7 @@ def track(
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show what takes time and how long it has taken, until a bar inside shows more.
+    """Show a label and the elapsed time, until a progress bar inside replaces them.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def shown_on() -> Console | None:
 
 
 def end_display() -> None:
-    """Take the display away, whatever is still being counted: an error is told next."""
+    """Remove the progress display, so that an error message can be printed."""
     _DISPLAY.end()
 
 

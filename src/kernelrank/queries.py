@@ -1,4 +1,4 @@
-"""Queries: which items belong together, whatever the user calls them; weighted means over a partition of the items."""
+"""Queries: which items belong together, by any labels; weighted means over a partition of the items."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ OBEYED = re.compile(
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    r"""Escape the characters that a terminal obeys instead of showing them.
+    r"""Escape control characters, which a terminal would execute instead of showing.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def escaped_json(text: str) -> str:
-    r"""Escape the same characters in JSON, where they stand in strings only, and its reader finds them again.
+    r"""Escape control characters in JSON strings, so that a JSON parser restores them.
 
     Examples
     --------

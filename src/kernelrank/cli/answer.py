@@ -70,11 +70,11 @@ class Answer:
         self._parts: list[tuple[str, Any, bool]] = []
 
     def fact(self, name: str, value: object) -> None:
-        """Add a fact for programs."""
+        """Add a value to the JSON output."""
         self.facts[name] = value
 
     def line(self, text: str, style: str = "") -> None:
-        """Add a sentence for people."""
+        """Add a sentence to the text output; JSON output leaves it out."""
         if not self.as_json:
             self._add("text", _text(text, style))
 
@@ -85,7 +85,7 @@ class Answer:
         self._parts.append((kind, part, apart))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table for people: the first column is text, the others numbers unless they begin with a letter.
+        """Add a table to the text output: a column of text, then columns of numbers or of words.
 
         Columns without names make a sheet of facts.
         """
@@ -97,7 +97,7 @@ class Answer:
         self._add("table", _table(columns, rows) if any(columns) else _sheet(rows))
 
     def note(self, text: str) -> None:
-        """Add what is worth knowing beside the result; said at once to people, listed for programs."""
+        """Add a note: printed to standard error at once, or listed in the JSON output."""
         if text in self.notes:
             return
         self.notes.append(text)

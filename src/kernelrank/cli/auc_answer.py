@@ -59,7 +59,7 @@ def answer_auc(
     *,
     nested: bool,
 ) -> None:
-    """Tell an estimate, its test and its curve."""
+    """Add an AUC estimate, its permutation test and its ROC curve to the answer."""
     low, high = estimate.interval
     answer.fact("data", str(items.path))
     answer.fact("auc", estimate.auc)

@@ -19,7 +19,7 @@ __all__ = ["NamedComparison", "Rivals"]
 
 @dataclass(frozen=True, eq=False)
 class NamedComparison:
-    """A comparison, and what its two sides are called.
+    """A comparison of two AUCs, with the names of both sides.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Rivals:
 
     @classmethod
     def read(cls, versus: str | None, covariates: str | None) -> Rivals:
-        """Read the options."""
+        """Parse the options --versus and --covariates."""
         from kernelrank.errors import InvalidInputError
 
         names = tuple(name.strip() for name in (covariates or "").split(",") if name.strip())
@@ -88,7 +88,7 @@ class Rivals:
         return self.marker is not None or bool(self.covariates)
 
     def features(self, features: str | None) -> str | None:
-        """Return what --features says, with the columns that are compared: they are read, too."""
+        """Return the value of --features, extended by the columns that the model is compared with."""
         if features is None or all(name.strip().startswith("!") for name in features.split(",")):
             return features
         named = [name.strip() for name in features.split(",")]

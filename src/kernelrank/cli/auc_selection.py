@@ -41,7 +41,7 @@ def selector(number: int, alpha: float | None, grid: Any, X: Any) -> Any:
 
 
 def show_selected(answer: Answer, model: Any, items: Items) -> None:
-    """Tell which columns are selected from all items."""
+    """Add the columns that are selected from all items to the answer."""
     names = items.column_names
     chosen = [f"column {number}" if names is None else str(names[number]) for number in model.selected_.tolist()]
     answer.fact("selected", chosen)

@@ -17,13 +17,13 @@ PIPE_WIDTH = 120
 
 
 def console(*, error: bool = False) -> Any:
-    """Return the console of standard output or standard error, made again: tests and pipes exchange the streams."""
+    """Return a new console for standard output or standard error, because tests and pipes replace the streams."""
     if error and (shown := shown_on()) is not None:
         return shown  # it writes above the bar
     from rich.console import Console
 
     class PassingConsole(Console):
-        """A console that leaves it to the command to end when nobody reads any more."""
+        """A console that raises BrokenPipeError when the reader has closed the pipe; the command then ends."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -40,12 +40,12 @@ def console(*, error: bool = False) -> Any:
 
 
 def tell(message: str) -> None:
-    """Say what is wrong."""
+    """Print an error message to standard error."""
     _line("kernelrank: ", "bold red", message)
 
 
 def remark(message: str) -> None:
-    """Say what is worth knowing beside the result."""
+    """Print a note to standard error."""
     _line("note: ", "yellow", message)
 
 

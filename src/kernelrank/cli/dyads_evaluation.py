@@ -23,7 +23,7 @@ Measured: TypeAlias = "dict[str, tuple[DyadicConcordance, Any]]"
 
 
 def measured(dyads: Dyads, held_out: Any, learner: DyadLearner, confidence: float) -> DyadicConcordance:
-    """Measure held-out scores; what an object scores against itself says nothing in a reciprocal relation."""
+    """Measure held-out scores; in a reciprocal relation, scores of an object with itself are left out."""
     import numpy as np
 
     from kernelrank.metrics import dyadic_concordance
@@ -65,13 +65,13 @@ def measure_settings(
 
 
 def setting_facts(concordance: DyadicConcordance) -> dict[str, Any]:
-    """Return a concordance for programs."""
+    """Return a concordance as values for JSON."""
     low, high = concordance.interval
     return {"value": concordance.value, "low": low, "high": high, "per": concordance.per, "dyads": concordance.n_dyads}
 
 
 def setting_table(answer: Answer, found: Measured, dyads: Dyads, learner: DyadLearner, *, nested: bool = False) -> None:
-    """Show the settings beside each other."""
+    """Add a table to the answer with one row for each of the four settings."""
     some, _ = found["cell"]
     each = "" if learner.per == "overall" else f" of each {learner.per}"
     answer.fact("data", str(dyads.scores))

@@ -140,7 +140,7 @@ class DyadFiles:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Let errors of learners speak of files and options rather than of arguments in Python."""
+        """Rewrite error messages of learners to name files and options instead of Python arguments."""
         from kernelrank.errors import InvalidInputError
 
         try:

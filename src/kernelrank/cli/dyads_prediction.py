@@ -43,7 +43,7 @@ def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadF
 
 
 def load_dyad_model(path: Path) -> Any:
-    """Read a model, and refuse one that is not of dyads."""
+    """Load a model file; raise an error if the model is not for dyads."""
     from kernelrank.dyads.dyadic_learner import DyadicLearner
     from kernelrank.errors import InvalidInputError
     from kernelrank.persistence import load

@@ -1,4 +1,4 @@
-"""What goes wrong, told in one line: exit code 1 for data and requests, 130 for Ctrl-C; `--debug` shows where."""
+"""Errors in one line on standard error: exit code 1 for data and requests, 130 for Ctrl-C; `--debug` shows where."""
 
 from __future__ import annotations
 

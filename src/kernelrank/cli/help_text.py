@@ -39,7 +39,7 @@ def flowing(text: str) -> str:
 
 
 def tidy_help(command: Any) -> None:
-    """Mend the help of a command, and of the commands of a group, in place."""
+    """Reformat the help of a command, and of the commands of a group, in place."""
     if command.help:
         command.help = flowing(command.help)
     for parameter in command.params:

@@ -15,7 +15,7 @@ _seen: list[int] = []
 
 
 def watch_interruption() -> None:
-    """Take note of SIGINT from now on, unless it is ignored, as it is for what `nohup` runs.
+    """Record SIGINT (Ctrl-C) from now on, unless it is ignored, as under `nohup`.
 
     Compiled code that calls back into Python may drop an exception, and so do weak references. That is why
     `KeyboardInterrupt` is raised again each second, unless it is being handled.
@@ -28,7 +28,7 @@ def watch_interruption() -> None:
 
 
 def ignore_interruption() -> None:
-    """Let nothing interrupt what is left to do, which is to end."""
+    """Ignore Ctrl-C from now on, while the process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Scores with what is true, ready to be measured.
+    """Predicted scores with true scores, ready to be measured.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Judgement:
 def measured(
     answer: Answer, measures: Sequence[Measure], find: Callable[[Measure], Found], *, asked: bool
 ) -> list[tuple[Measure, Found]]:
-    """Measure; what nobody asked for is left out where it does not fit the scores, and that is said.
+    """Compute the measures; default measures that do not apply to the scores are left out, with a note.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def measured(
 
 
 def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
-    """Judge a model, also of RankLib or SVM-rank, by a file with scores, or a run by qrels; the first bytes tell."""
+    """Pair predictions with true scores: those of a model (also of RankLib or SVM-rank) or of a TREC run."""
     from kernelrank.data.linear_model_file import is_linear_model_file, read_linear_model
 
     if str(judged) != "-" and is_model_file(judged):

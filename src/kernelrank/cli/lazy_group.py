@@ -16,7 +16,7 @@ __all__ = ["LazyGroup"]
 
 
 class LazyGroup(TyperGroup):
-    """Commands from a table: a name, the module whose `app` it is, and its line in the help.
+    """A group of commands from a table: name, module with the `app`, and the line in the help.
 
     The help needs the table only. What goes wrong in a command is told here, for all of them; and every command takes
     the options of the group as well, so that people may write ``--debug`` where they think of it.
@@ -27,11 +27,11 @@ class LazyGroup(TyperGroup):
     _listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """List the names in the order of the table."""
+        """List the names of the commands in the order of the table."""
         return list(self.table)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Import the module of a command, unless only its line is wanted."""
+        """Return a command by name; its module is imported only if more than its line in the help is needed."""
         if cmd_name not in self.table:
             return None
         module, line = self.table[cmd_name]
@@ -57,11 +57,11 @@ class LazyGroup(TyperGroup):
             self._listing = False
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the command line, and tell what goes wrong."""
+        """Parse the command line; report errors in one line."""
         with failures_told():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command, and tell what goes wrong."""
+        """Run a command; report errors in one line."""
         with failures_told(ctx):
             return super().invoke(ctx)

@@ -151,7 +151,7 @@ def _board(model: Literal["bradley_terry", "least_squares"], alpha: str, confide
 
 
 def _answer(answer: Answer, board: Leaderboard, votes: Path, top: int, n_pairs: int, power: float) -> None:
-    """Add the table, who can be told apart, the judges and the next votes."""
+    """Add the table, the separable items, the judges and the next votes."""
     from kernelrank.report.leaderboard_report import neighbours_of, rows_of
 
     rows = rows_of(board.table())

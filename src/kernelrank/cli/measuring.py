@@ -18,7 +18,7 @@ DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
 
 @dataclass(frozen=True)
 class MeasureRules:
-    """The rules that the options ask for; None where they are silent.
+    """The conventions of measures given by options; None where an option is not given.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def facts_of(
     by_query: bool,
     rules: MeasureRules | None = None,
 ) -> dict[str, Any]:
-    """Return a result for programs."""
+    """Return a measured result as values for JSON."""
     interval = result.interval(confidence, random_state=seed) if result.has_interval else None
     facts: dict[str, Any] = {
         "measure": measure.name,
@@ -123,7 +123,7 @@ def facts_of(
 
 
 def interval_lines(found: Sequence[dict[str, Any]]) -> list[str]:
-    """Say what the intervals of some results rest on."""
+    """Describe how the intervals of some results were computed."""
     kinds: dict[str, list[str]] = {}
     for facts in found:
         if facts["interval"] is not None:
@@ -136,6 +136,6 @@ def interval_lines(found: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def row_of(facts: dict[str, Any]) -> list[str]:
-    """Return a result for people."""
+    """Return a measured result as a row of the text table."""
     interval = "one query" if facts["low"] is None else f"{facts['low']:.4f} to {facts['high']:.4f}"
     return [facts["measure"], f"{facts['mean']:.4f}", interval, str(facts["queries"]), str(facts["left_out"])]

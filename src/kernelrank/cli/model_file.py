@@ -27,7 +27,7 @@ MAGIC = b"PK\x03\x04"
 
 
 def command_line() -> str:
-    """Return what was typed."""
+    """Return the command line as it was typed."""
     import shlex
 
     return shlex.join(["kernelrank", *sys.argv[1:]])
@@ -72,7 +72,7 @@ def _keeps_items(model: Any) -> bool:
 
 
 def load_model(path: Path) -> Any:
-    """Read a model, and refuse what is none."""
+    """Load a model file; raise an error if it does not hold a ranker of items."""
     from kernelrank.errors import InvalidInputError
     from kernelrank.persistence import load
 

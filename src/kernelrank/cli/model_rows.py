@@ -44,7 +44,7 @@ def _differs(value: object, other: object) -> bool:
 
 
 def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tuple[str, str]]:
-    """Return what a model is, for people."""
+    """Return the description of a model as rows of the text table."""
     ranker = final_step(model)
     parameters = changed_parameters(model)
     rows = [("model", type(ranker).__name__)]

@@ -12,10 +12,10 @@ VALUES = ("columns", "query")
 
 
 class ScaleCommand(TyperCommand):
-    """A command whose ``--scale`` takes one of its values, or none, which is the first."""
+    """A command whose ``--scale`` may stand without a value; it then means the first of its values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the value in where it is left out."""
+        """Insert the default value after each ``--scale`` that has none."""
         given: list[str] = []
         for word, following in zip(args, [*args[1:], ""], strict=True):
             given.append(word)

@@ -148,7 +148,7 @@ def make_extractor(
 
 
 def graph_settings(lowercase: bool, labels: str | None, **weights: float | None) -> dict[str, Any] | None:
-    """Return the settings of the graphs that were given; None if none was."""
+    """Return the graph options that were given; None if there are none."""
     given: dict[str, Any] = {name: weight for name, weight in weights.items() if weight is not None}
     if lowercase:
         given["lowercase"] = True

@@ -15,7 +15,7 @@ __all__ = ["columns_matched", "scores_of"]
 
 @contextmanager
 def columns_matched() -> Iterator[None]:
-    """Let a model that was fitted to a data frame take an array, whose columns were found by their names."""
+    """Allow a model fitted to a data frame to take an array whose columns were matched by name."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         yield

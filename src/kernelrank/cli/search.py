@@ -21,7 +21,7 @@ GROUP_FOLDS = 5
 
 @dataclass
 class Search:
-    """Candidates with their scores, the best of them, and the model that it makes of all training items.
+    """All candidates with their scores, the best one, and its model fitted to all training items.
 
     Parameters
     ----------

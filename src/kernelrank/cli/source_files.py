@@ -75,7 +75,7 @@ class SourceFile:
     happened: str | None = None
 
     def at(self, path: Path) -> SourceFile:
-        """Return the same way of reading another file."""
+        """Return a copy for another path, with the same options."""
         return replace(self, path=path)
 
     def preparing(
@@ -87,7 +87,7 @@ class SourceFile:
         event: str | None = None,
         happened: str | None = None,
     ) -> SourceFile:
-        """Return the same file with what the options say about missing cells, ordered words and events."""
+        """Return a copy with the options for missing cells, ordinal columns and events."""
         return replace(
             self,
             missing=missing,
@@ -155,7 +155,7 @@ class SourceFile:
         }
 
     def read_groups(self, answer: Answer) -> Items:
-        """Read the file; groups of one row each are dropped, and that is said: they must not change an answer."""
+        """Read the file; if each group has one row, groups are dropped with a note, because they have no effect."""
         import numpy as np
 
         items = self.read(answer)
@@ -206,7 +206,7 @@ def survival_columns(
 
 
 def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:
-    """Read what --ordinal says of columns.
+    """Parse --ordinal: columns with their values in ascending order.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:
 
 @contextmanager
 def speaking_of(items: Items) -> Iterator[None]:
-    """Let errors about items begin with the file that they come from."""
+    """Put the name of the file before error messages about its items."""
     from sklearn.utils._param_validation import InvalidParameterError
 
     from kernelrank.errors import FileFormatError, InvalidInputError
@@ -257,7 +257,7 @@ def is_fold(path: Path) -> bool:
 
 
 def folds_in(path: Path) -> list[Path]:
-    """Return the folders in this folder that are folds, by number; none in a file."""
+    """Return the subfolders that are LETOR folds, sorted by number; an empty list for a file."""
     from kernelrank.data.fold_folder import fold_order
 
     return sorted(filter(is_fold, path.iterdir()), key=fold_order) if path.is_dir() else []

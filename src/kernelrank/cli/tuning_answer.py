@@ -36,7 +36,7 @@ SCALED = "columns were scaled by the training items: weights, deviations and val
 
 
 def answer_candidates(answer: Answer, found: Search) -> None:
-    """Tell the best candidates of a search."""
+    """Add the best candidates of a search to the answer."""
     answer.fact("best", found.best)
     answer.fact("candidates", found.candidates)
     answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
@@ -66,7 +66,7 @@ def shown_value(value: Any) -> str:
 def answer_tests(
     answer: Answer, plan: Plan, title: str, tests: list[tuple[str, Items, Any]], name: str = "test_measures"
 ) -> None:
-    """Measure the queries of all test sets: by what chose, and by what is usual."""
+    """Measure the queries of all test sets by the measure that chose alpha and by the usual ones."""
     judgement, rules = Judgement.of_sets(tests), plan.rules
     pairs = measured(answer, plan.measures, lambda one: judgement.measure(one, rules), asked=False)
     found = [

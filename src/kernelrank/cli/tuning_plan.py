@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def measure(self) -> Measure:
-        """The measure that chooses."""
+        """The measure by which candidates are compared."""
         return self.measures[0]
 
     def scaled(self, items: Items) -> Items:

@@ -57,7 +57,7 @@ class Comparisons(ABC):
 
     @property
     def parts(self) -> Index:
-        """A number for each item, shape (m,), so that no item is compared with one of another number."""
+        """The component of each item, shape (m,): items of different components are never compared."""
         return np.zeros(self.n_items, dtype=np.int64) if self.queries is None else self.queries.codes
 
     @property
@@ -74,7 +74,7 @@ class Comparisons(ABC):
         return None
 
     def given(self) -> tuple[NamedValues, NamedValues]:
-        """Return the magnitudes and the weights that the user gave, by their names: what a message can blame."""
+        """Return the magnitudes and weights that the user passed, by argument name, for error messages."""
         return ("y", self.target()), ("sample_weight", self.diagonal())
 
     def largest_magnitude(self) -> float:
@@ -127,7 +127,7 @@ class Comparisons(ABC):
         return self.gram(Phi), transpose_product(Phi, self.target())
 
     def shifted_features(self, Phi: Matrix) -> Matrix:
-        """Return features that differ from Φ by what L does not see, and that lose fewer digits; Φ itself here."""
+        """Return features equivalent to Φ under L that lose fewer digits, such as centred ones; here Φ itself."""
         return Phi
 
     def gram_diagonal(self, Phi: Matrix) -> Float:

@@ -200,7 +200,7 @@ class QueryMoments:
         self.moment = np.zeros((n_columns, n_outputs)) if moment is None else moment
 
     def add(self, rows: Float, scores: Float, weight: Float) -> None:
-        """Add some items.
+        """Add items to the moments of the query.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ class StreamScatter:
         self._work = np.empty((0, n))
 
     def add(self, block: Float, codes: Index) -> None:
-        """Add some rows.
+        """Add a block of rows to the sum.
 
         Parameters
         ----------

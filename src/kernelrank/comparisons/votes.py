@@ -170,7 +170,7 @@ class _Key:
         self.values, self.size = values, size
 
     def extend(self, values: Index, size: int) -> None:
-        """Tell combinations with further values apart."""
+        """Split the rows of votes by the values of a further variable, such as the judge."""
         if self.size * size >= 2**61:
             self.values = np.unique(self.values, return_inverse=True)[1].astype(np.int64)
             self.size = len(self.values)

@@ -38,7 +38,7 @@ class ArrayBuilder:
         self._size = 0
 
     def append(self, values: NDArray[Any], share: float | None = None) -> None:
-        """Add values at the end; `share` says how much of the whole they and those before them are, from 0 to 1."""
+        """Append values; `share`, from 0 to 1, is the fraction of all values that is then present."""
         size = self._size + len(values)
         if not self._size and share:
             # Memory that is reserved and never written to is not used.

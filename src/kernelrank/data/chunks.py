@@ -33,7 +33,7 @@ class Rows(Protocol):
 
 
 def check_chunk_rows(chunk_rows: int) -> None:
-    """Raise an error for a size that no chunk has."""
+    """Raise an error if the chunk size is below 1."""
     if chunk_rows < 1:
         raise InvalidInputError(f"chunk_rows must be at least 1, got {chunk_rows}")
 
@@ -91,5 +91,5 @@ def scattered_row(qids: NDArray[Any], seen: set[Any]) -> int | None:
 
 
 def scattered_message(label: object) -> str:
-    """Describe what is wrong with a query that comes back."""
+    """Return the error message for a query whose rows are not contiguous."""
     return f"query {shown(label)} comes back: whole_queries=True needs the rows of each query together"

@@ -84,7 +84,7 @@ class Classes:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The two words, that for 0 first."""
+        """The names of the two classes: the negative one, then the positive one."""
         return self.negative or f"not {self.positive}", self.positive
 
     def targets(self, words: NDArray[np.str_]) -> NDArray[np.float64]:

@@ -114,12 +114,12 @@ class DelimitedBlock(ArrowBlock):
         return np.repeat(integers.to_numpy(), np.diff(starts))
 
     def holds_text(self, column: int) -> bool:
-        """Look at the cells one by one, up to the first that is not missing."""
+        """Return whether the first cell that is not missing is text."""
         tokens = self._tokens(column)
         return next((read_decimal(token) is None for token in tokens if not MISSING.fullmatch(token)), False)
 
     def holds_numbers(self, column: int) -> bool:
-        """Look at the cells one by one, up to the first number; a column without a cell may hold numbers later."""
+        """Return whether a cell is a number; a column without any value counts as numeric."""
         others = []
         for token in self._tokens(column):
             if read_decimal(token) is not None:

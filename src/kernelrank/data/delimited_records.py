@@ -96,7 +96,7 @@ def _end(pattern: re.Pattern[bytes], text: bytes, position: int) -> int:
 
 @dataclass(frozen=True)
 class Quotes:
-    """The quotes of a text, as whole arrays: whether pyarrow reads them as we do, and where records end.
+    """The quotes of a text as arrays: whether pyarrow parses them the same way, and where records end.
 
     Every other quote opens a field and the one after it closes it; a doubled quote closes and opens again.
 

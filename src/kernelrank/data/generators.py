@@ -47,7 +47,7 @@ def make_ranking(
     noise : float, default=0.1
         The standard deviation of the noise; that of the signal is one.
     n_informative : int, optional
-        How many features have a coefficient that is not zero; all of them unless told.
+        How many features have a coefficient that is not zero; all of them by default.
     query_shift : float, default=0.0
         The standard deviation of a constant that is added to the scores of each query. It changes no order
         within a query and misleads regression.

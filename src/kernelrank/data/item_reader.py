@@ -60,7 +60,7 @@ def read_items(
         Decompressed if its suffix is ``.gz``, ``.xz``, ``.bz2`` or ``.zst``. ``-`` is standard input, compressed or
         not. A folder holds Parquet files.
     format : {"svmlight", "letor", "csv", "tsv", "parquet"}, optional
-        The suffix says it unless told, or else (``.txt``, ``.dat``, ``-``) the first line.
+        Guessed from the suffix by default; for ``.txt``, ``.dat`` and ``-`` from the first line.
     target, query, id, weight, groups : str, optional
         Names of columns; an empty string says that there is none, where a name would suggest one. They are part of the
         format in SVMlight files, which have no names.

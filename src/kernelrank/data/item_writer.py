@@ -38,7 +38,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     path : str or path-like
         ``-`` is standard output; compressed if its suffix is ``.gz``, ``.xz``, ``.bz2`` or ``.zst``.
     format : {"svmlight", "letor", "csv", "tsv", "parquet"}, optional
-        The suffix says it unless told; ``.txt`` and ``.dat`` are SVMlight.
+        Guessed from the suffix by default; ``.txt`` and ``.dat`` are SVMlight.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def _write_ranking(items: Items, path: str | os.PathLike[str]) -> tuple[str, ...
 
 
 def _misleading(columns: dict[str, NDArray[Any]], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Name the features that look like something else, so that a reader must be told what they are."""
+    """List the features whose names would be taken for a target, a query or another role when the file is read."""
     told = {word: role for role, words in NAMES.items() for word in words}
     return tuple(
         f"the feature {name!r} looks like the {told[plain_name(name)]}: say what is when you read the file"

@@ -1,4 +1,4 @@
-"""Items: what a file says about them, whatever its format."""
+"""Items of a file: features, targets, queries, ids, weights and groups, for every file format."""
 
 from __future__ import annotations
 

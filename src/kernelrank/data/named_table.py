@@ -100,7 +100,7 @@ def read_named_table(path: str | os.PathLike[str], *, format: str | None = None)
     path : str or path-like
         CSV, TSV, Parquet or Excel, also compressed; "-" is standard input.
     format : str, optional
-        The suffix or the first line says it unless told.
+        Guessed from the suffix or the first line by default.
 
     Raises
     ------

@@ -279,7 +279,7 @@ class _ParquetBlock(ArrowBlock):
         return array.fill_null("")
 
     def holds_text(self, column: int) -> bool:
-        """Look at the type."""
+        """Return whether the type of the column is text."""
         import pyarrow
 
         kind = self._array(column).type
@@ -288,7 +288,7 @@ class _ParquetBlock(ArrowBlock):
         )
 
     def holds_numbers(self, column: int) -> bool:
-        """Look at the type."""
+        """Return whether the type of the column is text."""
         return _is_number(self._array(column).type)
 
     def _array(self, column: int) -> Any:

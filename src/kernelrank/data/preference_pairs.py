@@ -66,7 +66,7 @@ def read_pairs(
         The names of all items, which fixes their numbers; any other name is an error. Otherwise names are numbered as
         they first occur.
     format : {"lines", "csv", "tsv", "parquet", "xlsx", "preflib"}, optional
-        The suffix and the first line say it unless told.
+        Guessed from the suffix and the first line by default.
     winner : str, optional
         The column of the winners; in an arena log, the one that says who won. Guessed: ``winner``, ``preferred``,
         ``better``, ``chosen``; in an arena log also ``outcome``, ``result``, ``vote``, ``choice``, ``preference``,

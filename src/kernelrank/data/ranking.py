@@ -210,7 +210,7 @@ def read_ranking(
     source : path or file object
         Decompressed if its suffix is ``.gz``, ``.xz``, ``.lzma`` or ``.bz2``. Text is UTF-8.
     n_features : int, optional
-        The number of columns; the largest index decides unless told.
+        The number of columns; by default the largest index in the file.
     dtype : dtype-like, default=float64
         The type of X: float64 or float32.
     zero_based : bool or "auto", default="auto"

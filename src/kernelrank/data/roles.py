@@ -84,7 +84,7 @@ SPOKEN = {
 
 
 def plain_name(name: str) -> str:
-    """Return a name as `NAMES` has it.
+    """Normalise a column name for the look-up in `NAMES`: lower case, without punctuation.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def read_score_matrix(
     called : tuple of str, default=("rows", "columns")
         What messages call the two sides.
     repeated : callable, optional
-        Is told how many dyads are listed several times, if there are any.
+        Called with the number of dyads that are listed several times, if there are any.
 
     Returns
     -------

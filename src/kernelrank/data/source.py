@@ -141,7 +141,7 @@ class Block(NamedTuple):
 
 @contextlib.contextmanager
 def readable(path: Source) -> Iterator[Any]:
-    """Pass a path or file on, and what comes through a pipe or standard input, ``-``, as a file that stays.
+    """Return a path or file that can be read twice; a pipe or standard input (``-``) is first copied to a file.
 
     What the operating system refuses becomes an error.
 
@@ -200,7 +200,7 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
         ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` and ``.zst`` paths are decompressed; a file object is read from where it
         stands and left open.
     block_bytes : int, optional
-        How much to read at a time; one mebibyte unless told.
+        How much to read at a time; one mebibyte by default.
 
     Yields
     ------

@@ -148,7 +148,7 @@ class Table(ABC):
 
 
 def number_fault(token: bytes) -> str:
-    """Describe what is wrong with a cell that should be a finite number.
+    """Return the error message for a cell that should be a finite number.
 
     Examples
     --------

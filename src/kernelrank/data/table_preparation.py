@@ -96,7 +96,7 @@ class Faults:
     errors: list[FileFormatError] = field(default_factory=list)
 
     def add(self, message: str, position: int | None = None, column: str | None = None) -> None:
-        """Add one problem."""
+        """Add one faulty cell to the list of problems."""
         self.found.append((message, position, column))
 
     def add_error(self, error: FileFormatError) -> None:
@@ -106,7 +106,7 @@ class Faults:
         self.errors.append(error)
 
     def raise_all(self) -> None:
-        """Raise one error for all faults, if there are any; equal ones of a column are told together."""
+        """Raise one error for all problems, if there are any; equal problems of a column are grouped."""
         if len(self.found) == 1:
             for error in self.errors:
                 raise error

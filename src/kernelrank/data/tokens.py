@@ -102,7 +102,7 @@ def find_tokens(
 def read_integers(
     text: NDArray[np.uint8], begins: NDArray[Any], ends: NDArray[Any], signed: bool, canonical: bool
 ) -> NDArray[np.int64]:
-    """Read each span as an integer of up to 18 digits; what is none becomes `NO_INTEGER`.
+    """Read each span as an integer of up to 18 digits; other text becomes `NO_INTEGER`.
 
     Canonical means the one way that Python writes the integer: no leading zero, no "-0".
     """

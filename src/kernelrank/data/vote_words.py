@@ -124,7 +124,7 @@ class WinnerWords:
         return kind, readings[kind], counts[kind]
 
     def fault(self, word: str, pair: tuple[str, str]) -> str:
-        """Describe what is wrong with a word that names no winner."""
+        """Return the error message for a word that does not name a winner."""
         left, right = self.sides
         expected = (
             f"expected {left!r} or {right!r}, {shown(pair[0])} or {shown(pair[1])}, a side (left or right, a or b, "

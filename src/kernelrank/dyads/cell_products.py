@@ -63,7 +63,7 @@ class CellProducts:
         return symmetrised(matrix, sign)
 
     def scatter_product(self, values: Float, Q: Float, sign: int = 0) -> Float:
-        """Return that matrix times Q, (m₁, r)."""
+        """Return the matrix of `scatter` times Q, shape (m₁, r), without forming it if few cells are known."""
         if self.dense:
             return self.scatter(values, sign) @ Q
         Z = sparse.csr_array((values, self.cells.columns, self._row_starts), shape=self.cells.shape)

@@ -113,7 +113,7 @@ class DyadicProblem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m₁ and m₂."""
+        """The numbers of rows and columns, m₁ and m₂."""
         return self.rows.n_objects, self.columns.n_objects
 
     @property

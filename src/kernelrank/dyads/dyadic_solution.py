@@ -37,11 +37,11 @@ class DyadicSolution:
 
 
 class PreparedSolver(Protocol):
-    """A problem after the costly part, which knows no alpha."""
+    """A problem after its decomposition, which does not depend on alpha and serves all alphas."""
 
     @property
     def name(self) -> str:
         """What the solver is called."""
 
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:
-        """Find the minimum for one cost of the norm."""
+        """Find the minimum for one regularisation strength."""

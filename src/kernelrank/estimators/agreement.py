@@ -101,7 +101,7 @@ class Agreement:
         return Agreement((gram + gram.T) / 2, bounds, self.pair_weight, self.n_items, self.n_queries)
 
     def silent(self, scales: Sequence[float]) -> Iterator[int]:
-        """Yield the views that say nothing: constant in each unscored query, up to rounding of features so large."""
+        """Yield the uninformative views: constant within each unscored query, up to rounding."""
         for number, (part, scale) in enumerate(zip(self.parts, scales, strict=True)):
             if np.trace(self.gram[part, part]) <= self.pair_weight * 1e-24 * scale:
                 yield number

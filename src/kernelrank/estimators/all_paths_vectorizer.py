@@ -24,7 +24,7 @@ __all__ = ["AllPathsVectorizer"]
 
 
 class GraphTransformer(TransformerMixin, BaseEstimator):
-    """A transformer of graphs, which are no arrays."""
+    """Base class of transformers that take a list of graphs instead of an array."""
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this transformer takes."""

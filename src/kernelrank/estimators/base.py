@@ -70,7 +70,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[Concatenate[Learner, P], R]:
-    """Wrap a fit: when it fails, Ctrl-C included, the estimator is what it was before, fitted or not.
+    """Decorate a fit so that a failure (also Ctrl-C) restores the state from before the call.
 
     Another thread that fits the same estimator waits for its turn. A fit may call another one of the same estimator.
     """

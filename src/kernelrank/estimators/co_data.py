@@ -22,7 +22,7 @@ from kernelrank.validation import check_scores, check_weight
 __all__ = ["CoData"]
 
 DEFAULT_BASIS = 100
-"""How many basis items a view has, at most, unless it is told."""
+"""The largest number of basis items of a view whose basis is not given."""
 
 
 @dataclass(frozen=True)

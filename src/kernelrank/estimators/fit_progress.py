@@ -19,7 +19,7 @@ else:
     except ImportError:  # scikit-learn 1.8
 
         class CallbackSupportMixin:
-            """No callbacks before scikit-learn 1.9."""
+            """Stand-in for scikit-learn's callback mixin, which needs scikit-learn 1.9."""
 
 
 __all__ = ["CallbackSupportMixin", "FitProgress", "GapProgress"]

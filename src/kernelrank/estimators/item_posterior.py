@@ -23,7 +23,7 @@ BANDS = 64
 
 @dataclass(frozen=True, eq=False)
 class ItemPosterior:
-    """Scores of m items less the mean score of those with votes, normally distributed.
+    """Normal posterior of the scores of m items, relative to the mean score of the items with votes.
 
     Up to 1,000 coefficients all covariances are known. Beyond, variances are estimated from draws, and two items count
     as independent where many pairs are looked at; the difference of a few is exact.

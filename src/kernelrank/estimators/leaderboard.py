@@ -84,8 +84,8 @@ class Leaderboard(RankedItems):
 
     Intervals are those of a normal posterior: the variational approximation under "auto", and Laplace's for a number.
     Under "auto" they reach as far as Student's distribution with the degrees of freedom of the estimated variances
-    says. A rank interval holds all ranks but those that an item is told apart from, one item at a time: `rank_low` is
-    one more than the number of items above whose difference has an interval without zero.
+    says. A rank interval leaves out the ranks of items that are separable from this one, compared one by one:
+    `rank_low` is one more than the number of items above it whose difference has an interval without zero.
 
     Votes are added up first, O(l) time for l votes. Up to 1,000 items (and features) each of some 10 to 30 passes takes
     O(m³) time, and memory is O(m²). Beyond, no m × m matrix is formed: systems are solved by conjugate gradients, O(m +

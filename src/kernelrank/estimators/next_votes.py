@@ -74,7 +74,7 @@ def single_curvature(posterior: ItemPosterior, d: Float, variance: Float) -> Flo
 def votes_to_tell_apart(
     posterior: ItemPosterior, first: Index, second: Index, power: float, confidence: float
 ) -> Float:
-    """Return how many more votes on each pair would tell its two items apart.
+    """Return how many more votes on each pair would separate its two items.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def votes_to_tell_apart(
     Returns
     -------
     ndarray, shape (t,)
-        Whole numbers; zero where the items are told apart already, infinity where their scores are equal.
+        Whole numbers; zero if the items are separable already, infinity if their scores are equal.
     """
     d, std = posterior.difference(first, second)
     h = single_curvature(posterior, d, std**2)

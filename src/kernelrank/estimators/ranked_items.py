@@ -61,7 +61,7 @@ class RankedItems(BaseEstimator):
 
     @cached_property
     def posterior(self) -> ItemPosterior:
-        """The posterior of the scores; what `table` and the other methods ask."""
+        """The posterior distribution of the scores, from which `table` and the other methods compute."""
         check_is_fitted(self)
         model = LogisticVotes() if self.model == "bradley_terry" else SquaredVotes(self.noise_)
         estimate = ScoreEstimate(self.coef_, self.curvature_, self.prior_, self.moves_, model)
@@ -177,13 +177,13 @@ class RankedItems(BaseEstimator):
     def separable_groups(self) -> list[list[Any]]:
         """Return groups of neighbours in the ranking whose order is not statistically certain.
 
-        Two items are told apart if the interval of their difference, at `confidence`, is without zero. No two items of
+        Two items are separable if the interval of their difference, at `confidence`, excludes zero. No two items of
         a group are; each group is as large as it can be, so that groups may overlap.
 
         Returns
         -------
         list of list of label
-            Each in the order of the ranking. As many groups as items mean that all are told apart.
+            Each in the order of the ranking. As many groups as items mean that all are separable.
         """
         return [self.items_[group].tolist() for group in self.posterior.groups(self.confidence)]
 

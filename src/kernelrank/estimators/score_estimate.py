@@ -58,7 +58,7 @@ FEW_DRAWS = 16
 
 @dataclass(frozen=True, eq=False)
 class ScoreEstimate:
-    """A normal posterior of coefficients.
+    """The normal posterior of the coefficients of a model of votes.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class UnscoredItems:
         return cls(first[0], partial(_cut_blocks, chain([first], checked)), None)
 
     def agreement(self, views: Sequence[ViewMap], query_weight: QueryWeight) -> Agreement:
-        """Add up what the views say about all items; a stream is spent.
+        """Sum the agreement of the views over all unscored items; a stream is consumed.
 
         O(l R²) time for l items with R features in all views together, beside the kernels; memory R² numbers and the
         features of a few items.

@@ -48,7 +48,7 @@ class VoteGaps:
 
     @classmethod
     def of(cls, votes: Votes) -> VoteGaps:
-        """Look at the graph of votes, O(m + k) time."""
+        """Find the unconnected parts of the graph of votes, O(m + k) time."""
         won, lost = votes.won + votes.tied, votes.lost + votes.tied
         to_second, to_first = won > 0, lost > 0
         winner = np.concatenate([votes.head[to_second], votes.tail[to_first]])

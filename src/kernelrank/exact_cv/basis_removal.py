@@ -139,7 +139,7 @@ class BasisPlaces:
 
     @classmethod
     def of(cls, features: ReducedSet, n_items: int) -> BasisPlaces:
-        """Find the items of a basis."""
+        """Locate the basis items among the training items."""
         column_of, left_of = np.full((2, n_items), -1, dtype=np.int64)
         column_of[features.basis[features.map.taken]] = np.arange(features.map.rank)
         left_of[features.basis[features.map.left]] = np.arange(len(features.map.left))

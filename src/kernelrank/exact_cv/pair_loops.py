@@ -41,7 +41,7 @@ ROOM = 1000
 
 
 class ResidualPairs:
-    """The form with Γ, whether it is a matrix or a product, and whatever has left it.
+    """Held-out pairs from the dual inverse Γ, dense or as a product, after any removals of items.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class ResidualPairs:
 
 
 class SmootherPairs:
-    """The form with H.
+    """Held-out pairs from the smoother H: in the primal form, and in the dual form for large λ.
 
     Parameters
     ----------

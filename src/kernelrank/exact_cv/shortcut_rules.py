@@ -45,7 +45,7 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be held out from, and what has a shortcut.
+    """A training problem to hold items out from, and the rules that say which hold-outs have a shortcut.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Problem:
     spectra: dict[Any, Any] | None = None
 
     def decompositions(self, lams: Float, *, scores: bool, dual: bool = False) -> Iterator[tuple[Decomposition, Index]]:
-        """Decompose as `decompose` does, or return to a spectrum that was kept."""
+        """Return the decompositions for the given λ, from the cache where they are kept."""
         kept: Decomposition | None = None if self.spectra is None else self.spectra.get((scores, dual))
         if kept is not None and np.all(lams >= kept.trusted):
             yield kept, np.arange(len(lams))
@@ -102,7 +102,7 @@ class Problem:
 
     @cached_property
     def duplicate_of(self) -> Index:
-        """For each item the number of the first one with the same row, or -1: any model scores both alike."""
+        """The number of the first item with the same row, or -1: duplicate rows have equal scores in any model."""
         return duplicate_rows(self.features.items)
 
     @cached_property

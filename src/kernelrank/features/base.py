@@ -165,7 +165,7 @@ class ColumnFeatures(Features):
         return 0.0
 
     def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:  # noqa: ARG002
-        """Return features for which the problem is the same, and products with the graph lose fewer digits."""
+        """Return equivalent features whose products with the graph lose fewer digits, such as centred ones."""
         return self
 
     @abstractmethod

@@ -31,7 +31,7 @@ def uniformly(size: int, n_items: int, random_state: np.random.RandomState) -> I
 
 
 def by_query(size: int, queries: Queries, random_state: np.random.RandomState) -> Index:
-    """Draw items so that every query gives as many as any other, as far as it has them.
+    """Draw the same number of items from every query, as far as it has so many.
 
     The queries take turns, in random order; each gives one of its items that is not drawn yet. O(m log m).
 
@@ -53,7 +53,7 @@ def by_query(size: int, queries: Queries, random_state: np.random.RandomState) -
 def by_leverage(
     size: int, kernel: Kernel, X: Matrix, random_state: np.random.RandomState, alpha: float | None = None
 ) -> Index:
-    """Draw items in proportion to their approximate ridge leverage: what the others cannot stand in for.
+    """Draw items with probability proportional to their approximate ridge leverage score.
 
     A pilot S of twice the size is drawn uniformly; the leverage of item i at the regularisation alpha is close to
     ``(k_ii - k_iS (K_SS + alpha I)⁻¹ k_Si) / alpha`` plus nothing for what the pilot explains. O(m size (n + size)).

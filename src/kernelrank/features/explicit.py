@@ -67,7 +67,7 @@ class ExplicitFeatures(ColumnFeatures):
         return ExplicitFeatures(self.X[kept]), self.X[held]
 
     def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:
-        """Return sparse columns that lose fewer digits, of which the graph sees the same; dense ones as they are."""
+        """Return equivalent sparse columns that lose fewer digits, such as centred ones; dense ones unchanged."""
         return ExplicitFeatures(comparisons.shifted_features(self.X)) if self.sparse else self
 
     def energy(self) -> float:

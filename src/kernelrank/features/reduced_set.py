@@ -62,7 +62,7 @@ class ReducedSet(ExplicitFeatures):
 
     @classmethod
     def elsewhere(cls, kernel: Kernel, X: Matrix, basis_items: Matrix) -> ReducedSet:
-        """Map items by a basis that is not among them."""
+        """Map items by basis items that are not among them."""
         features = cls.__new__(cls)
         features._make(KernelMap.of(kernel, kernel.matrix(basis_items)), X, basis_items, np.zeros(0, dtype=np.int64))
         return features

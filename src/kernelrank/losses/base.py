@@ -24,11 +24,11 @@ class PlacedPairs(ABC):
 
     @abstractmethod
     def bring(self, values: Float) -> Float:
-        """Bring values of the items, shape (m,), into the order of this."""
+        """Reorder values of the items, shape (m,), to the internal order."""
 
     @abstractmethod
     def back(self, values: Float) -> Float:
-        """Bring values in the order of this back to that of the items; they may be written over."""
+        """Reorder values from the internal order to the order of the items; the input may be overwritten."""
 
     @abstractmethod
     def counts(self, threshold: float) -> tuple[Float, Float]:

@@ -43,7 +43,7 @@ class ListedPairs(Pairs):
         self.count_error = sum_error(self.n_terms)
 
     def place(self, f: Float) -> PlacedPairs:
-        """Compute the margins."""
+        """Compute the margin of each pair at the scores f."""
         return _PlacedListedPairs(self, f)
 
 
@@ -57,11 +57,11 @@ class _PlacedListedPairs(PlacedPairs):
         self.f_head, self.f_tail = f[pairs.head], f[pairs.tail]
 
     def bring(self, values: Float) -> Float:
-        """Return them as they are: the items keep their order."""
+        """Return the values unchanged: the internal order is that of the items."""
         return values
 
     def back(self, values: Float) -> Float:
-        """Return them as they are."""
+        """Return the values unchanged: the internal order is that of the items."""
         return values
 
     def _weight(self, low: float, high: float) -> Float:
@@ -84,7 +84,7 @@ class _PlacedListedPairs(PlacedPairs):
         return self._add(self.pairs.head, weight), self._add(self.pairs.tail, weight), sums
 
     def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:  # noqa: ARG002
-        """Each sum is off by a share of the sum of the absolute values."""
+        """Bound the rounding errors of `band`: a fraction of the sum of absolute values."""
         counts = sum_error(self.pairs.n_terms) * 2.0 * float(self._weight(low, high).sum())
         return counts, counts * float(np.abs(self.scores).max())
 

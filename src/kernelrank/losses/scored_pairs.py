@@ -159,7 +159,7 @@ class _PlacedScoredPairs(PlacedPairs):
         return values[self.order]
 
     def back(self, values: Float) -> Float:
-        """Bring sorted values back to the order of the items."""
+        """Reorder sorted values to the order of the items."""
         result = np.empty(len(values))
         result[self.order] = values
         return result
@@ -208,7 +208,7 @@ class _PlacedScoredPairs(PlacedPairs):
         return values
 
     def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:
-        """Bound what is left in the running sums of values that have left them.
+        """Bound the rounding errors that removed values leave in the running sums.
 
         An item's sum is one of a few running sums at most, each of which rounds at every change what it holds. Whole
         numbers are not rounded, nor are multiples of a unit.

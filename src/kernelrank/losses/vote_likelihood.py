@@ -148,7 +148,7 @@ def outcome_probabilities(d: Float, theta: float | None = None) -> Float:
 
 
 def loss_errors(votes: Votes, point: VoteLoss, d: Float, theta: float | None, error: Float) -> tuple[float, Float]:
-    """Bound what rounding amounts to in the value, and in the gradient of each row.
+    """Bound the rounding errors of the loss, and of the gradient of each row.
 
     Parameters
     ----------

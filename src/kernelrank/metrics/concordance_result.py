@@ -81,7 +81,7 @@ class ConcordanceResult(MeasureResult):
 
     @property
     def has_interval(self) -> bool:
-        """Always: what varies is the items."""
+        """Always True: the interval is over items."""
         return True
 
     @property
@@ -91,7 +91,7 @@ class ConcordanceResult(MeasureResult):
 
     @property
     def n_tied_scores(self) -> int:
-        """In how many of them the scores are tied."""
+        """The number of comparable pairs with tied scores."""
         return self.orders.n_tied_scores
 
     @property

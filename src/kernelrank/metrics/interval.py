@@ -36,7 +36,7 @@ _DRAWS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, repr=False)
 class Interval(Result):
-    """An interval of an estimate: the one type for all of them.
+    """A confidence interval, with its level and the method that computed it.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Interval(Result):
 
     @property
     def width(self) -> float:
-        """How far the ends are apart."""
+        """The width of the interval: its upper minus its lower end."""
         return self.high - self.low
 
     def __iter__(self) -> Iterator[float]:
@@ -108,7 +108,7 @@ def percentile_interval(draws: Float, confidence: float, method: str) -> Interva
 
 
 def wilson_interval(value: float, n: float, confidence: float, method: str, degrees: float = np.inf) -> Interval:
-    """Return Wilson's interval of a share of n independent ones: within 0 and 1, and never a point.
+    """Return Wilson's interval of a proportion: it stays within 0 and 1 and never has width zero.
 
     Where n itself was estimated, with some degrees of freedom, Student's quantile stands for the normal one.
 

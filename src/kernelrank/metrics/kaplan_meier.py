@@ -120,7 +120,7 @@ def log_rank_pvalue(time: Float, event: NDArray[np.bool_], group: NDArray[np.int
     Returns
     -------
     float
-        From the χ² distribution; NaN where the groups cannot be told apart by any event.
+        From the χ² distribution; NaN if no event separates the groups.
 
     Notes
     -----

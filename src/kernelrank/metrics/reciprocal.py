@@ -102,7 +102,7 @@ class ExpectedReciprocalRank(ListMeasure):
     """Expected reciprocal rank (ERR): a cascade model of a reader who stops at relevant items.
 
     Grades must lie between 0 and `max_grade`. The value depends on `max_grade`, which is therefore an option
-    and not the largest grade of the data at hand; even a perfect order stays below 1. A query whose grades
+    and not the largest grade of the given data; even a perfect order stays below 1. A query whose grades
     are all 0 is empty.
 
     O(m log m) time and O(m) memory for the rules "pessimistic", "optimistic" and "order". The average over

@@ -73,7 +73,7 @@ class ThresholdMeasure(BinaryRelevance):
 
 
 class Counts(NamedTuple):
-    """What each query has, in the symbols above."""
+    """The counts of each query: true positives TP, chosen items n, relevant items R."""
 
     TP: FloatArray
     n: FloatArray

@@ -13,7 +13,7 @@ __all__ = ["AUCEstimate"]
 
 @dataclass(frozen=True, repr=False)
 class AUCEstimate(Result):
-    """The AUC of what an estimator learns, as held-out items see it.
+    """The estimated AUC of an estimator on new data, with its interval.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ def check_scores(scores: Any, X: Any = None, name: str = "the scores") -> Float:
 
 
 def to_estimate(found: Found, task: Task, method: str, confidence: float) -> AUCEstimate:
-    """Add the interval to an estimate: where no variance is known, it is as sure as there are items, or groups."""
+    """Add the interval to an estimate; without a variance, its width follows from the number of items or groups."""
     classes = task.classes
     positive, negative = len(classes.positives), len(classes.negatives)
     n_negative, n_positive = classes.counts(task.groups)

@@ -121,7 +121,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """An AUC, its variance with degrees of freedom, and what to say of them."""
+    """An AUC with its variance, the degrees of freedom, and a sentence that describes them."""
 
     auc: float
     variance: float

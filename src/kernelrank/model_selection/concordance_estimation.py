@@ -23,7 +23,7 @@ __all__ = ["ConcordanceEstimate", "estimate_concordance"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConcordanceEstimate(Result):
-    """The concordance that a procedure reaches on items it was not trained on.
+    """The estimated concordance of an estimator on new items, with its interval.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ConcordanceEstimate(Result):
 
     @property
     def concordance(self) -> float:
-        """The index."""
+        """The concordance index."""
         return self.result.mean
 
     def thirds(self) -> NDArray[np.int64]:

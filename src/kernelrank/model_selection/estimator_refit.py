@@ -106,7 +106,7 @@ def _refit_one(
 
 
 def settled(estimator: Any, X: Any, qid: Any = None, sample_weight: Any = None) -> Any:
-    """Fix what a kernel learner chooses from the items without their labels, so that all hold-outs share it.
+    """Fix gamma, the basis and the grid of alphas, which use no labels, so that all hold-outs share them.
 
     That is a rule for gamma, a basis, of which each set takes its own items away and no others, and the alphas of a
     search, ``alphas="auto"``. Any other estimator, a pipeline too, chooses anew in each training set.

@@ -44,7 +44,7 @@ class Tally(ABC):
 
 
 class PairTally(Tally):
-    """Pairs of one ranking.
+    """Count held-out pairs of a single ranking.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class PairTally(Tally):
 
 
 class QueryTally(Tally):
-    """Whole queries.
+    """Count held-out pairs query by query.
 
     Parameters
     ----------

@@ -284,7 +284,7 @@ def pairs_held_out(
     differences: bool = True,
     n_jobs: int | None = None,
 ) -> PairHoldout:
-    """Do what `leave_pair_out` does, from data that may be made already; `values` are its alphas."""
+    """Compute what `leave_pair_out` returns, from data that may be prepared already; `values` are the alphas."""
     if held is None:
         truth = check_classes(estimator, y)
         one_output = truth.ndim == 1

@@ -66,7 +66,7 @@ STATISTICS = ("auto", "leave_pair_out", "leave_query_out", "folds")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationTest(Result):
-    """How a hold-out accuracy compares with those of permuted scores.
+    """Result of a permutation test: the held-out accuracy beside those of permuted scores.
 
     Parameters
     ----------

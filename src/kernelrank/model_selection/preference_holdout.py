@@ -336,7 +336,7 @@ class Refits:
         return found, probability
 
     def completed(self, found: Float, n_jobs: int | None = None) -> Float:
-        """Replace what a shortcut lost, which is NaN."""
+        """Refit where a shortcut returned NaN because it lost precision."""
         if np.isnan(found.min()):
             lost = np.asarray(np.isnan(found).any(axis=1), dtype=np.bool_)
             found[lost] = self.run(n_jobs, lost)[0][lost]

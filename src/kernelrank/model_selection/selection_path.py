@@ -134,7 +134,7 @@ class SelectionPath:
         return column if names is None else str(names[column])
 
     def scores(self, X: Any) -> Float:
-        """Return the scores of items by every model, shape (t, number of models)."""
+        """Predict the scores of t items by every model of the path, shape (t, number of models)."""
         X = X if self.preparation is None else self.preparation.transform(X)
         X = self.selector._check_items(X, reset=False)
         used = np.unique(np.concatenate([step["columns"] for step in self.steps]))

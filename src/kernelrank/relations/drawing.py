@@ -24,7 +24,7 @@ INK, FAINT, PATH, PAIR, OTHER = "#222222", "#9a9a9a", "#c0392b", "#fbd9d3", "#e8
 
 
 def draw_candidate(candidate: Candidate, *, width: int = WIDTH) -> str:
-    """Draw a sentence as its candidate sees it.
+    """Draw a sentence with its parse and the path between the two names of a candidate, as SVG.
 
     Words with their parts of speech stand in lines, dependencies are arcs above them with arrows at the dependents.
     The shortest paths between the pair are red and bold. The pair has a red ground, other mentions a grey one. An arc

@@ -115,7 +115,7 @@ def document_intervals(
     n_resamples: int = 1000,
     random_state: int | None = 0,
 ) -> dict[str, Interval]:
-    """Resample documents, and take percentiles of what `measure` returns.
+    """Compute bootstrap intervals over documents for the measures of `measure`.
 
     What varies is the documents that are tested on; the models stay as they are.
 

@@ -10,7 +10,7 @@ __all__ = ["RankedCandidate"]
 
 
 class RankedCandidate(NamedTuple):
-    """A candidate as an extractor sees it.
+    """A candidate pair with its predicted score and decision.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def best_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
 
 
 def calibrated_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
-    """Find the threshold with the largest F-score that probabilities learnt from the scores let expect. O(m log m).
+    """Find the threshold with the largest expected F-score, by probabilities calibrated on the scores. O(m log m).
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def resampled_threshold(
 
 
 def threshold_of_share(scores: Float, share: float) -> float:
-    """Find the threshold above which a given share of the scores lies, and those that tie with the last. O(m log m).
+    """Find the threshold above which a given share of the scores lies, ties with the last one included. O(m log m).
 
     Parameters
     ----------

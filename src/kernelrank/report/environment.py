@@ -17,7 +17,7 @@ LONGEST = 120
 
 
 def today() -> date:
-    """Return the date of a report: today, or that of SOURCE_DATE_EPOCH where a page is to be the same at any time.
+    """Return the date of a report: today, or SOURCE_DATE_EPOCH if it is set, for reproducible pages.
 
     Examples
     --------

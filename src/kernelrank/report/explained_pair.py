@@ -43,7 +43,7 @@ class ExplainedPair:
 
     @property
     def right(self) -> bool:
-        """Whether the true scores say the same."""
+        """Whether the true scores order the pair as the model does."""
         return self.truth[0] > self.truth[1]
 
     @classmethod

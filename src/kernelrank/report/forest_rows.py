@@ -14,7 +14,7 @@ __all__ = ["ComparedAUCs", "Forest", "ForestRow"]
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One estimate.
+    """One row of a forest plot: an estimate with its interval.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """Rows on one axis.
+    """The rows of a forest plot that share one axis.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ MOST_NUMBERS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """Features or training items in descending order of how far they move the scores.
+    """Features or training items, in descending order of their influence on the scores.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Influence:
 
     @property
     def movements(self) -> Float:
-        """By how much a standard deviation of each feature, or of each kernel, moves a score."""
+        """The change of a score when a feature (or a kernel value) grows by one standard deviation."""
         moved: Float = self.coefficients * self.spreads
         return moved
 

@@ -1,4 +1,4 @@
-"""The report of a leaderboard: scores with intervals, who can be told apart, judges, and the next votes."""
+"""The report of a leaderboard: scores with intervals, separable items, judges, and the next votes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Neighbours:
     probability : float
         That the one above has the higher score.
     apart : bool
-        Whether they are told apart.
+        Whether the interval of their difference excludes zero.
     votes : float
         How many more votes between them would tell them apart; zero if they are.
     """

@@ -15,7 +15,7 @@ __all__ = ["MeasuredValue", "measure_all"]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredValue:
-    """A measure, and its value or why there is none.
+    """A measure with its value, or with the reason why it could not be computed.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class MeasuredValue:
 def measure_all(
     items: MeasuredItems, measures: Sequence[str | Measure], random_state: RandomStateLike
 ) -> list[MeasuredValue]:
-    """Measure; a measure that does not fit the scores says why and stops none of the others.
+    """Compute several measures; one that does not apply gives its reason instead of a value.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Page:
 
 
 def render(template: str, content: dict[str, Any]) -> Page:
-    """Fill a template of this room in; every value is escaped unless the template says that it is a picture.
+    """Render a template of the reports; every value is escaped, except pictures marked as such in the template.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Picture:
     ----------
     svg : str
     alt : str
-        What someone who cannot see it is told.
+        The alternative text, for readers who cannot see the picture.
     caption : str
         What stands below it.
     """
@@ -58,7 +58,7 @@ class Picture:
 
 
 class Drawing:
-    """Axes to draw on, and the SVG that comes of it.
+    """Matplotlib axes to draw on; the result is an SVG picture.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Drawing:
         self.second = SECOND
 
     def picture(self, alt: str, caption: str) -> Picture:
-        """Return what was drawn."""
+        """Return the finished drawing as an SVG picture with its description."""
         file = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         self.figure.savefig(file, format="svg", transparent=True, metadata=nothing)

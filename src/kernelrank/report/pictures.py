@@ -1,4 +1,4 @@
-"""The pictures of a report, each drawn by a display and told in words."""
+"""The pictures of a report, each with a description in words."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def report_warnings(
     values: list[MeasuredValue],
     curve: AlphaCurveDisplay | None,
 ) -> list[str]:
-    """List what weakens the numbers of a report, one sentence or two each.
+    """List the warnings of a report: what makes its numbers less reliable.
 
     Parameters
     ----------

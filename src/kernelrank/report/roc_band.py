@@ -23,7 +23,7 @@ def roc_band(
     n_resamples: int = 1000,
     random_state: RandomStateLike = None,
 ) -> tuple[Float, Float]:
-    """Resample items of each class, or whole groups, and take pointwise percentiles of the curves.
+    """Compute a pointwise bootstrap band of a ROC curve; items of each class, or whole groups, are resampled.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class FallingError:
         self._seen = 0
 
     def has_stopped(self, step: SelectionStep) -> bool:
-        """Look at the next step; `n_steps` is how many are worth it, the first one always."""
+        """Return whether selection should stop; `n_steps` is the number of steps worth keeping, at least one."""
         self._seen += 1
         fall = np.zeros(1) if self._before is None else self._before.losses - step.losses
         if self._before is None or float(fall.sum()) > self._quantile * self._state.standard_error(fall):

@@ -60,7 +60,7 @@ class ChosenColumns:
 
     @classmethod
     def none(cls, problem: SelectionProblem) -> Self:
-        """Begin without a feature."""
+        """Return the state before any feature is selected."""
         outputs = problem.graph.scores.shape[1]
         return cls(
             np.zeros(0, dtype=np.int64), np.zeros((problem.n_items, 0)), np.zeros((0, 0)), np.zeros((0, outputs))

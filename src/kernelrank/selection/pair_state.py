@@ -91,7 +91,7 @@ class PairState(HeldOutState):
 
     @property
     def ridge(self) -> float:
-        """λ'."""
+        """The regularisation λ' of the problem without a pair."""
         return self.alpha / self._kappa
 
     @property

@@ -16,7 +16,7 @@ class JSONLines(logging.Formatter):
     """One JSON object for each record: time, level, message, and the facts that it was logged with."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a line."""
+        """Format a log record as one line of JSON."""
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
         line = {"time": stamp, "level": record.levelname.lower(), "message": record.getMessage()}
         line |= getattr(record, "facts", {})

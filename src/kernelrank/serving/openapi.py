@@ -140,7 +140,7 @@ PART = """<h2><code>{method} {path}</code></h2><p>{what}</p>
 
 
 def page(described: dict[str, Any], models: list[str]) -> str:
-    """Return a page with every path, a form to try it, and its schemas."""
+    """Return an HTML page that documents every path, with a form to try it."""
     parts = []
     for path, methods in described["paths"].items():
         for method, operation in methods.items():

@@ -28,7 +28,7 @@ __all__ = ["MalformedRequestError", "items_of_columns", "items_of_rows", "read_a
 
 
 class MalformedRequestError(InvalidInputError):
-    """A body that is no JSON, or no Arrow stream."""
+    """The body of a request is not valid JSON, or not a valid Arrow stream."""
 
 
 def read_json(body: bytes) -> dict[str, Any]:

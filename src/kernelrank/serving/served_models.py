@@ -29,7 +29,7 @@ State = tuple[int, int, int]
 
 @dataclass(eq=False)
 class ServedModel:
-    """A model in use.
+    """A model that the service has loaded.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ class Service:
                 LOG.exception("the model files could not be looked at")
 
     def answering(self, path: str, handler: Handler) -> Handler:
-        """Wrap a handler: it is limited in time, what goes wrong is a sentence, and it is counted and logged."""
+        """Decorate a handler with a time limit, error responses, metrics and a log line."""
 
         async def answer(request: Request) -> Response:
             start = time.perf_counter()

@@ -35,7 +35,7 @@ class ServiceMetrics:
                 self._durations[bound] += 1
 
     def text(self, gauges: dict[str, float]) -> str:
-        """Return all numbers, and some more that are known elsewhere."""
+        """Return all metrics as Prometheus text, with further values passed by the caller."""
         lines = _head("requests_total", "counter", "Requests by path and status.")
         for (path, status), number in sorted(self._requests.items()):
             lines.append(f'kernelrank_requests_total{{path="{path}",status="{status}"}} {number}')

@@ -45,7 +45,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class FactorisedSolution(Solution):
-    """A solution by a factorisation, which tells how sure the coefficients are.
+    """A solution by a factorisation, from which the covariance of the coefficients follows.
 
     Parameters
     ----------

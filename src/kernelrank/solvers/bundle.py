@@ -130,7 +130,7 @@ class BundlePath:
         return True
 
     def advance(self) -> None:
-        """Minimise the planes, search the line to their minimum, and add a plane beyond the best point."""
+        """Do one iteration: minimise the cutting-plane model, search along the line to its minimum, and add a plane."""
         self.n_iter += 1
         aim, bound = self.planes.minimise()
         better = bound > self.lower

@@ -204,7 +204,7 @@ def prove(
 
 
 class Path(Protocol):
-    """The way of a method to the minimum."""
+    """The iterations of a method, with the gap that is reached."""
 
     n_iter: int
 
@@ -217,7 +217,7 @@ class Path(Protocol):
         """Whether more steps will not help."""
 
     def advance(self) -> None:
-        """Take a step."""
+        """Do one iteration."""
 
     def certify(self) -> Certificate:
         """Prove the gap of the best point, and learn from it how much of it is due to rounding."""

@@ -72,7 +72,7 @@ class ClusterCost(ABC):
         return float(np.vdot(Y, self.apply(Y)))
 
     def lower_bound(self, n_clusters: int, least: int) -> float:
-        """Return what no labels can cost less than.
+        """Return a lower bound on the cost of any labels.
 
         The columns of Y are orthogonal, and their squared lengths are the sizes of the clusters. So the cost is at
         least ``Σ_c s_c λ / (μ_c + λ)``, with the largest cluster beside the largest eigenvalue μ of K and so on. Labels

@@ -64,7 +64,7 @@ class ClusterSearch:
     random_state: np.random.RandomState
 
     def best(self, n_init: int) -> tuple[Index, float]:
-        """Return the best labels of several descents, and what they cost.
+        """Return the labels with the lowest cost over several random starts, and this cost.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ Precondition: TypeAlias = Callable[[float], Callable[[Float], Float]]
 
 @dataclass(frozen=True)
 class Operator:
-    """A self-adjoint operator without its alpha, the inner product that it lives in, and the way back.
+    """A self-adjoint operator (before alpha is added), its inner product, and the map back to coefficients.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ MOST = 20
 
 
 class ConvexLine(Protocol[Point]):
-    """A convex objective along a direction, of which t is how far."""
+    """A convex objective along a search direction; t is the step length."""
 
     def at(self, t: float) -> Point:
         """Evaluate what the slope needs."""

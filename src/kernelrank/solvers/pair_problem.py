@@ -37,7 +37,7 @@ MANY_QUERIES = 1_000
 
 @dataclass(frozen=True)
 class CertifiedSolution(Solution):
-    """A solution with a proof.
+    """A solution with a certificate: a proven bound on its distance from the minimum.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class PairSolver(Solver[PairProblem]):
     """A solver of problems with a pairwise loss."""
 
     def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
-        """Find the pairs."""
+        """Collect the pairs of the comparison graph."""
         return PairProblem(features, comparisons)
 
 

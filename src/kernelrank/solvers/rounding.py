@@ -73,7 +73,7 @@ class Rounding:
 
     @classmethod
     def of_factor(cls, A: Float, *, primal: bool, summands: Float | None = None) -> Rounding:
-        """Look at a matrix that will be factorised: O(s²) time.
+        """Collect what the rounding estimate needs from a matrix that will be factorised: O(s²) time.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Rounding:
 
     @classmethod
     def of_spectrum(cls, values: Float, *, primal: bool) -> Rounding:
-        """Look at eigenvalues in ascending order."""
+        """Collect what the rounding estimate needs from eigenvalues in ascending order."""
         largest = float(values[-1]) if len(values) else 0.0
         return cls(np.full((len(values), 1), np.sqrt(largest)), SPECTRUM_GROWTH[primal], primal)
 
@@ -201,7 +201,7 @@ def report_error(alpha: float, error: float) -> None:
 
 @contextmanager
 def one_warning(what: str, *, shown: bool = True) -> Iterator[None]:
-    """Tell all errors that are reported inside in one warning, at the end of the outermost of these blocks.
+    """Collect the rounding errors that are reported inside, and give one warning at the end of the outermost block.
 
     Parameters
     ----------

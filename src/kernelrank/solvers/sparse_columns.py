@@ -37,7 +37,7 @@ QUICK = 0.01
 
 @dataclass(frozen=True)
 class SparseColumns(Solver["tuple[Features, Comparisons]"]):
-    """Iterate as long as that promises to cost less than Cholesky's factorisation.
+    """Iterate as long as the estimated cost is below that of a Cholesky factorisation.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class SparseColumns(Solver["tuple[Features, Comparisons]"]):
     name: str = field(init=False, default="conjugate_gradient")
 
     def prepare(self, features: Features, comparisons: Comparisons) -> tuple[Features, Comparisons]:
-        """Keep both: what is prepared depends on what is done."""
+        """Keep features and graph; `solve` prepares what its method needs."""
         return features, comparisons
 
     def solve(

@@ -42,7 +42,7 @@ PATIENCE = 3
 
 @dataclass(frozen=True)
 class VoteSolution(CertifiedSolution):
-    """A solution with a proof, the effects, and the precision of the scores.
+    """A certified solution, with the effects (side, judges, ties) and the precision of the scores.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ TOLERANCE = 1e-6
 
 
 class DensePrecision:
-    """A with its inverse.
+    """The precision matrix A as a dense array, with its inverse.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class DensePrecision:
 
 
 class SampledPrecision:
-    """A as products, and draws from a normal distribution with this precision.
+    """The precision matrix A, known by its products with vectors, and random draws from the normal distribution.
 
     Parameters
     ----------

@@ -282,7 +282,7 @@ class VoteProblem:
         return diagonal
 
     def rounding(self, x: Float, f: Float, point: VotePoint) -> tuple[float, Float]:
-        """Bound what rounding amounts to in the loss, and in its gradient by each unknown.
+        """Bound the rounding errors of the loss, and of each entry of its gradient.
 
         Parameters
         ----------

@@ -80,7 +80,7 @@ def _mean(values: Float) -> Float:
 
 
 class Candidates:
-    """All that were tried, the best of them, and its held-out scores; those of the others are let go.
+    """All candidates tried, the best one, and its held-out scores; those of the others are not kept.
 
     Parameters
     ----------
