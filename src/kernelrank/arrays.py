@@ -30,6 +30,7 @@ __all__ = [
     "in_gigabytes",
     "is_full",
     "is_sparse",
+    "is_structured",
     "largest_value",
     "product",
     "squared_length",
@@ -56,6 +57,11 @@ BELOW = np.tri(SQUARE, k=-1, dtype=np.bool_)
 def is_sparse(X: object) -> TypeGuard[Sparse]:
     """Return whether this is a sparse matrix, to a type checker too."""
     return bool(sparse.issparse(X))
+
+
+def is_structured(y: object) -> TypeGuard[NDArray[np.void]]:
+    """Return whether this is an array with named fields, as times and events are (`kernelrank.lifetimes`)."""
+    return isinstance(y, np.ndarray) and y.dtype.names is not None
 
 
 FULL = 0.2

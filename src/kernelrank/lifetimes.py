@@ -16,17 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, is_structured
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["Lifetimes", "event_times", "has_events"]
+__all__ = ["Lifetimes", "event_times"]
 
 FIELDS = "a bool field (the event), a number field (the time) and, if wanted, a field 'weight'"
-
-
-def has_events(y: object) -> bool:
-    """Return whether y is a structured array, which holds times and events."""
-    return isinstance(y, np.ndarray) and y.dtype.names is not None
 
 
 def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
@@ -61,7 +56,7 @@ def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
     columns = _two_columns(time)
     if event is None:
         return time if columns is None else event_times(*columns, weight=weight)
-    if has_events(time) or columns is not None:
+    if is_structured(time) or columns is not None:
         raise InvalidInputError("Expected event=None where y has the events already; got both. Leave one of them out.")
     times = _numbers(time, "the times")
     events = check_events(event, len(times))

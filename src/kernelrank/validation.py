@@ -1,9 +1,11 @@
-"""The door: items, scores, weights and pairs as users bring them, checked once and named in every complaint."""
+"""The door: paths, items, scores, weights and pairs as users bring them, checked once and named in every complaint."""
 
 from __future__ import annotations
 
+import os
 from numbers import Real
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard
 
 import narwhals as nw
 import numpy as np
@@ -12,11 +14,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes, is_sparse
-from kernelrank.errors import InvalidInputError
-from kernelrank.lifetimes import has_events
+from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes, is_sparse, is_structured
+from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.lifetimes import event_times
 
 __all__ = [
+    "FilePath",
     "check_items",
     "check_pair_values",
     "check_pairs",
@@ -24,11 +27,39 @@ __all__ = [
     "check_sides",
     "check_ties",
     "check_weight",
+    "is_path",
+    "mapped",
     "require_scores",
+    "scores_or_times",
 ]
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 COLUMN_BYTES = 24
 """How much memory a learner needs for a column without values, at the least: a weight, a gradient, an index."""
+
+
+def is_path(X: object) -> TypeGuard[FilePath]:
+    """Return whether a path stands where the items would.
+
+    Examples
+    --------
+    >>> is_path("train.parquet"), is_path([[1.0]])
+    (True, False)
+    """
+    return isinstance(X, (str, os.PathLike))
+
+
+def mapped(X: Any) -> Any:
+    """Return the array of a ``.npy`` path, mapped into memory and read when it is used; anything else as it is."""
+    if not is_path(X) or Path(X).suffix.lower() != ".npy":
+        return X
+    if not os.path.exists(X):
+        raise FileFormatError("there is no such file or folder", os.fspath(X))
+    try:
+        return np.load(X, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise FileFormatError(f"expected a NumPy array file: {error}", os.fspath(X)) from None
 
 
 def _refuse_too_wide(X: object) -> None:
@@ -98,7 +129,7 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     ndarray
     """
     require_scores(y)
-    if has_events(y):
+    if is_structured(y):
         raise InvalidInputError(
             "Expected scores; got times with events in y. Use RankRLS, RankRLSCV or RankSVM, which learn from "
             "censored times."
@@ -121,6 +152,19 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     if len(scores) != n_items:
         raise InvalidInputError(f"y has {len(scores)} entries, but X has {n_items} items")
     return scores
+
+
+def scores_or_times(y: Any, event: Any) -> Any:
+    """Return scores as they are; times with their events, or a data frame of both, as a structured array.
+
+    Examples
+    --------
+    >>> scores_or_times([3.0, 5.0], None)
+    [3.0, 5.0]
+    >>> scores_or_times([3.0, 5.0], [True, False])["event"]
+    array([ True, False])
+    """
+    return y if event is None and not hasattr(y, "columns") else event_times(y, event)
 
 
 def require_scores(y: Any) -> None:

@@ -78,7 +78,7 @@ def test_pairs_are_held_out_of_what_a_pair_has_left(learner):
     inverse = make(problem.base, alpha / problem.common_scale(4), "matrix").without(P)
     rest = np.setdiff1d(np.arange(M), P)
     pairs = DifferingPairs.of(np.where(np.isin(np.arange(M), P)[:, None], np.nan, y))
-    form = ResidualPairs(inverse.reordered(pairs.order), pairs.order, problem.truth, problem.duplicate_of)
+    form = ResidualPairs(inverse.reordered(pairs.order), pairs.order, problem.truth, problem.features.duplicate_of)
     agreement, difference = np.zeros(1), np.empty((1, pairs.n_pairs))
     form.all_pairs(pairs, agreement, difference)
     first, second = pairs.items()

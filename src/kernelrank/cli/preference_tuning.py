@@ -162,7 +162,7 @@ def _vote_scale(estimator: Any, X: Any, given: dict[str, Any]) -> float:
     from sklearn.base import clone
 
     from kernelrank.comparisons.costs import compare_pairs
-    from kernelrank.model_selection.search.alpha_scale import mean_eigenvalue
+    from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue
 
     learner = clone(estimator)
     features = learner._features(learner._check_items(X, reset=True)).columns

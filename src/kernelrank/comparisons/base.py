@@ -50,6 +50,9 @@ class Comparisons(ABC):
     cheap_root: bool = True
     """Whether `centre` costs O(m) a column; otherwise the first call factorises L."""
 
+    is_identity: bool = False
+    """Whether ``L = I``, so that products with it and with its root can be left out."""
+
     @property
     def sparse_laplacian(self) -> bool:
         """Whether a product of L and an m × m matrix costs little beside a factorisation of such a matrix."""
@@ -59,11 +62,6 @@ class Comparisons(ABC):
     def parts(self) -> Index:
         """The component of each item, shape (m,): items of different components are never compared."""
         return np.zeros(self.n_items, dtype=np.int64) if self.queries is None else self.queries.codes
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether ``L = I``, so that products with it and with its root can be left out."""
-        return False
 
     def listed_pairs(self) -> tuple[Index, Float] | None:
         """Return the pairs (l × 2, preferred item first) and their weights (l,) where each was observed by itself."""

@@ -31,11 +31,7 @@ class ItemScores(ScoredComparisons):
     def __init__(self, scores: Float, *, weight: Float | None = None) -> None:
         super().__init__(scores, weight=weight)
         self.n_pairs = 0
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether all weights are one."""
-        return bool(np.all(self.weight == 1.0))
+        self.is_identity = bool(np.all(self.weight == 1.0))
 
     def apply(self, V: Float) -> Float:
         """Return ``W V``."""

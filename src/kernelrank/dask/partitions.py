@@ -25,7 +25,7 @@ from kernelrank.dask.column_groups import joined_columns
 from kernelrank.dask.fused_tasks import fused_tasks
 from kernelrank.dask.parquet_columns import read_columns
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.file_items import is_path
+from kernelrank.validation import is_path
 
 __all__ = ["Partitions", "column_names", "is_frame", "item_array"]
 

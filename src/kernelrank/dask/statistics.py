@@ -31,7 +31,7 @@ from kernelrank.dask.query_counts import SpanningQueries, item_weight, partition
 from kernelrank.dask.spanning_parts import SpanningParts
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection.search.alpha_scale import centred_trace
+from kernelrank.model_selection.search.alpha_grid import centred_trace
 from kernelrank.queries import Grouping, Queries
 from kernelrank.validation import check_scores
 

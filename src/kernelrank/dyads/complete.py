@@ -20,7 +20,7 @@ from kernelrank.arrays import Float, Matrix, transpose_product
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution
-from kernelrank.estimators.number_range import check_finite, overflow_is_checked
+from kernelrank.solvers.double_precision import check_finite, overflow_is_checked
 
 __all__ = ["CompletePrimal", "Spectral", "above_rounding"]
 

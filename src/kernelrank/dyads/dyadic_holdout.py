@@ -21,8 +21,8 @@ from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
 from kernelrank.dyads.searched_holdout import searched_scores
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.number_range import overflow_is_checked
 from kernelrank.solvers import ConjugateGradient
+from kernelrank.solvers.double_precision import overflow_is_checked
 
 __all__ = ["DyadicHoldout", "dyadic_holdout"]
 

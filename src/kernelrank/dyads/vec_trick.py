@@ -19,10 +19,10 @@ from kernelrank.dyads.cell_products import CellProducts
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.dyads.known_cells import KnownCells
-from kernelrank.estimators.number_range import check_finite
 from kernelrank.kernels import check_precomputed, refuse_indefinite
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.conjugate_gradient import Operator
+from kernelrank.solvers.double_precision import check_finite
 
 __all__ = ["VecTrick", "refuse_indefinite_sides"]
 

@@ -22,9 +22,8 @@ from kernelrank.arrays import Float, Index, Matrix, product
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.file_items import is_path, mapped, predict_file
+from kernelrank.estimators.file_items import predict_file
 from kernelrank.estimators.fit_progress import CallbackSupportMixin, FitProgress
-from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.features import (
     ColumnFeatures,
     ExplicitFeatures,
@@ -46,8 +45,8 @@ from kernelrank.kernels import (
 from kernelrank.queries import Queries
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.rounding import one_warning
-from kernelrank.validation import check_items
+from kernelrank.solvers.double_precision import check_finite, check_range, one_warning
+from kernelrank.validation import check_items, is_path, mapped
 
 __all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 

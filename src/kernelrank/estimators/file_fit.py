@@ -33,10 +33,10 @@ from kernelrank.data.ranking import Ranking
 from kernelrank.data.side_files import refuse_side_queries
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.file_items import FilePath
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.progress import track
+from kernelrank.validation import FilePath
 
 __all__ = ["batch_mode", "fit_file"]
 

@@ -6,12 +6,11 @@ numbers, as `fit` does, and there must be as many as it was fitted to.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,38 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
-from kernelrank.errors import FileFormatError
 from kernelrank.progress import track
+from kernelrank.validation import FilePath, is_path, mapped
 
 if TYPE_CHECKING:
     from kernelrank.estimators.base import KernelLearner
 
-__all__ = ["FilePath", "is_path", "mapped", "predict_file", "predict_scored", "predict_scored_file"]
-
-FilePath: TypeAlias = str | os.PathLike[str]
-
-
-def is_path(X: object) -> TypeGuard[FilePath]:
-    """Return whether a path stands where the items would.
-
-    Examples
-    --------
-    >>> is_path("train.parquet"), is_path([[1.0]])
-    (True, False)
-    """
-    return isinstance(X, (str, os.PathLike))
-
-
-def mapped(X: Any) -> Any:
-    """Return the array of a ``.npy`` path, mapped into memory and read when it is used; anything else as it is."""
-    if not is_path(X) or Path(X).suffix.lower() != ".npy":
-        return X
-    if not os.path.exists(X):
-        raise FileFormatError("there is no such file or folder", os.fspath(X))
-    try:
-        return np.load(X, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise FileFormatError(f"expected a NumPy array file: {error}", os.fspath(X)) from None
+__all__ = ["predict_file", "predict_scored", "predict_scored_file"]
 
 
 def predict_file(learner: KernelLearner, path: FilePath) -> NDArray[Any]:

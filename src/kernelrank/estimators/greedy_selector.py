@@ -21,9 +21,7 @@ from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.file_items import mapped
 from kernelrank.estimators.fit_progress import FitProgress
-from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.features import ExplicitFeatures
 from kernelrank.progress import track
 from kernelrank.queries import Queries
@@ -36,6 +34,8 @@ from kernelrank.selection import (
     required_units,
 )
 from kernelrank.selection.greedy_search import CRITERIA, Criterion
+from kernelrank.solvers.double_precision import check_finite, check_range
+from kernelrank.validation import mapped
 
 __all__ = ["CriterionName", "GreedySelector"]
 

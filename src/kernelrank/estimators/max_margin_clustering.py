@@ -15,10 +15,10 @@ from kernelrank.comparisons import ItemScores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
-from kernelrank.estimators.number_range import check_range
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers.cluster_cost import cluster_cost, memberships
 from kernelrank.solvers.cluster_search import ClusterSearch, automatic_starts, least_size
+from kernelrank.solvers.double_precision import check_range
 
 __all__ = ["MaxMarginClustering"]
 

@@ -14,14 +14,13 @@ from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
-from kernelrank.estimators.file_items import is_path, mapped
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.lifetimes import event_times
+from kernelrank.validation import is_path, mapped, scores_or_times
 
 __all__ = ["RankRLS"]
 
@@ -255,7 +254,7 @@ preference_count_
                 )
             fit_file(self, X, y, qid, sample_weight, queries)
             return self
-        y, qid = event_times(mapped(y), event), mapped(qid)
+        y, qid = scores_or_times(mapped(y), event), mapped(qid)
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)
@@ -319,7 +318,7 @@ preference_count_
         O(s³) time once, where s is the smaller of the numbers of items and of columns, then O(s²) for each alpha and
         output.
         """
-        return self._fit_scores_path(X, event_times(y, event), alphas, qid, sample_weight)
+        return self._fit_scores_path(X, scores_or_times(y, event), alphas, qid, sample_weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_pairs_path(

@@ -8,19 +8,27 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Float, Matrix, is_structured
 from kernelrank.comparisons import Preferences, ScoredQueries, compare_pairs, compare_scores
 from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, OutputGraphs
-from kernelrank.estimators.file_items import is_path, mapped, predict_scored_file
+from kernelrank.estimators.file_items import predict_scored_file
 from kernelrank.features import Features
-from kernelrank.lifetimes import Lifetimes, event_times, has_events
+from kernelrank.lifetimes import Lifetimes
 from kernelrank.metrics import Concordance, PairwiseAccuracy
 from kernelrank.queries import Queries
 from kernelrank.solvers import Solution
-from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_weight
+from kernelrank.validation import (
+    check_pair_values,
+    check_pairs,
+    check_scores,
+    check_weight,
+    is_path,
+    mapped,
+    scores_or_times,
+)
 
 __all__ = ["Ranker"]
 
@@ -44,7 +52,7 @@ class Ranker(RegressorMixin, KernelLearner):
         """Build the graphs of scored items; also tell whether y has one dimension."""
         allow_missing = self.missing == "ignore"
         events = None
-        if self._takes_events and has_events(y):
+        if self._takes_events and is_structured(y):
             events = Lifetimes.of(cast(Any, y), n_items=X.shape[0], allow_missing=allow_missing)
         scores = check_scores(y, X.shape[0], allow_missing=allow_missing) if events is None else events.time
         graphs = compare_scores(
@@ -133,8 +141,8 @@ class Ranker(RegressorMixin, KernelLearner):
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
         predicted = self.predict(X) if predicted is None else predicted
-        y = event_times(y, event)
-        if has_events(y):
+        y = scores_or_times(y, event)
+        if is_structured(y):
             return Concordance().average(y, predicted, qid=qid, sample_weight=sample_weight)
         truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
         weight = check_weight(sample_weight, len(predicted))

@@ -9,11 +9,11 @@ from sklearn.base import _fit_context
 
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
-from kernelrank.estimators.file_items import is_path, mapped
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.validation import is_path, mapped
 
 __all__ = ["RLS"]
 

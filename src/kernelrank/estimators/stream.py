@@ -25,7 +25,6 @@ from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
-from kernelrank.estimators.number_range import check_finite, check_range
 from kernelrank.estimators.query_fingerprint import query_fingerprints
 from kernelrank.estimators.stream_rounding import StreamRounding
 from kernelrank.estimators.stream_statistics import BatchStatistics, QueryMode, StreamStatistics
@@ -33,8 +32,8 @@ from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.progress import track
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.solvers.normal_equations import NormalEquations
-from kernelrank.solvers.rounding import one_warning
+from kernelrank.solvers.cholesky import NormalEquations
+from kernelrank.solvers.double_precision import check_finite, check_range, one_warning
 
 __all__ = ["StreamLearner"]
 

@@ -18,14 +18,13 @@ from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
-from kernelrank.estimators.number_range import check_range
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.exact_cv import ItemSets, Problem
 from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
-from kernelrank.solvers.rounding import one_warning
+from kernelrank.solvers.double_precision import check_range, one_warning
 from kernelrank.validation import check_scores, check_weight
 
 __all__ = ["TransductiveRankRLS"]

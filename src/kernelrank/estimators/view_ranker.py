@@ -19,7 +19,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.co_data import CoData
-from kernelrank.estimators.number_range import check_energy, check_finite
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import kernel_scores
 from kernelrank.features.view import View
@@ -27,8 +26,8 @@ from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import Kernel, takes_sparse
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
-from kernelrank.solvers.normal_equations import NormalEquations
-from kernelrank.solvers.rounding import one_warning
+from kernelrank.solvers.cholesky import NormalEquations
+from kernelrank.solvers.double_precision import check_energy, check_finite, one_warning
 from kernelrank.solvers.spectral import Spectrum
 from kernelrank.validation import check_items
 

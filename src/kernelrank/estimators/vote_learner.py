@@ -16,11 +16,11 @@ from kernelrank.comparisons.score_pairs import list_score_pairs
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.fit_progress import FitProgress
-from kernelrank.estimators.number_range import check_range
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.score_posterior import ScorePosterior
 from kernelrank.features import Features, ReducedSet
 from kernelrank.queries import Queries
+from kernelrank.solvers.double_precision import check_range
 from kernelrank.solvers.vote_newton import LinearSystem, VoteNewton, VoteSolution
 from kernelrank.solvers.vote_problem import JudgeEffect, Unknowns, VoteProblem
 from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_sides, check_ties, check_weight

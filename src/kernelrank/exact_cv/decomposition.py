@@ -34,7 +34,7 @@ from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.features import Features, FullKernel
-from kernelrank.solvers.rounding import Rounding, spectral_error
+from kernelrank.solvers.double_precision import Rounding, spectral_error
 from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
 __all__ = ["Decomposition", "decompose"]

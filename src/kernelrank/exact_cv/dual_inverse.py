@@ -50,7 +50,7 @@ from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
-from kernelrank.solvers.rounding import Rounding
+from kernelrank.solvers.double_precision import Rounding
 
 __all__ = ["PIVOT", "SMALL", "DualInverse", "SetSystems", "SmallPivotError"]
 

@@ -68,7 +68,7 @@ def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float 
     pairs = DifferingPairs.of(problem.truth)
     order, place = pairs.order, np.empty(len(pairs.order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    y, duplicate_of = problem.truth[order, 0], problem.duplicate_of[order]
+    y, duplicate_of = problem.truth[order, 0], problem.features.duplicate_of[order]
     found = np.empty((len(outer), len(alphas)))
     n_steps = len(alphas) * int(sum(-(-np.count_nonzero(outer.sizes == size) // SETS_AT_ONCE) for size in sizes))
     steps = _steps(problem, outer, sizes, scales, alphas)

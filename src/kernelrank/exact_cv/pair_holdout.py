@@ -44,7 +44,7 @@ from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.solvers.rounding import report_error
+from kernelrank.solvers.double_precision import report_error
 
 __all__ = ["leave_pair_out"]
 
@@ -156,7 +156,7 @@ def _by_inverse(
         return None
     report_error(float(alphas[0]), inverse.error)
     agreement = np.zeros(difference.shape[:2])
-    form = ResidualPairs(inverse.reordered(pairs.order), pairs.order, problem.truth, problem.duplicate_of)
+    form = ResidualPairs(inverse.reordered(pairs.order), pairs.order, problem.truth, problem.features.duplicate_of)
     pairs.hold_out(form, agreement[0], difference[0])
     return agreement, []
 
@@ -173,7 +173,7 @@ def _by_decomposition(
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
     """Fill in the differences (n, k, pairs); return agreements (n, k) and the pairs left out, None if too many."""
     order = pairs.order
-    common = order, problem.truth, problem.duplicate_of
+    common = order, problem.truth, problem.features.duplicate_of
     agreement = np.zeros(difference.shape[:2])
     left: list[tuple[int, Index]] = []
     lams = alphas / kappa

@@ -20,8 +20,9 @@ model is trained again, which costs less.
 Items with the same row have the same score by any model, and rounding must not order them: what is held out together
 shares the score of the first.
 
-Accuracy: as training itself (`kernelrank.solvers.rounding`). Where duplicates are held out together and λ is tiny, a
-system has a pivot p that is small beside its diagonal, and its set is off by about ε / p. Both errors are reported.
+Accuracy: as training itself (`kernelrank.solvers.double_precision`). Where duplicates are held out together and λ is
+tiny, a system has a pivot p that is small beside its diagonal, and its set is off by about ε / p. Both errors are
+reported.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet
 from kernelrank.item_sets import ItemSets
-from kernelrank.solvers.rounding import report_error
+from kernelrank.solvers.double_precision import report_error
 
 __all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out"]
 
@@ -92,13 +93,12 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
         trained |= _by_basis(problem, problem.features, sets, learnable & ~trained, alphas, scores)
     else:
         trained |= _by_identity(problem, sets, learnable & ~trained, alphas, scores, dual=dual)
-    if np.count_nonzero(trained) > 1:
-        problem = problem.with_kernel_matrix()
+    refitted = problem.with_kernel_matrix() if np.count_nonzero(trained) > 1 else problem
     for number in np.flatnonzero(trained):
         place = slice(sets.bounds[number], sets.bounds[number + 1])
-        scores[place] = refit_without(problem, sets.items[place], alphas)
+        scores[place] = refit_without(refitted, sets.items[place], alphas)
     scores[np.repeat(all_zero, sets.sizes, axis=0)] = 0.0
-    _share_scores(problem.duplicate_of[sets.items], sets, scores)
+    _share_scores(problem.features.duplicate_of[sets.items], sets, scores)
     return scores
 
 

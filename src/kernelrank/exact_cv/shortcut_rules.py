@@ -34,7 +34,6 @@ from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
 from kernelrank.features import Features, FullKernel
-from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.features.full_kernel import KEPT_BYTES
 from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import Kernel
@@ -99,11 +98,6 @@ class Problem:
     def scored(self) -> NDArray[np.bool_]:
         """The items that have a weight; an item without a score has none."""
         return np.asarray(self.graph.weight > 0, dtype=np.bool_)
-
-    @cached_property
-    def duplicate_of(self) -> Index:
-        """The number of the first item with the same row, or -1: duplicate rows have equal scores in any model."""
-        return duplicate_rows(self.features.items)
 
     @cached_property
     def uncompared(self) -> NDArray[np.bool_]:

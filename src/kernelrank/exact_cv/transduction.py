@@ -76,7 +76,7 @@ from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
 from kernelrank.progress import track
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.solvers.rounding import one_warning, report_error
+from kernelrank.solvers.double_precision import one_warning, report_error
 
 __all__ = ["Fold", "FoldResiduals", "transduce"]
 

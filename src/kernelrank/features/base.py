@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from kernelrank.arrays import Float, Index, Matrix, dense_rows, row_slices
 from kernelrank.comparisons import Comparisons
+from kernelrank.features.duplicate_rows import duplicate_rows
 
 __all__ = ["ColumnFeatures", "Features"]
 
@@ -59,6 +61,11 @@ class Features(ABC):
     def size(self) -> int:
         """The size of the smaller form of the problem: the number of items, or of columns where these are fewer."""
         return self.n_items if self.n_columns is None else min(self.n_items, self.n_columns)
+
+    @cached_property
+    def duplicate_of(self) -> Index:
+        """The number of the first item with the same row, or -1: duplicate rows have equal scores in any model."""
+        return duplicate_rows(self.items)
 
     @property
     def kept_items(self) -> Matrix | None:

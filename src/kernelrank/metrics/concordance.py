@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
+from kernelrank.arrays import is_structured
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.lifetimes import Lifetimes, event_times, has_events
+from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics.concordance_result import ConcordanceResult
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
 from kernelrank.metrics.kaplan_meier import censoring_weights
@@ -149,7 +150,7 @@ class Concordance(Measure):
     def _read(
         self, y_true: ArrayLike, y_score: ArrayLike, qid: Labels | None, sample_weight: ArrayLike | None
     ) -> list[JudgedItems]:
-        lifetimes = Lifetimes.of(np.asarray(y_true)) if has_events(y_true) else None
+        lifetimes = Lifetimes.of(np.asarray(y_true)) if is_structured(y_true) else None
         outputs = read_items(y_true if lifetimes is None else lifetimes.time, y_score, qid, sample_weight)
         if len(outputs) > 1:
             raise InvalidInputError(f"y_true has {len(outputs)} outputs: measure one column at a time")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.argument_types import Labels
+from kernelrank.arrays import is_structured
 from kernelrank.errors import InvalidInputError
-from kernelrank.lifetimes import has_events
 from kernelrank.queries import Queries
 
 __all__ = ["FloatArray", "JudgedItems", "read_items"]
@@ -98,7 +98,7 @@ def _columns(values: ArrayLike, name: str) -> FloatArray:
     if hasattr(values, "toarray"):
         raise InvalidInputError(f"{name} is a sparse matrix: pass a dense array")
     array = np.asarray(values)
-    if has_events(array):
+    if is_structured(array):
         raise InvalidInputError(f"{name} has times and events, which only the measure Concordance supports")
     if array.dtype.kind not in "biufO":
         raise InvalidInputError(f"{name} must hold real numbers, got {array.dtype}")

@@ -253,7 +253,7 @@ def _by_downdates(
             inverse = _dual_inverse(problem, alpha, total).reordered(order)
             # A matrix, of which items or groups leave one by one.
             inverse = DualInverse(inverse.coefficients, matrix=inverse.rows(everyone))
-            y, duplicate_of = problem.truth[order, 0], problem.duplicate_of[order]
+            y, duplicate_of = problem.truth[order, 0], problem.features.duplicate_of[order]
             if alone:
                 e = np.ascontiguousarray(inverse.coefficients[:, 0])
                 data = inverse.rows(everyone), e, y, duplicate_of

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, is_structured
 from kernelrank.errors import InvalidInputError
-from kernelrank.lifetimes import Lifetimes, event_times, has_events
+from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.queries import Queries
@@ -137,7 +137,7 @@ def estimate_concordance(
     True
     """
     m, y = _num_samples(X), event_times(y, event)
-    lifetimes = Lifetimes.of(y, n_items=m) if has_events(y) else Lifetimes(np.asarray(y, float), np.ones(m, bool))
+    lifetimes = Lifetimes.of(y, n_items=m) if is_structured(y) else Lifetimes(np.asarray(y, float), np.ones(m, bool))
     labels = None if groups is None else Queries.from_labels(groups, m, name="groups").codes
     available = m if labels is None else int(labels.max()) + 1
     if not 2 <= cv <= available:

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, is_structured
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, ItemSets, PairHoldout
-from kernelrank.lifetimes import event_times, has_events
 from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch, can_be_nested
 from kernelrank.queries import Queries
-from kernelrank.validation import check_pairs, check_weight
+from kernelrank.validation import check_pairs, check_weight, scores_or_times
 
 __all__ = [
     "held_from",
@@ -104,7 +103,7 @@ def holdout(
     >>> [scores.round(2) for scores in holdout(RankRLS(), X, y, [[0, 3], [1]])]
     [array([0.5, 2. ]), array([1.87])]
     """
-    sets, y = ItemSets.of(held_out, _num_samples(X)), event_times(y, event)
+    sets, y = ItemSets.of(held_out, _num_samples(X)), scores_or_times(y, event)
     scores = _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs)
     return [scores[start:stop] for start, stop in zip(sets.bounds[:-1], sets.bounds[1:], strict=True)]
 
@@ -146,7 +145,7 @@ def leave_one_out(
     >>> leave_one_out(RLS(alpha=0.1), np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 3.0])).round(2)
     array([0.99, 1.98, 2.94])
     """
-    n_items, y = _num_samples(X), event_times(y, event)
+    n_items, y = _num_samples(X), scores_or_times(y, event)
     sets = ItemSets.singles(n_items)
     if groups is not None:
         sets = _each_query(Queries.from_labels(groups, n_items, name="groups"), "groups", "group")
@@ -193,7 +192,7 @@ def leave_query_out(
         raise InvalidInputError(
             "leave_query_out needs qid, the query of each item. For data without queries use leave_pair_out"
         )
-    sets, y = _each_query(Queries.from_labels(qid, _num_samples(X)), "qid", "query"), event_times(y, event)
+    sets, y = _each_query(Queries.from_labels(qid, _num_samples(X)), "qid", "query"), scores_or_times(y, event)
     return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs))
 
 
@@ -246,7 +245,7 @@ def leave_pair_out(
     >>> held_out.first, held_out.second, held_out.accuracy
     (array([2, 2, 3, 3]), array([0, 1, 0, 1]), 1.0)
     """
-    if has_events(y):
+    if is_structured(y):
         raise InvalidInputError(
             "Expected scores in leave_pair_out; got times with events. Hold out folds of items with holdout, or strata "
             "with leave_query_out."
@@ -340,7 +339,7 @@ def _scores(
         if labels.ndim == 0 or len(labels) != _num_samples(X):
             entries = "no entries" if labels.ndim == 0 else f"{len(labels)} entries"
             raise InvalidInputError(f"y has {entries}, but X has {_num_samples(X)} items")
-        if not has_events(labels):
+        if not is_structured(labels):
             check_classes(estimator, labels)
         codes = None if qid is None else Queries.from_labels(qid, len(labels)).codes
         weight = check_weight(sample_weight, len(labels))

@@ -11,7 +11,6 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.estimators.number_range import check_finite, check_range, overflow_is_checked
 from kernelrank.exact_cv import (
     DifferingPairs,
     GivenPairs,
@@ -21,7 +20,7 @@ from kernelrank.exact_cv import (
     leave_pair_out,
     leave_sets_out,
 )
-from kernelrank.solvers.rounding import one_warning
+from kernelrank.solvers.double_precision import check_finite, check_range, one_warning, overflow_is_checked
 
 __all__ = ["HELD_OUT_BASIS", "HoldoutData"]
 

@@ -18,8 +18,7 @@ from kernelrank.exact_cv.nested_documents import NestedHoldout
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out
-from kernelrank.model_selection.search.alpha_grid import AlphaGrid, is_auto
-from kernelrank.model_selection.search.alpha_scale import UnlabelledGraph, alpha_scale
+from kernelrank.model_selection.search.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
 from kernelrank.progress import track
 from kernelrank.queries import Queries
 

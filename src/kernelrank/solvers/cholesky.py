@@ -1,4 +1,16 @@
-"""Cholesky: the cheapest direct solution for a single alpha."""
+"""Cholesky: the normal equations, and the cheapest direct solution for a single alpha.
+
+The normal equations come in the smaller of two forms:
+
+===========  =======================  ============  ==========================
+form         matrix A                 right side b  coefficients
+===========  =======================  ============  ==========================
+primal       ``Φᵀ L Φ``  (r × r)      ``Φᵀ M N``    ``w = (A + alpha I)⁻¹ b``
+dual         ``C K Cᵀ``  (k × k)      ``T``         ``a = Cᵀ(A + alpha I)⁻¹ b``
+===========  =======================  ============  ==========================
+
+where ``CᵀC = L`` and ``Cᵀ T = M N``. Both matrices are symmetric and positive semidefinite.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +26,51 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import FactorisedSolution, Solution, Solver
-from kernelrank.solvers.normal_equations import NormalEquations
-from kernelrank.solvers.rounding import Rounding, report_error
+from kernelrank.solvers.double_precision import Rounding, report_error
 from kernelrank.solvers.spectrum import spectrum
 
-__all__ = ["Cholesky"]
+__all__ = ["Cholesky", "NormalEquations"]
 
 Solve: TypeAlias = Callable[[Float], Float]
 """From a right-hand side to its solution."""
+
+
+def _no_sums(_: Float) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """``(A + alpha I) x = b``, and the way back from x to the coefficients of the feature map."""
+
+    A: Float
+    b: Float
+    back: Callable[[Float], Float]
+    rounding: float = np.inf
+    """How negative rounding can make an eigenvalue of A; infinite in the primal, where A is made of squares."""
+    primal: bool = True
+    summands: Float | None = None
+    """The size of what the diagonal of A is a difference of, where that is known, shape (s,)."""
+    sums: Callable[[Float], Float | float] = _no_sums
+    """From x to how large the coefficients of basis items are beside what predictions differ by; see `Rounding`."""
+
+    @classmethod
+    def of(cls, features: Features, comparisons: Comparisons) -> NormalEquations:
+        """Form the equations: O(m r²) time in the primal, O(m² r) and a kernel matrix in the dual."""
+        columns = features.primal
+        if columns is not None:
+            sums = partial(columns.coefficient_sums, comparisons)
+            return cls(*columns.normal_equations(comparisons), columns.from_primal, sums=sums)
+        A = features.centred_kernel(comparisons)
+        scale = features.kernel_scale * float(comparisons.diagonal().max())
+        return cls(
+            A,
+            comparisons.root_target(),
+            lambda x: features.from_dual(comparisons.centre_transpose(x)),
+            100 * len(A) * float(np.finfo(np.float64).eps) * scale,
+            primal=False,
+            summands=features.uncentred_diagonal(comparisons),
+        )
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver
-from kernelrank.solvers.cholesky import Cholesky
-from kernelrank.solvers.normal_equations import NormalEquations
-from kernelrank.solvers.rounding import report_error, spectral_error
+from kernelrank.solvers.cholesky import Cholesky, NormalEquations
+from kernelrank.solvers.double_precision import report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
 __all__ = ["Spectral", "Spectrum"]

@@ -26,8 +26,7 @@ from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.gamma_rule import gamma_by_rule
-from kernelrank.model_selection.search.alpha_grid import AlphaGrid, edge_of
-from kernelrank.model_selection.search.alpha_scale import alpha_scale, centred_trace
+from kernelrank.model_selection.search.alpha_grid import AlphaGrid, alpha_scale, centred_trace, edge_of
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.queries import Queries
 

@@ -20,10 +20,16 @@ from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.holdout_data import HELD_OUT_BASIS, HoldoutData
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
 from kernelrank.model_selection.search.candidates import Candidates, measure
-from kernelrank.model_selection.search.holdout_plan import CENSORED_FOLDS, CV_NAMES, HoldoutPlan
-from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, ItemLoss, read_scoring
+from kernelrank.model_selection.search.holdout_plan import (
+    CENSORED_FOLDS,
+    CV_NAMES,
+    HoldoutPlan,
+    HoldoutScoring,
+    ItemLoss,
+    read_scoring,
+)
 from kernelrank.queries import Queries
-from kernelrank.solvers.rounding import one_warning
+from kernelrank.solvers.double_precision import one_warning
 
 __all__ = ["AlphaSearch", "KernelGrid"]
 
@@ -121,7 +127,8 @@ class AlphaSearch(KernelLearner):
     @one_warning("held-out scores")
     def _search(self, X: Matrix, y: Any, qid: Any, graphs: list[OutputGraph], *, one_output: bool) -> None:
         """Hold out for every kernel, and keep the best candidate."""
-        queries = None if qid is None else Queries.from_labels(qid, X.shape[0])
+        every = Queries.from_labels(qid, X.shape[0])
+        queries = None if qid is None else every
         classes = is_classifier(self)
         seed = 0 if self.random_state is None else self.random_state
         event = graphs[0][1].event
@@ -138,7 +145,7 @@ class AlphaSearch(KernelLearner):
         settings = self._settings()
         given = self._given_alphas(len(settings))
         weight = np.max([cast(Any, graph).weight for _, graph in graphs], axis=0)  # zero where no output has a score
-        unlabelled = self._unlabelled(Queries.from_labels(qid, X.shape[0]), weight)
+        unlabelled = self._unlabelled(every, weight)
         candidates = Candidates(settings, per_target=self.alpha_per_target)
         learners = []
         for number, setting in enumerate(settings):

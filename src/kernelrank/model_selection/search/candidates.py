@@ -11,11 +11,10 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.estimators.number_range import overflow_is_checked
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid
-from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
-from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring
+from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring
+from kernelrank.solvers.double_precision import overflow_is_checked
 
 __all__ = ["Candidates", "Measured", "judged", "measure"]
 

@@ -27,16 +27,15 @@ from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.view_ranker import ViewRanker, co_equations
 from kernelrank.exact_cv import ItemSets
+from kernelrank.features.duplicate_rows import duplicate_rows
 from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
-from kernelrank.model_selection.search.alpha_scale import scale_of_columns
+from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
 from kernelrank.model_selection.search.candidates import Candidates, judged
-from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
-from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, read_scoring
+from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
 from kernelrank.progress import track
 from kernelrank.queries import Queries
-from kernelrank.solvers.rounding import one_warning, report_error, spectral_error
+from kernelrank.solvers.double_precision import one_warning, report_error, spectral_error
 from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["NUS", "CoRankRLSCV"]
@@ -189,7 +188,7 @@ class CoRankRLSCV(ViewRanker):
         """Return the alphas to try: the whole range at once, for a further alpha costs less than a further fold."""
         queries = Queries.from_labels(None, len(data.scores)) if data.queries is None else data.queries
         parts = [JointRows([view], data.X) for view in views]
-        scale = scale_of_columns(parts, data.X, self._unlabelled(queries, data.weight))
+        scale = scale_of_columns(parts, duplicate_rows(data.X), self._unlabelled(queries, data.weight))
         return AlphaGrid.around(scale, whole=True)
 
     @one_warning("held-out scores")

@@ -10,10 +10,10 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.dyads import DyadicProblem
 from kernelrank.errors import NothingToCompareError
-from kernelrank.estimators.number_range import overflow_is_checked
 from kernelrank.metrics import Measure
 from kernelrank.model_selection.search.candidates import Measured
-from kernelrank.model_selection.search.holdout_scoring import read_scoring
+from kernelrank.model_selection.search.holdout_plan import read_scoring
+from kernelrank.solvers.double_precision import overflow_is_checked
 
 __all__ = ["PER", "DyadicScoring"]
 

@@ -18,11 +18,10 @@ from kernelrank.dyads.dyadic_learner import DyadicLearner
 from kernelrank.dyads.dyadic_problem import Relation
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
-from kernelrank.model_selection.search.alpha_scale import mean_eigenvalue
+from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, mean_eigenvalue
 from kernelrank.model_selection.search.candidates import Candidates, Measured
 from kernelrank.model_selection.search.dyadic_scoring import PER, DyadicScoring
-from kernelrank.solvers.rounding import one_warning
+from kernelrank.solvers.double_precision import one_warning
 
 __all__ = ["DyadicSearch", "KroneckerSearch", "Measure", "side_scale"]
 

@@ -1,24 +1,44 @@
-"""Which items are held out together when alpha is chosen, and which of them are scored."""
+"""The plan of a search: which items are held out together when alpha is chosen, and how their scores are judged."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
 from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Index
-from kernelrank.errors import InvalidInputError
+from kernelrank.compiled import compiled
+from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.exact_cv import ItemSets
+from kernelrank.lifetimes import event_times
+from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
+from kernelrank.metrics.pair_measures import AUC
 from kernelrank.queries import Queries
 
-__all__ = ["CENSORED_FOLDS", "CV_NAMES", "HoldoutPlan"]
+__all__ = [
+    "CENSORED_FOLDS",
+    "CV_NAMES",
+    "HoldoutPlan",
+    "HoldoutScoring",
+    "ItemLoss",
+    "query_accuracies",
+    "read_scoring",
+]
 
 CENSORED_FOLDS = 10
 """How many folds of items "auto" makes of censored times without strata: leaving out a pair has no shortcut there."""
+
+SMALL_QUERY = 100
+"""Up to this mean number of partners of an item, looking at every pair is faster than sorting once for each column."""
+
+ItemLoss = Callable[[Float, Float], Float]
+"""From true and held-out scores to one loss for each item."""
 
 CV_NAMES = ("auto", "leave_pair_out", "leave_query_out", "leave_one_out")
 
@@ -140,3 +160,174 @@ def _folds(n_folds: int, m: int, queries: Queries | None, *, classes: bool, rand
     if queries is not None:
         return GroupKFold(n_folds)
     return (StratifiedKFold if classes else KFold)(n_folds, shuffle=True, random_state=random_state)
+
+
+def read_scoring(scoring: Any, *, censored: bool = False) -> Measure | Callable[..., float]:
+    """Read the argument `scoring`: the name of a measure, a measure, or a function of y_true, y_score and qid.
+
+    Of censored times the pairwise accuracy is the concordance index.
+    """
+    if isinstance(scoring, (str, Measure)):
+        measure = get_measure(scoring)
+        if not censored or measure.takes_event:
+            return measure
+        if type(measure) is not PairwiseAccuracy:
+            raise InvalidInputError(
+                f"Expected scoring='concordance' with censored times; got {measure.name}, which needs the score of "
+                "every item."
+            )
+        return Concordance()
+    if callable(scoring):
+        function: Callable[..., float] = scoring
+        return function
+    raise InvalidInputError(
+        f"scoring must be the name of a measure or a function of (y_true, y_score, qid), got {scoring!r}"
+    )
+
+
+class HoldoutScoring:
+    """Judges held-out scores of one output at a time; higher is better.
+
+    Parameters
+    ----------
+    plan : HoldoutPlan
+    scoring : Measure, callable or None
+        None stands for `loss`.
+    truth : ndarray, shape (m, outputs)
+        True scores; NaN where there is none.
+    queries : Queries or None
+    loss : callable, optional
+        A loss for each item, averaged over all items.
+    joint : bool, default=False
+        Whether the loss is of all outputs together, as that of classes, and not of each.
+    event : ndarray of bool, shape (m,), optional
+        Which true scores are times of an event, where others are censored.
+    """
+
+    def __init__(
+        self,
+        plan: HoldoutPlan,
+        scoring: Measure | Callable[..., float] | None,
+        truth: Float,
+        queries: Queries | None,
+        loss: ItemLoss | None = None,
+        *,
+        joint: bool = False,
+        event: NDArray[np.bool_] | None = None,
+    ) -> None:
+        if plan.name == "leave_pair_out" and event is not None:
+            raise InvalidInputError(
+                "Expected folds of items or strata with censored times; got cv='leave_pair_out'. Use a number of "
+                "folds, such as cv=10, or qid with cv='leave_query_out'."
+            )
+        if plan.name == "leave_pair_out" and not isinstance(scoring, (PairwiseAccuracy, AUC)):
+            raise InvalidInputError(
+                "cv='leave_pair_out' predicts the order of pairs, so scoring must be 'pairwise_accuracy' or "
+                "'auc'. For other measures use a number of folds"
+            )
+        self.plan, self.scoring, self.truth, self.queries, self.loss = plan, scoring, truth, queries, loss
+
+        self.joint = joint and scoring is None
+        self.event = event
+
+    def outputs(self) -> list[int | slice]:
+        """Return what is judged: each output by itself, or all together."""
+        return [slice(None)] if self.joint else list(range(self.truth.shape[1]))
+
+    def values(self, scores: Float, output: int | slice) -> Float:
+        """Return the values of an output, shape (alphas, folds, queries or items), from its scores (total, alphas).
+
+        The scores of all outputs together are (total, outputs, alphas).
+        """
+        assert self.plan.sets is not None
+        items = self.plan.sets.items
+        if self._looks_at_pairs():
+            values = query_accuracies(self.truth[items, output], scores, self.plan.sets.bounds)
+            if np.isnan(values).all():
+                raise NothingToCompareError("no query has two items with different scores")
+            return values
+        tests = [slice(None)] if self.plan.tests is None else self.plan.tests
+        parts = [
+            [self._judge(items[test], np.ascontiguousarray(column[test]), output) for test in tests]
+            for column in np.moveaxis(scores, -1, 0)
+        ]
+        return np.array([np.concatenate(row) for row in parts])
+
+    def _looks_at_pairs(self) -> bool:
+        """Whether the pairs of small queries are counted one by one, for all alphas together."""
+        if self.plan.name != "leave_query_out" or not isinstance(self.scoring, PairwiseAccuracy):
+            return False
+        assert self.plan.sets is not None
+        sizes = self.plan.sets.sizes
+        return float((sizes**2).sum()) <= SMALL_QUERY * float(sizes.sum())
+
+    def _judge(self, items: Index, scores: Float, output: int | slice) -> Float:
+        """Return the values of queries or items, or their mean if there are folds."""
+        truth = self.truth[items, output]
+        scored = ~np.isnan(truth if truth.ndim == 1 else truth[:, 0])
+        if not scored.all():
+            items, truth, scores = items[scored], truth[scored], scores[scored]
+        codes = None if self.queries is None else self.queries.codes[items]
+        if self.event is not None:
+            truth = event_times(truth, self.event[items])
+        if self.scoring is None:
+            assert self.loss is not None
+            values = -self.loss(truth, scores)
+        elif isinstance(self.scoring, Measure):
+            try:
+                result = self.scoring(truth, scores, qid=codes)
+            except NothingToCompareError:
+                if self.plan.tests is None:
+                    raise
+                return np.array([np.nan])
+            values = result.values if self.plan.tests is None else np.array([result.mean])
+            values = values if self.scoring.higher_is_better else -values
+        else:
+            values = np.array([float(self.scoring(truth, scores, codes))])
+        return values if self.plan.tests is None else np.array([values.mean() if len(values) else np.nan])
+
+
+def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
+    """Return the share of the pairs of each query that each column of scores has in the right order.
+
+    Parameters
+    ----------
+    truth : ndarray, shape (m,)
+        True scores, the items of a query together; NaN where there is none.
+    scores : ndarray, shape (m, n)
+    bounds : ndarray of int64, shape (n_queries + 1,)
+        Where each query begins.
+
+    Returns
+    -------
+    ndarray, shape (n, n_queries)
+        A tied prediction counts a half; NaN for a query without two different true scores.
+
+    Notes
+    -----
+    O(n Σ q²) time for queries of q items.
+    """
+    values = np.full((scores.shape[1], len(bounds) - 1), np.nan)
+    _count_pairs(truth, np.ascontiguousarray(scores), bounds, values, np.empty(scores.shape[1]))
+    return values
+
+
+@compiled
+def _count_pairs(truth: Float, scores: Float, bounds: Index, values: Float, right: Float) -> None:
+    """Fill in the values of `query_accuracies`; `right` is room for one count for each column of scores."""
+    n = scores.shape[1]
+    for query in range(len(bounds) - 1):
+        for c in range(n):
+            right[c] = 0.0
+        count = 0
+        for i in range(bounds[query], bounds[query + 1]):
+            for j in range(bounds[query], i):
+                low, high = (j, i) if truth[i] > truth[j] else (i, j)
+                if not truth[high] > truth[low]:
+                    continue
+                count += 1
+                for c in range(n):
+                    right[c] += (scores[high, c] > scores[low, c]) + 0.5 * (scores[high, c] == scores[low, c])
+        if count > 0:
+            for c in range(n):
+                values[c, query] = right[c] / count

@@ -23,8 +23,7 @@ from kernelrank.model_selection.estimator_refit import refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.model_selection.search.candidates import judged
-from kernelrank.model_selection.search.holdout_plan import HoldoutPlan
-from kernelrank.model_selection.search.holdout_scoring import HoldoutScoring, read_scoring
+from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
 from kernelrank.queries import Queries
 
 __all__ = ["NestedSearch", "can_be_nested"]

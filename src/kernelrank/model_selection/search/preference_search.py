@@ -14,7 +14,7 @@ from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv.preference_sets import PreferenceProblem
 from kernelrank.features import Features
 from kernelrank.model_selection.preference_holdout import Refits, exact_differences
-from kernelrank.model_selection.search.alpha_scale import mean_eigenvalue
+from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue
 from kernelrank.model_selection.search.candidates import Measured
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 

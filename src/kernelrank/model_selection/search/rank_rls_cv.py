@@ -18,13 +18,12 @@ from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.lifetimes import event_times
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.candidates import Candidates
 from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_search
-from kernelrank.solvers.rounding import one_warning
-from kernelrank.validation import check_pair_values
+from kernelrank.solvers.double_precision import one_warning
+from kernelrank.validation import check_pair_values, scores_or_times
 
 __all__ = ["RankRLSCV"]
 
@@ -196,7 +195,7 @@ n_features_in_
         >>> model.best_score_ > 0.6, int(np.argmax(np.abs(model.coef_)))
         (True, 0)
         """
-        super().fit(X, event_times(y, event), qid=qid, sample_weight=sample_weight)
+        super().fit(X, scores_or_times(y, event), qid=qid, sample_weight=sample_weight)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -13,7 +13,7 @@ from kernelrank.estimators.rls_classifier import RLSClassifier
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
-from kernelrank.model_selection.search.holdout_scoring import ItemLoss
+from kernelrank.model_selection.search.holdout_plan import ItemLoss
 
 __all__ = ["RLSClassifierCV"]
 

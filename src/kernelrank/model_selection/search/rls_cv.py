@@ -8,7 +8,7 @@ from kernelrank.arrays import Float
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.rls import RLS
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
-from kernelrank.model_selection.search.holdout_scoring import ItemLoss
+from kernelrank.model_selection.search.holdout_plan import ItemLoss
 
 __all__ = ["RLSCV"]
 

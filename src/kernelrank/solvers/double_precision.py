@@ -1,8 +1,14 @@
-"""How many digits a direct solution has: rounding, simulated by a few random right-hand sides.
+"""What double precision allows: whether the sums of a problem fit into it, and how many digits its solution has.
 
-A factorisation of ``A + alpha I`` rounds A by about ``ε ρ √(a_ii a_jj)`` in entry (i, j), where ρ is the largest
-eigenvalue of A scaled to ones on its diagonal; a spectrum rounds it by ε times the largest eigenvalue everywhere. So
-the solution x solves a system whose right-hand side is off by g with
+**Range.** The solvers meet ``Φᵀ L Φ`` or ``C K Cᵀ`` and ``Φᵀ M N``. With the energy ``E = Σ k(x_i, x_i)``, the largest
+degree d of the graph and the largest magnitude t, none of their entries is above ``2 d E`` and ``2 d t √(m E)``. These
+bounds cost one pass over the features and are asked for before anything is solved: past an overflow some solvers return
+NaN, others zeros, and LAPACK stops anywhere.
+
+**Digits.** Rounding is simulated by a few random right-hand sides. A factorisation of ``A + alpha I`` rounds A by
+about ``ε ρ √(a_ii a_jj)`` in entry (i, j), where ρ is the largest eigenvalue of A scaled to ones on its diagonal; a
+spectrum rounds it by ε times the largest eigenvalue everywhere. So the solution x solves a system whose right-hand side
+is off by g with
 
     ``g_i = ε ρ √a_ii ‖√diag(A) x‖ ξ_i / √s``,   ξ normal,
 
@@ -19,18 +25,30 @@ Coefficients of basis items may be far larger than the predictions that they add
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float
-from kernelrank.errors import LostDigitsWarning
+from kernelrank.arrays import Float, Matrix, largest_value
+from kernelrank.comparisons import Comparisons
+from kernelrank.errors import InvalidInputError, LostDigitsWarning
+from kernelrank.features import Features
 
-__all__ = ["Rounding", "one_warning", "report_error", "spectral_error"]
+__all__ = [
+    "Rounding",
+    "check_energy",
+    "check_finite",
+    "check_range",
+    "one_warning",
+    "overflow_is_checked",
+    "report_error",
+    "spectral_error",
+]
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -51,6 +69,79 @@ TOLERATED = 1e-6
 
 UNEXPLAINED = 1e-3
 """Predictions that vary less than this beside the scores count as if they varied so much."""
+
+
+def overflow_is_checked() -> np.errstate:
+    """Return a context without warnings of overflow, for work whose results are checked."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def check_range(features: Features, graphs: Iterable[Comparisons]) -> None:
+    """Raise an error for a problem whose numbers overflow.
+
+    Parameters
+    ----------
+    features : Features
+    graphs : iterable of Comparisons
+
+    Notes
+    -----
+    O(nnz) time, or one kernel for each item.
+
+    Examples
+    --------
+    >>> from kernelrank.comparisons import ItemScores
+    >>> from kernelrank.features import ExplicitFeatures
+    >>> check_range(ExplicitFeatures(np.array([[1e200], [1.0]])), [ItemScores(np.ones((2, 1)))])
+    Traceback (most recent call last):
+    kernelrank.errors.InvalidInputError: X has values as large as 1e+200: ...
+    """
+    with overflow_is_checked():
+        energy = features.energy()
+    for graph in graphs:
+        check_energy(energy, graph, features.items)
+
+
+def check_energy(energy: float, graph: Comparisons, X: Matrix) -> None:
+    """Raise an error for a graph on items X with a certain energy, ``Σ k(x, x)``, if their products overflow."""
+    with overflow_is_checked():
+        weight = float(np.max(graph.diagonal(), initial=0.0))
+        magnitude = graph.largest_magnitude()
+        length = math.sqrt(energy) if energy >= 0 else math.nan
+        matrix, target = 2.0 * weight * energy, 2.0 * weight * magnitude * math.sqrt(graph.n_items) * length
+        fits = math.isfinite(matrix) and math.isfinite(target)
+        if fits and math.isfinite(4.0 * magnitude * magnitude):  # no difference is too large to be squared, either
+            return
+        overflow = graph.overflow()
+    if overflow is not None:
+        raise InvalidInputError(overflow)
+    if fits:
+        return
+    (scores, given_scores), (weights, given_weights) = graph.given()
+    # An overflow is the fault of what has overflowed already, or else of what is largest.
+    largest = {weights: weight, scores: magnitude, "X": length / math.sqrt(max(1, graph.n_items))}
+    culprit = max(largest, key=lambda name: largest[name] if math.isfinite(largest[name]) else math.inf)
+    values = {weights: given_weights, scores: given_scores, "X": X}[culprit]
+    raise _too_large(culprit, largest_value(values))
+
+
+def check_finite(values: Float, name: str = "coefficients") -> None:
+    """Raise an error for results that are not finite although the problem is."""
+    with overflow_is_checked():
+        total = values.sum()
+    if not np.isfinite(total) and not np.all(np.isfinite(values)):
+        raise InvalidInputError(
+            f"the {name} overflow (limit 1.8e+308): y is too large or alpha too small. Divide y by a constant, "
+            "or use a larger alpha"
+        )
+
+
+def _too_large(name: str, largest: float) -> InvalidInputError:
+    """Say what is too large, and what to do."""
+    size = f"values as large as {largest:.3g}" if math.isfinite(largest) else "values that are too large"
+    return InvalidInputError(
+        f"{name} has {size}: the sums of the fit overflow (limit 1.8e+308). Divide {name} by a constant"
+    )
 
 
 @dataclass(frozen=True)

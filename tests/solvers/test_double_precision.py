@@ -20,7 +20,7 @@ from kernelrank import (
     leave_query_out,
 )
 from kernelrank.errors import EdgeOfGridWarning, LostDigitsWarning
-from kernelrank.solvers.rounding import one_warning, report_error
+from kernelrank.solvers.double_precision import one_warning, report_error
 from tests.oracles.digits import gaussian_rank_rls, gaussian_reduced_set
 from tests.oracles.holdout import exact_kernel, exact_linear_kernel, exact_scores
 from tests.oracles.pairs import centred
