@@ -40,6 +40,7 @@ BASE = {
     "model_laws",
     "model_states",
     "progress",
+    "progress_lines",
     "provenance",
     "queries",
     "result",

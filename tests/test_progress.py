@@ -8,9 +8,11 @@ import sys
 import threading
 from contextlib import closing
 
+import numpy as np
 import pytest
 
-from kernelrank.progress import _DISPLAY, end_display, track, working
+import kernelrank as kr
+from kernelrank.progress import _DISPLAY, _VERBOSE, count_iteration, end_display, track, verbose_progress, working
 
 
 @pytest.fixture
@@ -145,3 +147,150 @@ def test_processes_that_work_for_another_draw_nothing(terminal, monkeypatch):
     with working("waiting"):
         list(track("abc", 3, "spelling"))
     assert shown() == ""
+
+
+@pytest.fixture
+def every_line(monkeypatch):
+    """Write a line for every step, however little time has passed."""
+    monkeypatch.setattr("kernelrank.progress_lines.FIRST", 0.0)
+    monkeypatch.setattr("kernelrank.progress_lines.GROWTH", 0.0)
+
+
+@pytest.mark.usefixtures("every_line")
+def test_whoever_asks_has_lines_without_a_terminal(capsys):
+    with verbose_progress("RankRLS.fit"):
+        list(track("abc", 3, "folds", noun="folds"))
+        count_iteration()
+    out, shown = capsys.readouterr()
+    assert out == ""
+    lines = shown.splitlines()
+    assert lines[0] == "RankRLS.fit: started"
+    assert [line.split(",")[0] for line in lines[1:4]] == [f"folds: {done} of 3 folds" for done in (1, 2, 3)]
+    assert lines[4].startswith("RankRLS.fit: 1 iterations")
+    assert re.fullmatch(r"RankRLS.fit: 1 iterations, \d+\.\d s", lines[5])
+    assert len(lines) == 6
+
+
+@pytest.mark.usefixtures("every_line")
+def test_iterations_say_nothing_while_something_else_is_counted(capsys):
+    with verbose_progress("outer"), verbose_progress("inner"), closing(track("ab", 2, "folds")) as bar:
+        next(bar)
+        count_iteration()
+        assert capsys.readouterr().err == "outer: started\n"
+    assert "inner" not in capsys.readouterr().err
+    assert not _VERBOSE.begun
+
+
+def test_lines_come_less_often_the_longer_it_takes(capsys, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("kernelrank.progress_lines.time.monotonic", lambda: now)
+    with verbose_progress("waiting"):
+        for _ in track(range(36_000), 36_000, "seconds", noun="tenths"):
+            now += 0.1
+    assert 40 < len(capsys.readouterr().err.splitlines()) < 80
+
+
+def test_a_terminal_shows_bars_and_then_one_line(terminal):
+    shown = terminal()
+    with verbose_progress("RankRLS.fit"):
+        for _ in track("abc", 3, "spelling"):
+            _DISPLAY._progress.refresh()
+        count_iteration()
+    text = shown()
+    assert "2 of 3 steps" in text
+    assert re.search(r"RankRLS.fit: 1 iterations, \d+\.\d s\n$", text)
+    assert "started" not in text
+
+
+def test_an_error_ends_what_was_asked_for(capsys):
+    with pytest.raises(KeyboardInterrupt), verbose_progress("fit"):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == "fit: started\n"
+    list(track("abc", 3, "spelling"))
+    assert capsys.readouterr().err == ""
+
+
+X, y, qid = kr.make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
+pairs = np.array([[0, 1], [2, 3], [4, 0], [3, 1]])
+ROWS, COLUMNS = X[:4], X[4:10]
+Y = X[:4] @ X[4:10].T
+
+FITS = {
+    "RankRLS": lambda model: model(solver="conjugate_gradient", verbose=True).fit(X, y, qid=qid),
+    "RLS": lambda model: model(verbose=True).fit(X, y),
+    "RLSClassifier": lambda model: model(verbose=True).fit(X, y > 0),
+    "RankSVM": lambda model: model(verbose=True).fit(X, y, qid=qid),
+    "BradleyTerry": lambda model: model(verbose=True).fit_pairs(X, pairs),
+    "Leaderboard": lambda model: model(verbose=True).fit(["a", "b", "a"], ["b", "c", "c"]),
+    "CoRankRLS": lambda model: model(verbose=True).fit(X, y, qid=qid, X_unscored=X + 1, qid_unscored=qid),
+    "CoRankRLSCV": lambda model: model(verbose=True).fit(X, y, qid=qid, X_unscored=X + 1, qid_unscored=qid),
+    "TransductiveRankRLS": lambda model: model(verbose=True).fit(X, np.where(qid < 2, np.nan, y), qid=qid),
+    "GreedyRankRLS": lambda model: model(2, verbose=True).fit(X, y, qid=qid),
+    "GreedyRLS": lambda model: model(2, verbose=True).fit(X, y),
+    "MaxMarginClustering": lambda model: model(verbose=True).fit(X),
+    "RankRLSCV": lambda model: model(verbose=True).fit(X, y, qid=qid),
+    "RLSCV": lambda model: model([0.1, 1.0, 10.0], verbose=True).fit(X, y),
+    "RLSClassifierCV": lambda model: model([0.1, 1.0, 10.0], verbose=True).fit(X, y > 0),
+    "KroneckerRLS": lambda model: model(verbose=True).fit(ROWS, COLUMNS, Y),
+    "KroneckerRankRLS": lambda model: model(verbose=True).fit(ROWS, COLUMNS, Y),
+    "TwoStepRLS": lambda model: model(verbose=True).fit(ROWS, COLUMNS, Y),
+    "KroneckerRLSCV": lambda model: model([0.1, 1.0, 10.0], verbose=True).fit(ROWS, COLUMNS, Y),
+    "KroneckerRankRLSCV": lambda model: model([0.1, 1.0, 10.0], verbose=True).fit(ROWS, COLUMNS, Y),
+    "TwoStepRLSCV": lambda model: model(verbose=True).fit(ROWS, COLUMNS, Y),
+}
+
+
+def test_every_learner_is_verbose_here():
+    public = {name: getattr(kr, name) for name in kr.__all__}
+    learners = {name for name, thing in public.items() if isinstance(thing, type) and hasattr(thing, "fit")}
+    assert learners - {"AllPathsVectorizer", "NystromMap"} == set(FITS)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FITS)
+def test_a_verbose_fit_says_how_long_it_took(capsys, name):
+    FITS[name](getattr(kr, name))
+    lines = capsys.readouterr().err.splitlines()
+    fit = "fit_pairs" if name == "BradleyTerry" else "fit"
+    assert lines[0] == f"{name}.{fit}: started"
+    assert lines[-1].startswith(f"{name}.{fit}: ")
+    assert ("iterations" in lines[-1]) == (name in ("RankRLS", "RankSVM", "BradleyTerry"))
+    assert sum("started" in line for line in lines) == 1
+
+
+positive = y > np.median(y)
+few = slice(0, 12)
+CALLS = {
+    "estimate_auc": lambda call, model: call(model, X[few], positive[few], verbose=True),
+    "compare_auc": lambda call, model: call(model, X[few, 0], X[few], positive[few], verbose=True),
+    "tournament_roc": lambda call, model: call(model, X[few], positive[few], verbose=True),
+    "permutation_test": lambda call, model: call(model, X, y, qid=qid, n_permutations=5, random_state=0, verbose=True),
+    "permutation_importance": lambda call, model: call(
+        model.fit(X, y, qid=qid), X, y, qid, random_state=0, verbose=True
+    ),
+    "estimate_concordance": lambda call, model: call(model, X, y, verbose=True),
+    "holdout": lambda call, model: call(model, X, y, [[0, 1], [2]], qid=qid, verbose=True),
+    "leave_one_out": lambda call, model: call(model, X, y, verbose=True),
+    "leave_query_out": lambda call, model: call(model, X, y, qid, verbose=True),
+    "leave_pair_out": lambda call, model: call(model, X[few], y[few], verbose=True),
+    "leave_preferences_out": lambda call, model: call(model, X, pairs, verbose=True),
+    "selection_curve": lambda call, model: call(kr.GreedyRankRLS(2), X, y, qid=qid, cv=3, verbose=True),
+    "selection_stability": lambda call, model: call(kr.GreedyRankRLS(2), X, y, qid=qid, n_subsamples=3, verbose=True),
+    "dyadic_holdout": lambda call, model: call(kr.KroneckerRLS(), ROWS, COLUMNS, Y, verbose=True),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_verbose_call_says_how_long_it_took(capsys, name):
+    # A model that talks is held out from in silence: the call talks.
+    CALLS[name](getattr(kr, name), kr.RankRLS(verbose=name != "permutation_importance"))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"{name}: started"
+    assert re.fullmatch(rf"{name}: \d+\.\d s", lines[-1])
+    assert sum("started" in line for line in lines) == 1
+
+
+def test_the_model_of_a_hold_out_is_silent(capsys):
+    kr.leave_query_out(kr.RankSVM(verbose=True), X, y, qid)
+    assert capsys.readouterr().err == ""

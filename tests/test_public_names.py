@@ -133,9 +133,10 @@ ERRORS = {
 SIGNATURES = {
     "RankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "cost='auto', ties='include', query_weight='pairs', basis=None, solver='auto', tol=None, max_iter=None, "
-    "warm_start=False, missing='error', random_state=None)",
+    "warm_start=False, missing='error', random_state=None, verbose=False)",
     "RLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
-    "basis=None, solver='auto', tol=None, max_iter=None, warm_start=False, missing='error', random_state=None)",
+    "basis=None, solver='auto', tol=None, max_iter=None, warm_start=False, missing='error', random_state=None, "
+    "verbose=False)",
     "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, event=None, queries='whole')",
     "RankRLS.fit_pairs": "(self, X, pairs, *, magnitude=None, weight=None)",
     "RankRLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
@@ -148,7 +149,7 @@ SIGNATURES = {
     "RLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
     "RLSClassifier": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, basis=None, "
-    "solver='auto', tol=None, max_iter=None, warm_start=False, random_state=None)",
+    "solver='auto', tol=None, max_iter=None, warm_start=False, random_state=None, verbose=False)",
     "RLSClassifier.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "RLSClassifier.decision_function": "(self, X)",
     "RLSClassifierCV.fit": "(self, X, y, *, qid=None, sample_weight=None)",
@@ -162,23 +163,24 @@ SIGNATURES = {
     "dask.DaskRankRLS.to_local": "(self)",
     "dask.DaskRankRLSCV.fit": "(self, X, y, *, qid, sample_weight=None)",
     "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
-    "confidence=0.95, interval='auto', n_jobs=None, random_state=None)",
-    "dyadic_holdout": "(estimator, X_rows, X_columns, Y, *, setting='cell', cv=None, alphas=None)",
+    "confidence=0.95, interval='auto', n_jobs=None, random_state=None, verbose=False)",
+    "dyadic_holdout": "(estimator, X_rows, X_columns, Y, *, setting='cell', cv=None, alphas=None, verbose=False)",
     "leave_preferences_out": "(estimator, X, pairs, *, groups=None, items=False, alphas=None, magnitude=None, "
-    "weight=None, tie=None, side=None, judge=None, n_jobs=None)",
+    "weight=None, tie=None, side=None, judge=None, n_jobs=None, verbose=False)",
     "calibrate_comparisons": "(model, X, y, *, qid=None, sample_weight=None)",
     "RankRLS.compare": "(self, X_a, X_b)",
     "RankRLS.covariance": "(self, X)",
-    "compare_auc": "(a, b, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', n_jobs=None)",
+    "compare_auc": "(a, b, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', n_jobs=None, "
+    "verbose=False)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
-    "n_jobs=None)",
+    "n_jobs=None, verbose=False)",
     "permutation_importance": "(model, X, y, qid=None, *, scoring='pairwise_accuracy', n_repeats=5, "
-    "feature_names=None, confidence=0.95, random_state=None)",
+    "feature_names=None, confidence=0.95, random_state=None, verbose=False)",
     "permutation_test": "(estimator, X, y, *, qid=None, statistic='auto', groups=None, n_permutations=None, "
-    "n_jobs=None, random_state=None, alphas=None)",
+    "n_jobs=None, random_state=None, alphas=None, verbose=False)",
     "RankSVM": "(alpha=1.0, *, loss='hinge', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "query_weight='pairs', basis=None, solver='auto', tol=0.001, max_iter=1000, warm_start=False, missing='error', "
-    "random_state=None)",
+    "random_state=None, verbose=False)",
     "RankSVM.fit": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
     "RankSVM.fit_pairs": "(self, X, pairs, *, weight=None)",
     "RankSVM.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
@@ -187,14 +189,14 @@ SIGNATURES = {
     "metrics.Concordance": "(weighting='harrell', tau=None)",
     "BradleyTerry": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
     "ties='half', side_bias=False, judge_effect=None, judge_alpha=0.5, basis=None, solver='auto', tol=1e-08, "
-    "max_iter=100, random_state=None)",
+    "max_iter=100, random_state=None, verbose=False)",
     "BradleyTerry.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "BradleyTerry.fit_pairs": "(self, X, pairs, *, tie=None, weight=None, side=None, judge=None)",
     "BradleyTerry.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
     "BradleyTerry.fit_pairs_path": "(self, X, pairs, alphas, *, tie=None, weight=None, side=None, judge=None)",
     "BradleyTerry.compare": "(self, X_a, X_b)",
     "BradleyTerry.covariance": "(self, X)",
-    "Leaderboard": "(model='bradley_terry', alpha='auto', *, confidence=0.95, random_state=0)",
+    "Leaderboard": "(model='bradley_terry', alpha='auto', *, confidence=0.95, random_state=0, verbose=False)",
     "Leaderboard.fit": "(self, winners, losers, tie=None, weight=None, judge=None, features=None)",
     "Leaderboard.table": "(self)",
     "Leaderboard.compare": "(self, a, b)",
@@ -205,11 +207,11 @@ SIGNATURES = {
     "Leaderboard.votes_needed": "(self, power=0.8)",
     "Leaderboard.judges": "(self)",
     "TransductiveRankRLS": "(alpha=1.0, anchor=1.0, *, cv=None, kernel='linear', gamma=None, degree=3, coef0=1.0, "
-    "kernel_params=None, query_weight='pairs', basis=None, random_state=None)",
+    "kernel_params=None, query_weight='pairs', basis=None, random_state=None, verbose=False)",
     "TransductiveRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "TransductiveRankRLS.fit_path": "(self, X, y, anchors, *, qid=None, sample_weight=None)",
     "CoRankRLS": "(alpha=1.0, nu=1.0, *, views=2, basis=None, kernel='rbf', gamma=None, degree=3, coef0=1.0, "
-    "kernel_params=None, cost='magnitude', ties='include', query_weight='pairs', random_state=None)",
+    "kernel_params=None, cost='magnitude', ties='include', query_weight='pairs', random_state=None, verbose=False)",
     "CoRankRLS.fit": "(self, X, y, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
     "CoRankRLS.fit_path": "(self, X, y, alphas, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
     "CoRankRLS.predict_views": "(self, X)",

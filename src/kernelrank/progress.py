@@ -1,8 +1,11 @@
-"""Progress: a bar on a terminal, silence elsewhere.
+"""Progress: a bar on a terminal, silence elsewhere, or lines where somebody asked for them.
 
 There is one display in a process, whoever asks for it. A step without an end in sight (`working`) shows a bar that
 swings, and gives way to the bars of steps that are counted (`track`) inside it; these stand one below the other. So two
 displays never draw over each other. Each bar is one line, however narrow the terminal, and leaves nothing behind.
+
+Whatever runs inside `verbose_progress` is shown without a terminal too, as lines (`progress_lines.py`), and ends with
+one line that says how long it took.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from kernelrank.progress_lines import ProgressLines, duration, write_line
 from kernelrank.terminal import is_terminal, printable
 
 if TYPE_CHECKING:
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["end_display", "shown_on", "track", "working"]
+__all__ = ["count_iteration", "end_display", "shown_on", "track", "verbose_progress", "verbosely", "working"]
 
 T = TypeVar("T")
 
@@ -75,10 +80,11 @@ def track(
     >>> list(track([[1, 2], [3]], None, "reading", size=len, noun="rows"))
     [[1, 2], [3]]
     """
-    if (total is not None and total < 2) or not _can_draw():
+    display = _display()
+    if (total is not None and total < 2) or display is None:
         yield from steps
         return
-    with _DISPLAY.row(description, total, noun) as advance:
+    with display.row(description, total, noun) as advance:
         for step in steps:
             yield step
             advance(1 if size is None else size(step))
@@ -99,11 +105,78 @@ def working(what: str) -> Iterator[None]:
     ...     print(1 + 1)
     2
     """
-    if not _can_draw():
+    display = _display()
+    if display is None:
         yield
         return
-    with _DISPLAY.row(what, None, None):
+    with display.row(what, None, None):
         yield
+
+
+@contextmanager
+def verbose_progress(what: str) -> Iterator[None]:
+    """Show the progress of what runs inside, without a terminal as lines, and how long it took.
+
+    Calls inside another one, and in processes that work for another, add nothing of their own.
+
+    Parameters
+    ----------
+    what : str
+        What runs: "RankRLS.fit".
+
+    Examples
+    --------
+    >>> with verbose_progress("counting"):  # writes "counting: 0.0 s" to standard error
+    ...     print(1 + 1)
+    2
+    """
+    if multiprocessing.parent_process() is not None or not _VERBOSE.begin():
+        yield
+        return
+    begin = time.monotonic()
+    try:
+        display = _display()
+        assert display is not None
+        if display is _VERBOSE.lines:
+            write_line(f"{what}: started")
+        with display.row(what, None, "iterations") as _VERBOSE.advance:
+            yield
+        count = f"{_VERBOSE.n_iterations:,} iterations, " if _VERBOSE.n_iterations else ""
+    finally:
+        _VERBOSE.end()
+    write_line(f"{what}: {count}{duration(time.monotonic() - begin)}")
+
+
+def verbosely(function: Callable[..., T], arguments: dict[str, Any]) -> T:
+    """Call a function again with its arguments, and show its progress.
+
+    Parameters
+    ----------
+    function : callable
+        It has the argument `verbose`, which it is now called without.
+    arguments : dict
+        All of its arguments by name: `locals()` of its first line.
+
+    Returns
+    -------
+    What the function returns.
+
+    Examples
+    --------
+    >>> def double(number, verbose=False):
+    ...     if verbose:
+    ...         return verbosely(double, locals())  # writes "double: 0.0 s" to standard error
+    ...     return 2 * number
+    >>> double(2, verbose=True)
+    4
+    """
+    with verbose_progress(function.__name__):
+        return function(**{**arguments, "verbose": False})
+
+
+def count_iteration() -> None:
+    """Count an iteration of a solver, if `verbose_progress` shows them."""
+    _VERBOSE.count()
 
 
 def shown_on() -> Console | None:
@@ -114,6 +187,11 @@ def shown_on() -> Console | None:
 def end_display() -> None:
     """Remove the progress display, so that an error message can be printed."""
     _DISPLAY.end()
+
+
+def _display() -> _Display | ProgressLines | None:
+    """Return where progress is shown: on a terminal, as lines if they were asked for, or nowhere."""
+    return _DISPLAY if _can_draw() else _VERBOSE.lines if _VERBOSE.begun else None
 
 
 def _can_draw() -> bool:
@@ -185,6 +263,33 @@ class _Display:
 _DISPLAY = _Display()
 
 
+class _Verbose:
+    """What was asked for by `verbose_progress`: one call at a time, whichever thread it came from."""
+
+    def __init__(self) -> None:
+        self.lines = ProgressLines()
+        self._lock = threading.Lock()
+        self.begun, self.n_iterations = False, 0
+        self.advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005
+
+    def begin(self) -> bool:
+        """Whether this is the outermost call, which is shown."""
+        with self._lock:
+            first, self.begun = not self.begun, True
+            return first
+
+    def count(self) -> None:
+        if self.begun:
+            self.n_iterations += 1
+            self.advance(1)
+
+    def end(self) -> None:
+        self.begun, self.n_iterations = False, 0
+
+
+_VERBOSE = _Verbose()
+
+
 def _new_progress() -> Progress:
     """Return a display of rows that leaves nothing behind on standard error."""
     from rich.console import Console
@@ -234,6 +339,8 @@ def _count(task: Task) -> str:
     noun = task.fields["noun"]
     if noun is None:
         return ""
+    if task.total is None and not task.completed:
+        return ""  # nothing yet
     done = f"{int(task.completed):,}"
     if task.total is not None:
         return f"{done} of {int(task.total):,} {noun}"

@@ -21,6 +21,7 @@ from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
 from kernelrank.dyads.searched_holdout import searched_scores
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
+from kernelrank.progress import verbosely
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.double_precision import overflow_is_checked
 
@@ -38,6 +39,7 @@ def dyadic_holdout(
     setting: Setting | Sequence[Setting] = "cell",
     cv: Any = None,
     alphas: Any = None,
+    verbose: bool = False,
 ) -> Any:
     """Predict held-out scores of dyads in one of four settings: new cells, rows, columns or both.
 
@@ -63,6 +65,8 @@ def dyadic_holdout(
         estimator.
     alphas : array-like of float, optional
         Hold out for each of these; for `TwoStepRLS` also pairs (alpha_rows, alpha_columns).
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -99,6 +103,8 @@ def dyadic_holdout(
            [ 2., -2.,  4.],
            [ 3., -3.,  6.]])
     """
+    if verbose:
+        return verbosely(dyadic_holdout, locals())
     if not isinstance(estimator, DyadicLearner):
         raise InvalidInputError(
             f"Expected a KroneckerRLS, KroneckerRankRLS or TwoStepRLS, or a search of these; got "

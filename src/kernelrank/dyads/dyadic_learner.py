@@ -53,6 +53,7 @@ class DyadicLearner(BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     kernel_rows: KernelLike

@@ -21,6 +21,7 @@ from kernelrank.dyads.eigenbasis import Eigenbasis
 from kernelrank.dyads.few_cells import FewCells
 from kernelrank.dyads.vec_trick import VecTrick
 from kernelrank.errors import InvalidInputError
+from kernelrank.progress import track
 from kernelrank.solvers import ConjugateGradient
 
 __all__ = ["masked_scores", "reduced_scores", "solution_block"]
@@ -75,7 +76,7 @@ def masked_scores(
         if folds.setting == "cell":
             scores[..., number] = solution_block(problem, starts[-1], *every)
     scores[known] = np.nan
-    for leaving in folds.leaving(known):
+    for leaving in track(folds.leaving(known), None, "refitting without", noun="folds"):
         without = prepared.without(leaving.mask(problem.shape))
         for number, regularisation in enumerate(regularisations):
             solution = without.solve(regularisation, starts[number])
@@ -127,7 +128,7 @@ def reduced_scores(
     assert problem.Y is not None
     known = ~np.isnan(problem.Y)
     scores = np.full((*problem.Y.shape, len(regularisations)), np.nan)
-    for leaving in folds.leaving(problem.known()):
+    for leaving in track(folds.leaving(problem.known()), None, "refitting without", noun="folds"):
         rows = np.setdiff1d(np.arange(problem.shape[0]), leaving.rows)
         columns = np.setdiff1d(np.arange(problem.shape[1]), leaving.columns)
         if not known[np.ix_(rows, columns)].any(axis=(0, 1)).all():

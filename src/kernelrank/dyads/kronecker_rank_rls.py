@@ -36,6 +36,8 @@ class KroneckerRankRLS(KroneckerRLS):
         every row, as in `RankRLS`.
     relation, solver, tol, max_iter, random_state
         As in `KroneckerRLS`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class KroneckerRankRLS(KroneckerRLS):
         tol: float = 1e-10,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             alpha,
@@ -108,6 +111,7 @@ class KroneckerRankRLS(KroneckerRLS):
             tol=tol,
             max_iter=max_iter,
             random_state=random_state,
+            verbose=verbose,
         )
         self.rank: Ranked | None = rank
         self.query_weight: QueryWeight = query_weight

@@ -48,6 +48,8 @@ class KroneckerRLS(PlainDyadicLearner):
         The largest number of their iterations; ten times the number of unknowns unless given.
     random_state : int, RandomState or None, default=None
         Draws the items that ``gamma="median"`` looks at.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -127,6 +129,7 @@ class KroneckerRLS(PlainDyadicLearner):
         tol: float = 1e-10,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel_rows = kernel_rows
@@ -144,6 +147,7 @@ class KroneckerRLS(PlainDyadicLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _regularisation(self) -> Regularisation:
         """Return alpha, the same in every direction."""

@@ -38,6 +38,8 @@ class TwoStepRLS(PlainDyadicLearner):
         equal.
     solver, tol, max_iter, random_state
         As in `KroneckerRLS`; "vec_trick" does not apply.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -93,6 +95,7 @@ class TwoStepRLS(PlainDyadicLearner):
         tol: float = 1e-10,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha_rows = alpha_rows
         self.alpha_columns = alpha_columns
@@ -111,6 +114,7 @@ class TwoStepRLS(PlainDyadicLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _regularisation(self) -> Regularisation:
         """Return what the norm costs: alpha of a side times the eigenvalues of the other side, and their product."""

@@ -7,6 +7,7 @@ import os
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -42,6 +43,7 @@ from kernelrank.kernels import (
     check_precomputed,
     takes_sparse,
 )
+from kernelrank.progress import verbose_progress
 from kernelrank.queries import Queries
 from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
@@ -72,11 +74,16 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
     """Decorate a fit so that a failure (also Ctrl-C) restores the state from before the call.
 
     Another thread that fits the same estimator waits for its turn. A fit may call another one of the same estimator.
+    With ``verbose=True`` the fit shows its progress.
     """
 
     @functools.wraps(fit)
     def fit_or_restore(self: Learner, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with _LOCKS.setdefault(self, threading.RLock()):
+        if getattr(self, "verbose", False):
+            shown: AbstractContextManager[None] = verbose_progress(f"{type(self).__name__}.{fit.__name__}")
+        else:
+            shown = nullcontext()
+        with _LOCKS.setdefault(self, threading.RLock()), shown:
             earlier = {name: value for name, value in self.__dict__.items() if is_fitted_state(name)}
             try:
                 return fit(self, *args, **kwargs)
@@ -111,6 +118,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         "warm_start": ["boolean"],
         "missing": [StrOptions({"error", "ignore"})],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     _posterior_state: ClassVar[tuple[str, ...]] = ()
@@ -131,6 +139,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     max_iter: int | None = None
     warm_start: bool = False
     missing: str = "error"
+    verbose: bool = False
 
     @abstractmethod
     def _compare(
@@ -179,6 +188,8 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         the alphas that a search tries.
         """
         settled: Self = clone(self)
+        if self.verbose:
+            settled.set_params(verbose=False)  # whatever holds out shows its own progress
         if isinstance(self.gamma, str) and self._kernel_of_parameters().has_gamma:
             learner = clone(self)
             learner._check_items(X, reset=True)

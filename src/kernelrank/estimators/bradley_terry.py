@@ -74,6 +74,8 @@ class BradleyTerry(VoteLearner):
         The largest number of Newton steps.
     random_state : int, RandomState or None, default=None
         Draws the basis.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -167,6 +169,7 @@ class BradleyTerry(VoteLearner):
         tol: float = 1e-8,
         max_iter: int = 100,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -183,6 +186,7 @@ class BradleyTerry(VoteLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

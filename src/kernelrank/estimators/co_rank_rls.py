@@ -51,6 +51,8 @@ class CoRankRLS(ViewRanker):
         As in `RankRLS`; `query_weight` holds for scored and unscored queries.
     random_state : int, RandomState or None, default=None
         Draws the bases.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -140,6 +142,7 @@ class CoRankRLS(ViewRanker):
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.nu = nu
@@ -154,6 +157,7 @@ class CoRankRLS(ViewRanker):
         self.ties: Ties = ties
         self.query_weight: QueryWeight = query_weight
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -55,6 +55,8 @@ class GreedyRankRLS(GreedySelector, Ranker):
         The precision of the arrays that are as large as X.
     n_jobs : int, optional
         How many threads share the features; one unless given, all processors for -1.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -121,6 +123,7 @@ class GreedyRankRLS(GreedySelector, Ranker):
         required_features: Any = None,
         dtype: str = "float64",
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             n_features_to_select,
@@ -131,6 +134,7 @@ class GreedyRankRLS(GreedySelector, Ranker):
             required_features=required_features,
             dtype=dtype,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.query_weight: QueryWeight = query_weight
 

@@ -33,6 +33,8 @@ class GreedyRLS(GreedySelector, Regressor):
         items. The criterion is the weighted sum of the squared held-out errors, for pairs those of differences.
     floating, feature_groups, required_features, dtype, n_jobs
         As in `GreedyRankRLS`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------

@@ -57,6 +57,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
         "required_features": ["array-like", None],
         "dtype": [StrOptions({"float64", "float32"})],
         "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
     }
 
     # A linear model of all items is what every kernel learner can be.
@@ -79,6 +80,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
         required_features: Any = None,
         dtype: str = "float64",
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha: Any = alpha
@@ -88,6 +90,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
         self.required_features = required_features
         self.dtype = dtype
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @abstractmethod
     def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:

@@ -48,6 +48,8 @@ class Leaderboard(RankedItems):
         How much an interval is to hold, and what telling two items apart asks for.
     random_state : int, default=0
         Where the random numbers of leaderboards with more than 1,000 items begin.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -109,6 +111,7 @@ class Leaderboard(RankedItems):
         "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -118,11 +121,13 @@ class Leaderboard(RankedItems):
         *,
         confidence: float = 0.95,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.model: Literal["bradley_terry", "least_squares"] = model
         self.alpha: float | Literal["auto"] = alpha
         self.confidence = confidence
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -51,6 +51,8 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
         the starts, at most, come from the leading eigenvectors of the kernel matrix; the others are drawn.
     random_state : int, RandomState or None, default=None
         Draws starts, their disturbances, the order in which items are tried, and a basis.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -108,6 +110,7 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
                 "kernel_params",
                 "basis",
                 "random_state",
+                "verbose",
             )
         },
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -129,6 +132,7 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
         balance: float = 0.5,
         n_init: int | Literal["auto"] = "auto",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.alpha = alpha
@@ -141,6 +145,7 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
         self.balance = balance
         self.n_init: int | Literal["auto"] = n_init
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -78,6 +78,8 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
         What a NaN in y means: an error, or an item that takes no part in that output's comparisons.
     random_state : int, RandomState or None, default=None
         Draws the basis.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -163,6 +165,7 @@ preference_count_
         warm_start: bool = False,
         missing: str = "error",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -180,6 +183,7 @@ preference_count_
         self.warm_start = warm_start
         self.missing = missing
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -63,6 +63,8 @@ class RankSVM(Ranker):
         Whether to start from the coefficients of the last fit; for the linear kernel without a basis.
     missing, random_state
         As in `RankRLS`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -153,6 +155,7 @@ class RankSVM(Ranker):
         warm_start: bool = False,
         missing: str = "error",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.loss: Literal["hinge", "squared_hinge"] = loss
@@ -169,6 +172,7 @@ class RankSVM(Ranker):
         self.warm_start = warm_start
         self.missing = missing
         self.random_state = random_state
+        self.verbose = verbose
 
     def _solver(self, features: Features, graph: Comparisons, n_alphas: int = 1) -> Solver[Any]:  # noqa: ARG002
         """Choose how the minimum is found."""

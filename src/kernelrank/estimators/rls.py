@@ -32,6 +32,8 @@ class RLS(Regressor, StreamLearner):
         The kernel, as in `RankRLS`.
     basis, solver, tol, max_iter, warm_start, missing, random_state
         As in `RankRLS`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -72,6 +74,7 @@ class RLS(Regressor, StreamLearner):
         warm_start: bool = False,
         missing: str = "error",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -86,6 +89,7 @@ class RLS(Regressor, StreamLearner):
         self.warm_start = warm_start
         self.missing = missing
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -30,6 +30,8 @@ class RLSClassifier(Classifier):
         The kernel, as in `RankRLS`.
     basis, solver, tol, max_iter, warm_start, random_state
         As in `RankRLS`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -77,6 +79,7 @@ class RLSClassifier(Classifier):
         max_iter: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -90,6 +93,7 @@ class RLSClassifier(Classifier):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     def _regressor(self) -> RLS:
         """Return the regression of ±1 that this classifier is."""

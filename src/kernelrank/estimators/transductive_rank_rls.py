@@ -64,6 +64,8 @@ class TransductiveRankRLS(Ranker):
         items, unless given.
     random_state : int, RandomState or None, default=None
         Draws the basis.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -137,6 +139,7 @@ n_features_in_
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.anchor = anchor
@@ -149,6 +152,7 @@ n_features_in_
         self.query_weight: QueryWeight = query_weight
         self.basis = basis
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -39,7 +39,7 @@ class ViewRanker(Ranker):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: KernelLearner._parameter_constraints[name] for name in ("kernel", "gamma", "degree", "coef0")},
-        **{name: KernelLearner._parameter_constraints[name] for name in ("kernel_params", "random_state")},
+        **{name: KernelLearner._parameter_constraints[name] for name in ("kernel_params", "random_state", "verbose")},
         "views": [Interval(Integral, 2, None, closed="left"), list, tuple],
         "basis": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), "array-like", None],
         "cost": [StrOptions(set(COSTS))],

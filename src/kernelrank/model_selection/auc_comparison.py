@@ -53,6 +53,7 @@ from kernelrank.model_selection.auc_methods import (
 )
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.search.nested_search import NestedSearch
+from kernelrank.progress import verbosely
 from kernelrank.result import Result
 
 __all__ = ["AUCComparison", "compare_auc"]
@@ -169,6 +170,7 @@ def compare_auc(
     confidence: float = 0.95,
     interval: str = "auto",
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> AUCComparison:
     """Compare the AUCs of two models, or of two markers, on the same items.
 
@@ -186,6 +188,8 @@ def compare_auc(
         As in `estimate_auc`.
     interval : {"auto", "components", "jackknife"}, default="auto"
         As in `estimate_auc`. "auto" takes the jackknife where every learner has it cheaply.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -215,6 +219,8 @@ def compare_auc(
     >>> round(added.first.auc, 2), round(added.second.auc, 2)
     (0.89, 0.81)
     """
+    if verbose:
+        return verbosely(compare_auc, locals())
     if interval not in INTERVALS:
         raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
     check_confidence(confidence)

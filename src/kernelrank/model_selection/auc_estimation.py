@@ -17,6 +17,7 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_methods import GIVEN, METHODS, Found, Task, of_scores
 from kernelrank.model_selection.estimator_refit import settled
+from kernelrank.progress import verbosely
 
 __all__ = ["GIVEN_SCORES", "INTERVALS", "check_scores", "estimate_auc", "to_estimate"]
 
@@ -39,6 +40,7 @@ def estimate_auc(
     interval: str = "auto",
     n_jobs: int | None = None,
     random_state: Any = None,
+    verbose: bool = False,
 ) -> AUCEstimate:
     """Estimate the AUC of an estimator on new data, or the AUC of given scores, with a confidence interval.
 
@@ -84,6 +86,8 @@ def estimate_auc(
         How many refits run at a time.
     random_state : int, RandomState or None, default=None
         Deals out the folds and draws the partners.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -125,6 +129,8 @@ def estimate_auc(
     >>> round(estimate_auc(X[:, 0], None, y, pos_label="ill").auc, 2)  # one column as a marker
     0.85
     """
+    if verbose:
+        return verbosely(estimate_auc, locals())
     if method not in METHODS:
         raise InvalidInputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     if interval not in INTERVALS:

@@ -15,6 +15,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
 from kernelrank.model_selection.holdout import holdout
+from kernelrank.progress import verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 
@@ -91,6 +92,7 @@ def estimate_concordance(
     confidence: float = 0.95,
     n_jobs: int | None = None,
     random_state: Any = 0,
+    verbose: bool = False,
 ) -> ConcordanceEstimate:
     """Estimate the concordance index of an estimator on new items, with a confidence interval.
 
@@ -116,6 +118,8 @@ def estimate_concordance(
     n_jobs : int, optional
     random_state : int or RandomState, default=0
         Shuffles the folds.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -136,6 +140,8 @@ def estimate_concordance(
     >>> found.interval.low < found.concordance < found.interval.high
     True
     """
+    if verbose:
+        return verbosely(estimate_concordance, locals())
     m, y = _num_samples(X), event_times(y, event)
     lifetimes = Lifetimes.of(y, n_items=m) if is_structured(y) else Lifetimes(np.asarray(y, float), np.ones(m, bool))
     labels = None if groups is None else Queries.from_labels(groups, m, name="groups").codes

@@ -25,6 +25,7 @@ from kernelrank.metrics.interval import check_confidence, resampled_means
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.scorer import predicted_scores
+from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 
@@ -125,6 +126,7 @@ def permutation_importance(
     feature_names: Sequence[str] | None = None,
     confidence: float = 0.95,
     random_state: int | np.random.RandomState | None = None,
+    verbose: bool = False,
 ) -> PermutationImportance:
     """Measure how much a ranking needs each feature, by permuting the feature within each query.
 
@@ -147,6 +149,8 @@ def permutation_importance(
     confidence : float, default=0.95
     random_state : int, RandomState or None
         For the permutations and the bootstrap over queries.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -168,6 +172,8 @@ def permutation_importance(
     >>> found.importances.shape, bool(np.all(found.low <= found.high))
     ((3,), True)
     """
+    if verbose:
+        return verbosely(permutation_importance, locals())
     measure = get_measure(scoring)
     check_confidence(confidence)
     if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
@@ -178,7 +184,7 @@ def permutation_importance(
     queries = Queries.from_labels(np.zeros(columns.n_items, dtype=int) if qid is None else qid, columns.n_items)
     base = measure(truth, predicted_scores(model, X), qid=qid)
     falls = np.empty((columns.n_features, int(n_repeats), len(base.values)))
-    for feature in range(columns.n_features):
+    for feature in track(range(columns.n_features), columns.n_features, "permuting", noun="features"):
         for repeat in range(int(n_repeats)):
             changed = columns.permuted(feature, _within_queries(queries, random))
             values = measure(truth, predicted_scores(model, changed), qid=qid).values

@@ -16,6 +16,7 @@ from kernelrank.exact_cv import DifferingPairs, GivenPairs, ItemSets, PairHoldou
 from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch, can_be_nested
+from kernelrank.progress import verbosely
 from kernelrank.queries import Queries
 from kernelrank.validation import check_pairs, check_weight, scores_or_times
 
@@ -47,6 +48,7 @@ def holdout(
     held_out_basis: str = "remove",
     event: Any = None,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> list[Float]:
     """Predict held-out scores: each set of items is scored by a model trained without it.
 
@@ -76,6 +78,8 @@ def holdout(
     event : array-like of bool, shape (m,), optional
         Whether the event happened at the time that y tells, as in `RankRLS.fit`. Strata, as queries, have a shortcut;
         other sets are refitted, for degrees change unevenly without some items.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -103,6 +107,8 @@ def holdout(
     >>> [scores.round(2) for scores in holdout(RankRLS(), X, y, [[0, 3], [1]])]
     [array([0.5, 2. ]), array([1.87])]
     """
+    if verbose:
+        return verbosely(holdout, locals())
     sets, y = ItemSets.of(held_out, _num_samples(X)), scores_or_times(y, event)
     scores = _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs)
     return [scores[start:stop] for start, stop in zip(sets.bounds[:-1], sets.bounds[1:], strict=True)]
@@ -120,12 +126,13 @@ def leave_one_out(
     held_out_basis: str = "remove",
     event: Any = None,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> Float:
     """Predict held-out scores: each item is scored by a model trained without it.
 
     Parameters
     ----------
-    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs, event
+    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs, event, verbose
         As in `holdout`.
     groups : sequence, shape (m,), optional
         Items that depend on each other: leaving an item out leaves out its group.
@@ -145,6 +152,8 @@ def leave_one_out(
     >>> leave_one_out(RLS(alpha=0.1), np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 3.0])).round(2)
     array([0.99, 1.98, 2.94])
     """
+    if verbose:
+        return verbosely(leave_one_out, locals())
     n_items, y = _num_samples(X), scores_or_times(y, event)
     sets = ItemSets.singles(n_items)
     if groups is not None:
@@ -163,12 +172,13 @@ def leave_query_out(
     held_out_basis: str = "remove",
     event: Any = None,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> Float:
     """Predict held-out scores: each query is scored by a model trained without it.
 
     Parameters
     ----------
-    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs, event
+    estimator, X, y, qid, alphas, sample_weight, held_out_basis, n_jobs, event, verbose
         As in `holdout`. `RankRLS` takes the shortcut with every cost, and so does `RLS`.
 
     Returns
@@ -188,6 +198,8 @@ def leave_query_out(
     >>> leave_query_out(RankRLS(), X, y, qid, alphas=[0.1, 1.0, 10.0]).shape == (len(y), 3)
     True
     """
+    if verbose:
+        return verbosely(leave_query_out, locals())
     if qid is None:
         raise InvalidInputError(
             "leave_query_out needs qid, the query of each item. For data without queries use leave_pair_out"
@@ -207,6 +219,7 @@ def leave_pair_out(
     sample_weight: Any = None,
     differences: bool = True,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> PairHoldout:
     """Predict the order of each pair of items by a model trained without both items.
 
@@ -215,7 +228,7 @@ def leave_pair_out(
 
     Parameters
     ----------
-    estimator, X, y, alphas, sample_weight, n_jobs
+    estimator, X, y, alphas, sample_weight, n_jobs, verbose
         As in `holdout`, with one query: pairs are compared across all items.
     pairs : array-like of int, shape (pairs, 2), optional
         The pairs; unless given all whose true scores differ, the item with the higher score first.
@@ -245,6 +258,8 @@ def leave_pair_out(
     >>> held_out.first, held_out.second, held_out.accuracy
     (array([2, 2, 3, 3]), array([0, 1, 0, 1]), 1.0)
     """
+    if verbose:
+        return verbosely(leave_pair_out, locals())
     if is_structured(y):
         raise InvalidInputError(
             "Expected scores in leave_pair_out; got times with events. Hold out folds of items with holdout, or strata "
@@ -322,8 +337,7 @@ def _scores(
 ) -> Float:
     """Return the scores of all sets, shape (total[, outputs][, alphas])."""
     values = None if alphas is None else np.array(check_alphas(alphas))
-    nested = values is None and held_out_basis == "remove"
-    basis = {"held_out_basis": held_out_basis}
+    nested, basis = values is None and held_out_basis == "remove", {"held_out_basis": held_out_basis}
     held = held_from(estimator, X, y, qid=qid, sample_weight=sample_weight, nested=nested, **basis)
     if isinstance(held, HoldoutData):
         scores, one_output = held.scores(sets, _alphas(estimator, values)), held.one_output
@@ -331,9 +345,9 @@ def _scores(
         scores, one_output = held.scores(sets, n_jobs=n_jobs), held.one_output
     else:
         if held_out_basis != "remove":
+            learnt = f"{type(estimator).__name__} is refitted to what is left"
             raise InvalidInputError(
-                f"held_out_basis={held_out_basis!r} is for RLS, RLSClassifier and RankRLS; "
-                f"{type(estimator).__name__} is refitted to what is left"
+                f"held_out_basis={held_out_basis!r} is for RLS, RLSClassifier and RankRLS; {learnt}"
             )
         labels = np.asarray(y)
         if labels.ndim == 0 or len(labels) != _num_samples(X):
@@ -342,16 +356,13 @@ def _scores(
         if not is_structured(labels):
             check_classes(estimator, labels)
         codes = None if qid is None else Queries.from_labels(qid, len(labels)).codes
-        weight = check_weight(sample_weight, len(labels))
-        found = None
+        weight, found = check_weight(sample_weight, len(labels)), None
         if type(estimator) is RankSVM and estimator.basis is not None:
             found = refit_on_map(estimator, X, labels, sets, codes, weight, _alphas(estimator, values))
         if found is None:
-            found = refit_scores(
-                estimator, X, labels, sets, qid=codes, sample_weight=weight, alphas=values, n_jobs=n_jobs
-            )
-        scores = found
-        one_output = labels.ndim == 1
+            options: dict[str, Any] = {"sample_weight": weight, "alphas": values, "n_jobs": n_jobs}
+            found = refit_scores(estimator, X, labels, sets, qid=codes, **options)
+        scores, one_output = found, labels.ndim == 1
     if values is None:
         scores = scores[..., 0]
     return scores[:, 0] if one_output else scores

@@ -20,7 +20,7 @@ from kernelrank.model_selection.held_out_tally import PairTally, QueryTally, Tal
 from kernelrank.model_selection.holdout import leave_one_out, leave_query_out
 from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.selection_path import SelectionData, SelectionPath, deal_items, mean_accuracy
-from kernelrank.progress import track
+from kernelrank.progress import track, verbosely
 from kernelrank.result import Result
 
 __all__ = ["SelectionCurve", "selection_curve"]
@@ -121,6 +121,7 @@ def selection_curve(
     confidence: float = 0.95,
     n_jobs: int | None = None,
     random_state: Any = None,
+    verbose: bool = False,
 ) -> SelectionCurve:
     """Cross-validate a feature selection for every number of features; features are selected inside each fold.
 
@@ -149,6 +150,8 @@ def selection_curve(
         How many selections run at a time.
     random_state : int, RandomState or None, default=None
         Deals out the folds, and resamples queries.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -178,6 +181,8 @@ def selection_curve(
     >>> bool(curve.nested[-1] < curve.inside[-1])
     True
     """
+    if verbose:
+        return verbosely(selection_curve, locals())
     check_confidence(confidence)
     random = check_random_state(random_state)
     data = SelectionData.read(estimator, X, y, qid)

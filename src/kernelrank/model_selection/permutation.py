@@ -41,7 +41,7 @@ from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.search.nested_search import can_be_nested
 from kernelrank.model_selection.selection_path import deal_items, is_selection
-from kernelrank.progress import track
+from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 from kernelrank.validation import check_scores
@@ -123,6 +123,7 @@ def permutation_test(
     n_jobs: int | None = None,
     random_state: Any = None,
     alphas: Any = None,
+    verbose: bool = False,
 ) -> PermutationTest:
     """Test whether the held-out accuracy is better than with permuted scores (permutation test).
 
@@ -152,6 +153,8 @@ def permutation_test(
     alphas : array-like of float, optional
         The statistic is then the best accuracy over these alphas, for the scores and for each permutation alike: a test
         that pays for the choice of alpha, still from one decomposition.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -173,6 +176,8 @@ def permutation_test(
     >>> len(test.null), test.pvalue < 0.01
     (1000, True)
     """
+    if verbose:
+        return verbosely(permutation_test, locals())
     if statistic not in STATISTICS:
         raise InvalidInputError(f"statistic must be one of {', '.join(map(repr, STATISTICS))}, got {statistic!r}")
     m = _num_samples(X)

@@ -23,7 +23,7 @@ from kernelrank.features import Features
 from kernelrank.item_sets import ItemSets
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
-from kernelrank.progress import track
+from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 from kernelrank.solvers.automatic import DIRECT_LIMIT
@@ -141,6 +141,7 @@ def leave_preferences_out(
     side: Any = None,
     judge: Any = None,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> PreferenceHoldout:
     """Predict each preference by a model trained without it.
 
@@ -166,6 +167,8 @@ def leave_preferences_out(
         predict.
     n_jobs : int, optional
         The number of processes where the estimator is refitted.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -190,6 +193,8 @@ def leave_preferences_out(
     >>> held_out.difference.round(2), held_out.agreement.value
     (array([0.42, 0.42, 0.42, 2.25]), 1.0)
     """
+    if verbose:
+        return verbosely(leave_preferences_out, locals())
     m = _num_samples(X)
     listed = check_pairs(pairs, m)
     if len(listed) == 0:

@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection.selection_path import SelectionData, SelectionPath, deal_items
-from kernelrank.progress import track
+from kernelrank.progress import track, verbosely
 from kernelrank.result import Result
 
 __all__ = ["SelectionStability", "selection_stability"]
@@ -129,6 +129,7 @@ def selection_stability(
     n_subsamples: int = 100,
     n_jobs: int | None = None,
     random_state: Any = None,
+    verbose: bool = False,
 ) -> SelectionStability:
     """Count how often each feature is selected on random halves of the data (stability selection).
 
@@ -147,6 +148,8 @@ def selection_stability(
         How many selections run at a time.
     random_state : int, RandomState or None, default=None
         Draws the halves.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -173,6 +176,8 @@ def selection_stability(
     >>> sorted(found.stable(0.9))
     [3, 7]
     """
+    if verbose:
+        return verbosely(selection_stability, locals())
     if not isinstance(n_subsamples, Integral) or n_subsamples < 1:
         raise InvalidInputError(f"Expected n_subsamples as a whole number of at least 1; got {n_subsamples!r}.")
     random = check_random_state(random_state)

@@ -34,6 +34,7 @@ from kernelrank.model_selection.auc_methods import Found, Task, pair_components,
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import pairs_held_out
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.progress import verbosely
 from kernelrank.result import Result
 
 __all__ = ["TournamentROC", "tournament_roc", "tournament_scores"]
@@ -157,6 +158,7 @@ def tournament_roc(
     confidence: float = 0.95,
     interval: str = "auto",
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> TournamentROC:
     """Compute the ROC curve by tournament leave-pair-out.
 
@@ -164,6 +166,8 @@ def tournament_roc(
     ----------
     estimator, X, y, groups, pos_label, confidence, interval, n_jobs
         As in `estimate_auc`. At least three items of each class.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
@@ -186,6 +190,8 @@ def tournament_roc(
     >>> round(roc.auc, 2), float(roc.tpr[0]), float(roc.tpr[-1])
     (0.87, 0.0, 1.0)
     """
+    if verbose:
+        return verbosely(tournament_roc, locals())
     if interval not in INTERVALS:
         raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
     check_confidence(confidence)

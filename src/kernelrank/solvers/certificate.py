@@ -25,6 +25,7 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.losses import LossPoint, PairLoss
 from kernelrank.losses.loss_rounding import sum_error
+from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.pair_problem import PairProblem
 
@@ -234,6 +235,7 @@ def follow(path: Path, tol: float, max_iter: int, step: Step | None) -> tuple[Ce
         stopped = False
         if not arrived:
             path.advance()
+            count_iteration()
             stopped = step is not None and step(path.n_iter, path.gap)
         arrived = False
         ends = path.n_iter >= max_iter or path.exhausted or stopped

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
+from kernelrank.progress import track
 from kernelrank.solvers.cluster_cost import ClusterCost, memberships
 
 __all__ = ["ClusterSearch", "automatic_kicks", "automatic_starts", "least_size"]
@@ -77,7 +78,7 @@ class ClusterSearch:
         float
         """
         best, least = self.given, np.inf
-        for labels in self._starts(n_init):
+        for labels in track(self._starts(n_init), n_init, "clustering", noun="starts"):
             value = self._descended(labels)
             for _ in range(automatic_kicks(self.cost.n_items)):
                 kicked = self._kicked(labels)

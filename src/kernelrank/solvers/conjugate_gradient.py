@@ -31,7 +31,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, NotConverged
 from kernelrank.features import Features
-from kernelrank.progress import working
+from kernelrank.progress import count_iteration, working
 from kernelrank.solvers.base import Solution, Solver, Step
 
 __all__ = ["LEAST_WAIT", "ConjugateGradient", "Operator", "Precondition", "iterate"]
@@ -207,6 +207,7 @@ def iterate(
         metric_z = operator.metric(z)
         residual[active] = _norm(r, r if divide is not None else metric_z) / scale[active]
         known = error.after(active, length * size, x, residual)
+        count_iteration()
         stopped = step is not None and step(n_iter, float(residual.max()))
         if stopped:
             break

@@ -38,6 +38,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses import LossPoint, PairLoss, SmoothedHinge, SquaredHinge
+from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.bundle import BundlePath
 from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove
@@ -156,6 +157,7 @@ class Newton(PairSolver):
         """Take steps until the gap is closed, as it looks without a proof, or `step` stops them."""
         while path.n_iter == 0 or (path.gap > self.tol and path.n_iter < self.max_iter and not path.exhausted):
             path.advance()
+            count_iteration()
             if step is not None and step(path.n_iter, path.gap):
                 break
         return path

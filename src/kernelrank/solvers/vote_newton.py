@@ -17,6 +17,7 @@ from scipy.linalg import cho_solve, lapack
 
 from kernelrank.arrays import Float
 from kernelrank.losses.loss_rounding import sum_error
+from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.line_search import search
 from kernelrank.solvers.pair_problem import CertifiedSolution, warn_of_gap
@@ -113,6 +114,7 @@ class VoteNewton:
         near = False
         while True:
             path.advance()
+            count_iteration()
             stopped = step is not None and step(path.n_iter, path.gap)
             ends = path.n_iter >= self.max_iter or path.exhausted or stopped
             if near or ends:

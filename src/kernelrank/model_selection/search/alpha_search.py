@@ -28,6 +28,7 @@ from kernelrank.model_selection.search.holdout_plan import (
     ItemLoss,
     read_scoring,
 )
+from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.solvers.double_precision import one_warning
 
@@ -80,6 +81,7 @@ class AlphaSearch(KernelLearner):
         max_iter: int | None = None,
         missing: str = "error",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alphas = alphas
         self.cv = cv
@@ -98,6 +100,7 @@ class AlphaSearch(KernelLearner):
         self.max_iter = max_iter
         self.missing = missing
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -148,7 +151,8 @@ class AlphaSearch(KernelLearner):
         unlabelled = self._unlabelled(every, weight)
         candidates = Candidates(settings, per_target=self.alpha_per_target)
         learners = []
-        for number, setting in enumerate(settings):
+        shown = settings if len(settings) == 1 else track(settings, len(settings), "searching", noun="kernels")
+        for number, setting in enumerate(shown):
             data = HoldoutData.of(
                 self._learner(setting),
                 X,
@@ -227,6 +231,6 @@ class AlphaSearch(KernelLearner):
 
     def _learner(self, setting: dict[str, Any]) -> KernelLearner:
         """Return the plain learner with one setting of its kernel."""
-        names = set(self._plain().get_params()) - {"alpha"}
+        names = set(self._plain().get_params()) - {"alpha", "verbose"}
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name in names}
         return self._plain(**{**parameters, **setting})

@@ -61,6 +61,8 @@ class CoRankRLSCV(ViewRanker):
         As in `RankRLSCV`.
     views, basis, kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, random_state
         As in `CoRankRLS`. Basis items that are held out are removed with their query.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -127,6 +129,7 @@ class CoRankRLSCV(ViewRanker):
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alphas = alphas
         self.nus = nus
@@ -143,6 +146,7 @@ class CoRankRLSCV(ViewRanker):
         self.ties: Ties = ties
         self.query_weight: QueryWeight = query_weight
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -64,6 +64,7 @@ class DyadicSearch(DyadicLearner):
         tol: float = 1e-10,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alphas = alphas
         self.setting: Setting = setting
@@ -85,6 +86,7 @@ class DyadicSearch(DyadicLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -32,6 +32,8 @@ class KroneckerRankRLSCV(KroneckerSearch):
         As in `KroneckerRLS`, and so are `kernel_params_rows` and `kernel_params_columns`.
     relation, solver, tol, max_iter, random_state
         As in `KroneckerRLSCV`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -89,6 +91,7 @@ class KroneckerRankRLSCV(KroneckerSearch):
         tol: float = 1e-10,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             alphas,
@@ -111,6 +114,7 @@ class KroneckerRankRLSCV(KroneckerSearch):
             tol=tol,
             max_iter=max_iter,
             random_state=random_state,
+            verbose=verbose,
         )
         self.rank: Ranked | None = rank
         self.query_weight: QueryWeight = query_weight

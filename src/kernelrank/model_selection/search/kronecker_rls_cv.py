@@ -31,6 +31,8 @@ class KroneckerRLSCV(KroneckerSearch):
         As in `KroneckerRLS`.
     relation, solver, tol, max_iter, random_state
         As in `KroneckerRLS`; `random_state` shuffles a number of folds.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------

@@ -22,6 +22,7 @@ from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.candidates import Candidates
 from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_search
+from kernelrank.progress import track
 from kernelrank.solvers.double_precision import one_warning
 from kernelrank.validation import check_pair_values, scores_or_times
 
@@ -62,6 +63,8 @@ class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
     solver, tol, max_iter, missing, random_state
         As in `RankRLS`; the solver is that of the last training. The folds of items are those of random_state 0 unless
         another is given.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -138,6 +141,7 @@ n_features_in_
         max_iter: int | None = None,
         missing: str = "error",
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             alphas,
@@ -157,6 +161,7 @@ n_features_in_
             max_iter=max_iter,
             missing=missing,
             random_state=random_state,
+            verbose=verbose,
         )
         self.cost: CostOption = cost
         self.ties: Ties = ties
@@ -249,7 +254,8 @@ n_features_in_
         settings = self._settings()
         tried = self._given_alphas(len(settings))
         candidates, learners = Candidates(settings, per_target=False), []
-        for number, setting in enumerate(settings):
+        shown = settings if len(settings) == 1 else track(settings, len(settings), "searching", noun="kernels")
+        for number, setting in enumerate(shown):
             learner = self._learner(setting)._settled(X)
             measure = PreferenceMeasure.of(learner, X, graph, groups, given)
             grid = AlphaGrid.around(measure.scale) if tried is None else AlphaGrid.given(tried[number])

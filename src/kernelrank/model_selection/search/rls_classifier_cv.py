@@ -36,6 +36,8 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         As in `RLSClassifier`.
     kernel_grid, held_out_basis
         As in `RankRLSCV`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
@@ -86,6 +88,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         tol: float | None = None,
         max_iter: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.alphas = alphas
         self.cv = cv
@@ -102,6 +105,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def _loss(self) -> ItemLoss:
         return _wrong_class

@@ -31,6 +31,8 @@ class RLSCV(AlphaSearch, Regressor):
         As in `RLS`.
     alpha_per_target, kernel_grid, held_out_basis
         As in `RankRLSCV`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------

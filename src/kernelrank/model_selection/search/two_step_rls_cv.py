@@ -33,6 +33,8 @@ class TwoStepRLSCV(DyadicSearch):
         As in `KroneckerRLS`, and so are `kernel_params_rows` and `kernel_params_columns`.
     relation, solver, tol, max_iter, random_state
         As in `KroneckerRLSCV`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
     Attributes
     ----------
