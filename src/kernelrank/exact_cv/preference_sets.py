@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kernelrank.arrays import Float, Index, block_rows, blocks
@@ -44,6 +45,15 @@ FEW = 32
 
 NULL = 1e-13
 """How small an eigenvalue counts as zero, beside the largest, in the dual form."""
+
+BATCH_BYTES = 2**21
+"""The size of what is held out in one batch: it stays in the cache."""
+
+PADDED = 0.8
+"""Sets of at least this share of the largest are solved with it, with rows of zeros to fill them up."""
+
+STEPS = 5
+"""How many steps conjugate gradients usually take."""
 
 SUM_BYTES = 2**28
 """The size up to which the sums ``D_EᵀW_E D_E`` of all large sets are kept at once."""
@@ -111,6 +121,7 @@ class PreferenceProblem:
 
     def singles(self, alphas: Float) -> Float:
         """Return the difference of each preference without it, shape (l, n); NaN where digits are lost."""
+        n, alphas = len(alphas), _filled(alphas)
         graph, shrunk = self.graph, 1.0 / (self.values[:, None] + alphas)
         scores = self.features @ (shrunk * self.target[:, None])
         found = np.empty((graph.n_pairs, len(alphas)))
@@ -121,56 +132,108 @@ class PreferenceProblem:
             rows = self.rows(everyone[part], room)
             np.dot(np.square(rows, out=rows), shrunk, out=found[part])
             _leave_singles(graph.pairs[part], graph.magnitude[part], graph.weight[part], scores, found[part])
-        return found
+        return found[:, :n]
 
     def sets(self, sets: ItemSets, alphas: Float) -> Float:
         """Return the differences of the preferences of each set without all of it, shape (l, n).
 
         The sets have no preference in common, and every preference is in one of them.
         """
+        n, alphas = len(alphas), _filled(alphas)
         found = np.empty((self.graph.n_pairs, len(alphas)))
         counts = np.add.reduceat((self.graph.weight[sets.items] > 0).astype(np.int64), sets.bounds[:-1])
         alone = counts == np.count_nonzero(self.graph.weight)  # nothing is left to train on
         for number in np.flatnonzero(alone):
             found[sets.items[sets.bounds[number] : sets.bounds[number + 1]]] = 0.0
         for size in np.unique(sets.sizes[~alone & (sets.sizes <= FEW)]):
-            chosen = sets.items[sets.places(np.flatnonzero(~alone & (sets.sizes == size)), size)]
-            for part in blocks(len(chosen), 4 * size * (size + 1) * (len(self.values) + len(alphas))):
-                self._leave_few(chosen[part], alphas, found)
+            chosen = sets.items[sets.places(np.flatnonzero(~alone & (sets.sizes == size)), size)].T
+            row_bytes = 8 * size * (len(self.values) + (size + 1) * len(alphas) // 2)
+            for part in blocks(chosen.shape[1], row_bytes, BATCH_BYTES):
+                self._leave_few(np.ascontiguousarray(chosen[:, part]), alphas, found)
         self._leave_many(sets, np.flatnonzero(~alone & (sets.sizes > FEW)), alphas, found)
-        return found
+        return found[:, :n]
 
     def _leave_few(self, chosen: Index, alphas: Float, found: Float) -> None:
-        """Hold out sets of one size, shape (sets, u)."""
-        n_sets, size = chosen.shape
-        shrunk = 1.0 / (self.values[:, None] + alphas)
-        rows = self.rows(chosen.ravel())
-        r = self.graph.magnitude[chosen.ravel(), None] - rows @ (shrunk * self.target[:, None])
-        one, other = np.tril_indices(size)
-        rows = rows.reshape(n_sets, size, -1)
-        products = (rows[:, one] * rows[:, other]) @ shrunk  # entries of P, (sets, u (u + 1) / 2, n)
-        factor, solved = np.empty(products.shape[1:]), np.empty((size, len(alphas)))
-        _leave_sets(products, np.sqrt(self.graph.weight), self.graph.magnitude, chosen, r, factor, solved, found)
+        """Hold out sets of one size, shape (u, sets)."""
+        size, n_sets = chosen.shape
+        graph, shrunk = self.graph, 1.0 / (self.values[:, None] + alphas)
+        scores = self.features @ (shrunk * self.target[:, None])
+        rows = self.rows(chosen.ravel()).reshape(size, n_sets, -1)
+        products = np.empty((size * (size + 1) // 2, n_sets, len(alphas)))  # entries of P
+        product = np.empty(rows.shape[1:])
+        for entry, (one, other) in enumerate(zip(*np.tril_indices(size), strict=True)):
+            np.dot(np.multiply(rows[one], rows[other], out=product), shrunk, out=products[entry])
+        room, root = np.empty((len(products) + 2 * size, len(alphas))), np.sqrt(graph.weight)
+        _leave_sets(graph.pairs, graph.magnitude, root, chosen, scores, products, room, found)
 
     def _leave_many(self, sets: ItemSets, numbers: Index, alphas: Float, found: Float) -> None:
         """Hold out some sets by conjugate gradients, and factorise what does not converge."""
-        a, failed = self.values[:, None] + alphas, []
+        a = self.values[:, None] + alphas
         whole = self.target[:, None] / a
-        size = (a * whole * whole).sum(axis=0)
-        room = np.empty((int(sets.sizes[numbers].max(initial=0)), len(self.values)))
-        for number in numbers:
-            chosen = sets.items[sets.bounds[number] : sets.bounds[number + 1]]
-            rows, w = self.rows(chosen, room), self.graph.weight[chosen, None]
-            x = whole[None].copy()
-            r = rows.T @ (w * (rows @ whole - self.graph.magnitude[chosen, None]))
-            if solve_reduced(_products(rows, w), a, x, r[None], size).all():
-                found[chosen] = rows @ x[0]
-            elif len(chosen) > len(self.values):
-                failed.append(number)
-            else:
-                found[chosen] = self._factorised_set(chosen, alphas)
+        scores, failed = self.features @ whole, []
+        batches = list(self._batches(sets, numbers, len(alphas)))
+        room = np.empty((max((len(some) * int(sets.sizes[some[0]]) for some in batches), default=0), len(a)))
+        for some in batches:
+            sizes = sets.sizes[some]
+            inside = np.arange(int(sizes[0])) < sizes[:, None]
+            chosen = np.full(inside.shape, -1, dtype=np.int64)
+            chosen[inside] = sets.part(some)[1].items
+            rows = self.rows(chosen.ravel(), room).reshape(*chosen.shape, len(a))
+            x, solved = self._without(rows, chosen, a, whole, scores)
+            predicted = rows @ x
+            if solved.all():
+                _place(predicted, chosen, found)
+                continue
+            for place, number in enumerate(some):
+                own = chosen[place, : sizes[place]]
+                if solved[place]:
+                    found[own] = predicted[place, : len(own)]
+                elif len(own) > len(self.values):
+                    failed.append(number)
+                else:
+                    found[own] = self._factorised_set(own, alphas)
         if failed:
-            self._leave_large(sets, np.array(failed, dtype=np.int64), alphas, found)
+            self._leave_large(sets, np.sort(np.array(failed, dtype=np.int64)), alphas, found)
+
+    def _batches(self, sets: ItemSets, numbers: Index, n_alphas: int) -> Iterator[Index]:
+        """Yield numbers of sets of similar sizes, as many as are solved together."""
+        order = numbers[np.argsort(-sets.sizes[numbers], kind="stable")]
+        sizes, start = -sets.sizes[order], 0
+        while start < len(order):
+            largest = -int(sizes[start])
+            similar = int(np.searchsorted(sizes, -int(PADDED * largest), side="right"))
+            room = BATCH_BYTES // (8 * len(self.values) * (largest + min(largest, len(self.values)) + 5 * n_alphas))
+            stop = min(similar, start + max(1, room))
+            yield order[start:stop]
+            start = stop
+
+    def _without(
+        self, rows: Float, chosen: Index, a: Float, whole: Float, scores: Float
+    ) -> tuple[Float, NDArray[np.bool_]]:
+        """Solve for all alphas without each of some sets; return x (sets, s, n) and which sets are solved.
+
+        `chosen` (sets, u) has -1 where a set is shorter than others, and `rows` (sets, u, s) is zero there.
+        """
+        size, n = chosen.shape[1], a.shape[1]
+        graph, flipped = self.graph, rows.transpose(0, 2, 1)
+        w = graph.weight[chosen][:, :, None]
+        unit = bool(np.all(w == 1.0))
+        if len(a) * (size + STEPS * n) <= 2 * STEPS * n * size:  # the sum of outer products pays
+            weighted = rows if unit else w * rows
+            T = flipped @ weighted
+            r = T @ whole
+            r -= weighted.transpose(0, 2, 1) @ graph.magnitude[chosen][:, :, None]
+            multiply: Callable[[Float, Index | slice], Float] = lambda p, some: T[some] @ p  # noqa: E731
+        else:
+            missed = scores[graph.pairs[chosen, 0]] - scores[graph.pairs[chosen, 1]] - graph.magnitude[chosen, None]
+            r = flipped @ (missed if unit else w * missed)
+
+            def multiply(p: Float, some: Index | slice) -> Float:
+                d = rows[some] @ p
+                return np.asarray(flipped[some] @ (d if unit else w[some] * d))
+
+        x = np.broadcast_to(whole, r.shape).copy()
+        return x, solve_reduced(multiply, a, x, r, (a * whole * whole).sum(axis=0)).all(axis=1)
 
     def _leave_large(self, sets: ItemSets, numbers: Index, alphas: Float, found: Float) -> None:
         """Hold out some sets by the sums of all others."""
@@ -233,40 +296,48 @@ def _leave_singles(pairs: Index, magnitude: Float, weight: Float, scores: Float,
 
 @compiled
 def _subtract_items(features: Float, pairs: Index, chosen: Index, rows: Float) -> None:
-    """Write the differences of the features of two items into the rows."""
+    """Write the differences of the features of two items into the rows; zero where none is chosen."""
     for e in range(len(chosen)):
-        h, j = pairs[chosen[e], 0], pairs[chosen[e], 1]
-        for i in range(features.shape[1]):
-            rows[e, i] = features[h, i] - features[j, i]
+        if chosen[e] < 0:
+            for i in range(features.shape[1]):
+                rows[e, i] = 0.0
+        else:
+            h, j = pairs[chosen[e], 0], pairs[chosen[e], 1]
+            for i in range(features.shape[1]):
+                rows[e, i] = features[h, i] - features[j, i]
 
 
 @compiled
 def _leave_sets(
-    products: Float,
-    root: Float,
+    pairs: Index,
     magnitude: Float,
+    root: Float,
     chosen: Index,
-    r: Float,
-    factor: Float,
-    solved: Float,
+    scores: Float,
+    products: Float,
+    room: Float,
     found: Float,
 ) -> None:
     """Solve ``(I - P W) q = r`` for every set and alpha, as ``v = (I - W^½PW^½)⁻¹W^½r`` and ``q = r + P W^½ v``.
 
     Triangles lie row by row, entry (i, j) at ``i (i + 1) / 2 + j``; NaN where digits are lost.
     """
-    n_sets, size = chosen.shape
+    size, n_sets = chosen.shape
     n = found.shape[1]
+    factor, solved = room[: len(products)], room[len(products) :]  # the last rows hold r
     for b in range(n_sets):
         for i in range(size):
             own = i * (i + 1) // 2
+            e = chosen[i, b]
+            h, other = pairs[e, 0], pairs[e, 1]
             for k in range(n):
-                solved[i, k] = root[chosen[b, i]] * r[b * size + i, k]
+                solved[size + i, k] = magnitude[e] - (scores[h, k] - scores[other, k])
+                solved[i, k] = root[e] * solved[size + i, k]
             for j in range(i + 1):
                 before = j * (j + 1) // 2
-                scale = root[chosen[b, i]] * root[chosen[b, j]]
+                scale = root[e] * root[chosen[j, b]]
                 for k in range(n):
-                    factor[own + j, k] = (1.0 if i == j else 0.0) - scale * products[b, own + j, k]
+                    factor[own + j, k] = (1.0 if i == j else 0.0) - scale * products[own + j, b, k]
                 for t in range(j):
                     for k in range(n):
                         factor[own + j, k] -= factor[own + t, k] * factor[before + t, k]
@@ -285,21 +356,31 @@ def _leave_sets(
             for k in range(n):
                 solved[i, k] /= factor[i * (i + 1) // 2 + i, k]
         for i in range(size):
-            e = chosen[b, i]
+            e = chosen[i, b]
             for k in range(n):
-                found[e, k] = magnitude[e] - r[b * size + i, k]
+                found[e, k] = magnitude[e] - solved[size + i, k]
             for j in range(size):
                 entry = i * (i + 1) // 2 + j if j <= i else j * (j + 1) // 2 + i
+                weight = root[chosen[j, b]]
                 for k in range(n):
-                    found[e, k] -= products[b, entry, k] * root[chosen[b, j]] * solved[j, k]
+                    found[e, k] -= products[entry, b, k] * weight * solved[j, k]
 
 
-def _products(rows: Float, weight: Float) -> Callable[[Float, Index | slice], Float]:
-    """Return the product with ``D_EᵀW_E D_E``, which is added up where that is cheaper."""
-    if len(rows) <= rows.shape[1]:
-        return lambda p, _: (rows.T @ (weight * (rows @ p[0])))[None]
-    T = rows.T @ (weight * rows) if np.any(weight != 1.0) else rows.T @ rows
-    return lambda p, _: (T @ p[0])[None]
+@compiled
+def _place(predicted: Float, chosen: Index, found: Float) -> None:
+    """Put the differences of some sets, shape (sets, u, n), where their preferences stand."""
+    for b in range(chosen.shape[0]):
+        for i in range(chosen.shape[1]):
+            e = chosen[b, i]
+            if e >= 0:
+                for k in range(found.shape[1]):
+                    found[e, k] = predicted[b, i, k]
+
+
+def _filled(alphas: Float) -> Float:
+    """Repeat the last alpha until vector instructions take all of them at once."""
+    missing = -len(alphas) % 4 if len(alphas) > 2 else 0
+    return np.concatenate([alphas, np.repeat(alphas[-1:], missing)])
 
 
 def _solve(sums: Float, alpha: float) -> Float:
