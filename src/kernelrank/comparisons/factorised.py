@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from kernelrank.arrays import Float, Index, Matrix, as_columns, dense_rows
 from kernelrank.comparisons.base import Comparisons
@@ -27,10 +27,14 @@ class _Factor:
     pivots: NDArray[np.bool_]
     """The columns that the rows begin in."""
 
+    @property
+    def whole(self) -> bool:
+        """Whether no row but the last is missing, so that ``U = R [I, -1]`` with R square and triangular."""
+        return len(self.U) + 1 == len(self.pivots) and not self.pivots[-1]
+
     def multiply(self, V: Float) -> Float:
         """Return ``U V`` for V (size, k), which is overwritten; half a product where no row but the last is missing."""
-        rank = len(self.U)
-        if rank + 1 != len(self.pivots) or self.pivots[-1]:
+        if not self.whole:
             return self.U @ V
         last = np.outer(self.U[:, -1], V[-1])
         product = blas.dtrmm(1.0, self.U[:, :-1].T, V[:-1].T, side=1, lower=1, overwrite_b=1)
@@ -101,6 +105,30 @@ class FactorisedComparisons(Comparisons):
             product[factor.items] = factor.U.T @ columns[start:stop]
             start = stop
         return product.reshape((-1, *V.shape[1:]))
+
+    def centre_kernel(self, K: Float) -> Float:
+        """Return ``C K Cᵀ`` for a symmetric K: half a product if all items are connected, for ``C = R [I, -1]``."""
+        if len(self._factors) != 1 or len(self._factors[0].items) != self.n_items or not self._factors[0].whole:
+            return super().centre_kernel(K)
+        factor = self._factors[0]
+        own = K[np.ix_(factor.items, factor.items)]
+        inner = own[:-1, :-1] - own[:-1, -1:]
+        inner -= own[-1, :-1] - own[-1, -1]
+        product, _ = lapack.dsygst(inner.T, factor.U[:, :-1], itype=2, lower=0, overwrite_a=1)
+        upper = np.triu(product)
+        return np.asarray(upper + np.triu(product, 1).T)
+
+    def undo_centre(self, V: Float) -> Float | None:
+        """Return F with ``C F = V``, zero at the last item of each connected part; None where rows of a factor miss."""
+        found = np.zeros((self.n_items, V.shape[1]))
+        start = 0
+        for factor in self._factors:
+            if not factor.whole:
+                return None
+            stop = start + len(factor.U)
+            found[factor.items[:-1]] = solve_triangular(factor.U[:, :-1], V[start:stop], check_finite=False)
+            start = stop
+        return found
 
     def root_squares(self) -> Float:
         """Return the squared lengths of the rows of all factors."""

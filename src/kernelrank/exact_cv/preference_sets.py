@@ -14,9 +14,10 @@ factorised: ``I - P_EE W_E``, or, where E is larger than the number of features,
 
 **Coordinates.** One decomposition gives features Ψ in which ``DᵀWD = diag(μ)``: ``Ψ = Φ B`` with
 ``ΦᵀLΦ = B diag(μ) Bᵀ`` in the primal, ``Ψ = K Cᵀ B diag(μ)^-½`` with ``C K Cᵀ = B diag(μ) Bᵀ`` and any root ``CᵀC = L``
-in the dual, where directions with μ = 0 say nothing. So ``A = diag(μ + λ)`` for every λ. What is subtracted is
-``I - P W``: where E alone carries a direction of the features it has small pivots and loses digits, and such sets are
-left to the caller.
+in the dual, where directions with μ = 0 say nothing. Only differences of compared items are asked of Ψ, so where C can
+be undone, ``C⁻¹ B diag(μ)^½`` will do: one triangular system in place of two products. So ``A = diag(μ + λ)`` for every
+λ. What is subtracted is ``I - P W``: where E alone carries a direction of the features it has small pivots and loses
+digits, and such sets are left to the caller.
 
 Preferences whose two items are both held out are in `preference_items`.
 """
@@ -45,6 +46,9 @@ FEW = 32
 
 NULL = 1e-13
 """How small an eigenvalue counts as zero, beside the largest, in the dual form."""
+
+FAR = 1e3
+"""How large ``C⁻¹B`` may be beside the differences of compared items, which are at most one: three digits are lost."""
 
 BATCH_BYTES = 2**21
 """The size of what is held out in one batch: it stays in the cache."""
@@ -110,7 +114,11 @@ class PreferenceProblem:
             known = values > NULL * values.max(initial=0.0)
             self.values, B = values[known], B[:, known]
             root = np.sqrt(self.values)
-            self.features = features.kernel_multiply(graph.centre_transpose(np.ascontiguousarray(B))) / root
+            undone = graph.undo_centre(B) if np.all(graph.weight > 0.0) else None
+            if undone is None or np.sqrt(graph.weight.max()) * np.abs(undone).max(initial=0.0) > FAR:
+                self.features = features.kernel_multiply(graph.centre_transpose(np.ascontiguousarray(B))) / root
+            else:
+                self.features = np.multiply(undone, root, out=undone)
             self.target = root * (B.T @ target[:, 0])
 
     def rows(self, preferences: Index, out: Float | None = None) -> Float:
@@ -233,7 +241,7 @@ class PreferenceProblem:
                 return np.asarray(flipped[some] @ (d if unit else w[some] * d))
 
         x = np.broadcast_to(whole, r.shape).copy()
-        return x, solve_reduced(multiply, a, x, r, (a * whole * whole).sum(axis=0)).all(axis=1)
+        return x, np.asarray(solve_reduced(multiply, a, x, r, (a * whole * whole).sum(axis=0)).all(axis=1))
 
     def _leave_large(self, sets: ItemSets, numbers: Index, alphas: Float, found: Float) -> None:
         """Hold out some sets by the sums of all others."""
