@@ -26,7 +26,7 @@ from scipy.linalg import lapack, solve_triangular
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.compiled import compiled
 from kernelrank.exact_cv.basis_removal import BasisPlaces
-from kernelrank.exact_cv.preference_sets import PreferenceProblem
+from kernelrank.exact_cv.preference_sets import PreferenceProblem, filled
 from kernelrank.exact_cv.reduced_systems import CONVERGED, solve_reduced
 from kernelrank.exact_cv.set_removal import PIVOT, SetRemoval
 from kernelrank.features import Features, ReducedSet
@@ -74,7 +74,7 @@ def leave_items_out(problem: PreferenceProblem, features: Features, alphas: Floa
     pairs = _Pairs(problem, keys // m, keys % m, between, won, _Constraints.of(problem, features))
     touching = _touching(graph.pairs, m)
     dense = 8 * m * size**2 <= ITEM_BYTES and size <= 2 * np.median(touching.sizes[touching.sizes > 0])
-    found = pairs.by_sums(touching, alphas) if dense else pairs.by_sets(touching, alphas)
+    found = pairs.by_sums(touching, filled(alphas))[:, : len(alphas)] if dense else pairs.by_sets(touching, alphas)
     return np.asarray(signed[:, None] * found[which])
 
 

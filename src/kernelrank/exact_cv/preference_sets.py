@@ -39,7 +39,7 @@ from kernelrank.features import Features
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.spectrum import spectrum
 
-__all__ = ["PreferenceProblem"]
+__all__ = ["PreferenceProblem", "filled"]
 
 FEW = 32
 """Sets of up to so many preferences go by the entries of P, larger ones by conjugate gradients."""
@@ -129,7 +129,7 @@ class PreferenceProblem:
 
     def singles(self, alphas: Float) -> Float:
         """Return the difference of each preference without it, shape (l, n); NaN where digits are lost."""
-        n, alphas = len(alphas), _filled(alphas)
+        n, alphas = len(alphas), filled(alphas)
         graph, shrunk = self.graph, 1.0 / (self.values[:, None] + alphas)
         scores = self.features @ (shrunk * self.target[:, None])
         found = np.empty((graph.n_pairs, len(alphas)))
@@ -147,7 +147,7 @@ class PreferenceProblem:
 
         The sets have no preference in common, and every preference is in one of them.
         """
-        n, alphas = len(alphas), _filled(alphas)
+        n, alphas = len(alphas), filled(alphas)
         found = np.empty((self.graph.n_pairs, len(alphas)))
         counts = np.add.reduceat((self.graph.weight[sets.items] > 0).astype(np.int64), sets.bounds[:-1])
         alone = counts == np.count_nonzero(self.graph.weight)  # nothing is left to train on
@@ -385,7 +385,7 @@ def _place(predicted: Float, chosen: Index, found: Float) -> None:
                     found[e, k] = predicted[b, i, k]
 
 
-def _filled(alphas: Float) -> Float:
+def filled(alphas: Float) -> Float:
     """Repeat the last alpha until vector instructions take all of them at once."""
     missing = -len(alphas) % 4 if len(alphas) > 2 else 0
     return np.concatenate([alphas, np.repeat(alphas[-1:], missing)])
