@@ -39,6 +39,7 @@ BASE = {
     "lifetimes",
     "model_laws",
     "model_states",
+    "charts",
     "progress",
     "progress_lines",
     "provenance",
@@ -64,6 +65,8 @@ for room in ("relations", "report", "exports", "serving", "cli"):
 
 # What goes up, inside a method: results draw themselves by the displays of the report.
 UPWARD = {
+    "estimators/ranked_items.py": {"report"},
+    "result.py": {"report"},
     "model_selection/auc_comparison.py": {"report"},
     "model_selection/feature_importance.py": {"report"},
     "model_selection/tournament.py": {"report"},

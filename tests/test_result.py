@@ -232,3 +232,82 @@ def test_a_comparison_draws_itself():
     np.testing.assert_array_equal(intervals, [list(found.first.interval), list(found.second.interval)])
     np.testing.assert_array_equal(display.difference_ax_.lines[0].get_xdata(), list(found.interval))
     plt.close(display.figure_)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_result_draws_itself(name):
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    display = results()[name].plot(ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert ax.get_xlabel()
+    assert len(ax.lines) + len(ax.patches) + len(ax.collections) >= 1
+    ax.figure.canvas.draw()
+    assert not any("$" in text.get_text() and text.get_parse_math() for text in ax.get_yticklabels())
+    plt.close(ax.figure)
+
+
+def test_the_interval_is_drawn_where_it_lies():
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    for name in ("AUCEstimate", "DyadicConcordance", "ConcordanceEstimate", "RateEstimate", "PreferenceAgreement"):
+        found = results()[name]
+        display = found.plot(color="red")
+        np.testing.assert_array_equal(display.ax_.lines[0].get_xdata(), list(found.interval))
+        assert display.ax_.lines[0].get_color() == "red"
+        value = next(getattr(found, key) for key in ("auc", "value", "concordance") if hasattr(found, key))
+        np.testing.assert_array_equal(display.ax_.lines[1].get_xdata(), [value])
+        plt.close(display.figure_)
+    interval = results()["Interval"]
+    drawn = interval.plot()
+    np.testing.assert_array_equal(drawn.ax_.lines[0].get_xdata(), [interval.low, interval.high])
+    assert len(drawn.ax_.lines) == 1
+    plt.close(drawn.figure_)
+
+
+def test_alphas_and_outputs_are_drawn():
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9, 2))
+    held = kr.leave_pair_out(kr.RankRLS(), X, rng.standard_normal((9, 2)), alphas=[0.1, 1.0, 10.0])
+    bars = held.plot()
+    np.testing.assert_array_equal([bar.get_width() for bar in bars.ax_.patches], np.ravel(held.accuracy))
+    alphas = [0.1, 1.0]
+    judged = kr.leave_preferences_out(kr.RankRLS(), X, [(0, 1), (2, 3), (1, 2), (5, 6)], alphas=alphas)
+    curves = judged.plot()
+    np.testing.assert_array_equal(curves.ax_.lines[0].get_xdata(), alphas)
+    np.testing.assert_array_equal(curves.ax_.lines[0].get_ydata(), [one.value for one in judged.agreement])
+    assert curves.ax_.get_xscale() == "log"
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["PairHoldout", "PermutationTest", "SelectionCurve", "SelectionStability", "Choice"])
+def test_a_legend_covers_nothing(name):
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    display = results()[name].plot()
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.y0 >= display.ax_.get_window_extent().y1 - 1.0  # above the axes
+    plt.close(display.figure_)
+
+
+def test_a_leaderboard_draws_its_first_items():
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    board = kr.Leaderboard().fit(["a", "a", "b", "c$x^$"], ["b", "c$x^$", "c$x^$", "a"])
+    display = board.plot(k=2)
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    table = board.table()
+    assert names == [str(name) for name in table["item"][:2]]
+    display.figure_.canvas.draw()
+    np.testing.assert_allclose(display.ax_.lines[1].get_xdata(), [table["score"][0]])
+    plt.close(display.figure_)

@@ -1,4 +1,4 @@
-"""A result: what was computed, shown as one line, as a table in a notebook, and as a data frame."""
+"""A result: what was computed, shown as one line, as a table in a notebook, as a data frame, and as a plot."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from kernelrank.charts import Chart
 from kernelrank.frames import to_frame
 
 __all__ = ["Result", "html_table"]
@@ -35,6 +36,34 @@ class Result(ABC):
             One row for each query, pair, item or point; one row in all for a single estimate.
         """
         return to_frame(self._columns())
+
+    def plot(self, ax: Any = None, **line_options: Any) -> Any:
+        """Draw the result.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones unless given.
+        line_options
+            For matplotlib, such as ``color="red"``.
+
+        Returns
+        -------
+        kernelrank.report.Display
+            With `ax_` and `figure_`, which were drawn on.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from kernelrank.report.chart_display import display_of
+
+        return display_of(self).plot(ax=ax, **line_options)
+
+    def _chart(self) -> Chart:
+        """Return what `plot` draws. A result without a chart has a display of its own."""
+        raise NotImplementedError(f"{type(self).__name__} has no chart")
 
     def _repr_html_(self) -> str:
         return html_table(type(self).__name__, self._facts())

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.charts import Estimates
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.item_posterior import ItemPosterior
@@ -108,6 +109,33 @@ class RankedItems(BaseEstimator):
             "wins": _counts(wins),
         }
         return to_frame({name: values[order] for name, values in columns.items()})
+
+    def plot(self, ax: Any = None, *, k: int = 20, **line_options: object) -> Any:
+        """Draw the scores of the first k items with their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones unless given.
+        k : int, default=20
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        kernelrank.report.ChartDisplay
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from kernelrank.report.chart_display import ChartDisplay
+
+        table = self.table()
+        columns = [list(table[name])[:k] for name in ("item", "score", "low", "high")]
+        label = f"score, with {100 * self.confidence:.4g}% intervals"
+        return ChartDisplay(Estimates(list(zip(*columns, strict=True)), label)).plot(ax=ax, **line_options)
 
     def compare(self, a: Any, b: Any) -> ScoreComparison:
         """Compare the scores of two items.

@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.result import Result
 
 __all__ = ["ScoreComparison", "matched_rows"]
+
+SHOWN = 20
+"""How many comparisons are drawn."""
+
+NORMAL = float(ndtri(0.975))
+"""Standard deviations from the middle to the ends of a 95% interval."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,6 +75,11 @@ class ScoreComparison(Result):
         ]
         left = len(self.difference) - 10
         return [*rows, ("not shown", f"{left:,}")] if left > 0 else rows
+
+    def _chart(self) -> Estimates:
+        ends = zip(self.difference[:SHOWN].tolist(), (NORMAL * self.std[:SHOWN]).tolist(), strict=True)
+        rows = [(f"comparison {n}", middle, middle - half, middle + half) for n, (middle, half) in enumerate(ends)]
+        return Estimates(rows, "difference of the scores, with 95% intervals", 0.0)
 
     def _columns(self) -> dict[str, Any]:
         return {"difference": self.difference, "std": self.std, "probability": self.probability}

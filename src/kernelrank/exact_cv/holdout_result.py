@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Bars, Histogram
 from kernelrank.errors import InvalidInputError
 from kernelrank.result import Result
 
@@ -85,6 +86,16 @@ class PairHoldout(Result):
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("pairs held out", f"{self.n_pairs:,}"), ("accuracy", self._accuracy())]
+
+    def _chart(self) -> Bars | Histogram:
+        accuracy = np.asarray(self.accuracy)
+        if accuracy.ndim:
+            places = [" ".join(map(str, place)) for place in np.ndindex(accuracy.shape)]
+            return Bars(places, accuracy.ravel().tolist(), "accuracy of pairs, by number of output and alpha")
+        self._columns()  # says what to do where the differences were not kept
+        right = self.difference * np.sign(self.truth)
+        label = "held-out difference of a pair: above zero in the right order"
+        return Histogram(right[self.truth != 0], label, "pairs", 0.0, f"accuracy {accuracy:.3f}")
 
     def _columns(self) -> dict[str, Any]:
         if len(self.first) < self.n_pairs:

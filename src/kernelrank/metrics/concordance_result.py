@@ -11,6 +11,7 @@ from scipy import stats
 
 from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.lifetimes import Lifetimes
 from kernelrank.metrics.auc_interval import EDGE, logit_interval
@@ -83,6 +84,9 @@ class ConcordanceResult(MeasureResult):
     def has_interval(self) -> bool:
         """Always True: the interval is over items."""
         return True
+
+    def _chart(self) -> Estimates:
+        return Estimates([("all pairs", self.mean, *self.interval())], self.label.split(" (")[0], 0.5)
 
     @property
     def n_pairs(self) -> int:
@@ -297,6 +301,10 @@ class ConcordanceDifference(Result):
             ("items", f"{self.n_items:,}"),
             ("about the interval", self.interval.method),
         ]
+
+    def _chart(self) -> Estimates:
+        label = f"difference of {self.label.split(' (')[0]}"
+        return Estimates([("first − second", self.difference, *self.interval)], label, 0.0)
 
     def _columns(self) -> dict[str, Any]:
         own = {"label": [self.label], "difference": [self.difference]}

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Estimates
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.interval import Interval, check_confidence, wilson_interval
@@ -72,6 +73,9 @@ class DyadicConcordance(Result):
     def _facts(self) -> list[tuple[str, str]]:
         each = "" if self.per == "overall" else f" of each {self.per}"
         return [(f"concordance{each}", f"{self.value:.3f}"), self.interval._fact(), ("dyads", f"{self.n_dyads:,}")]
+
+    def _chart(self) -> Estimates:
+        return Estimates([(f"per {self.per}", self.value, *self.interval)], "concordance", 0.5)
 
     def _columns(self) -> dict[str, Any]:
         return {"value": [self.value], **self.interval._columns(), "per": [self.per], "n_dyads": [self.n_dyads]}

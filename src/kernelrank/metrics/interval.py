@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from kernelrank.arrays import Float
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.result import Result
 
@@ -88,6 +89,9 @@ class Interval(Result):
 
     def _facts(self) -> list[tuple[str, str]]:
         return [self._fact(), ("about the interval", self.method)]
+
+    def _chart(self) -> Estimates:
+        return Estimates([(f"{100 * self.level:.4g}% interval", None, self.low, self.high)], "value")
 
     def _columns(self) -> dict[str, Any]:
         return {"low": [self.low], "high": [self.high], "level": [self.level], "interval_method": [self.method]}

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval, resampled_means
 from kernelrank.result import Result
@@ -112,6 +113,10 @@ class PairedTest(Result):
             ),
             ("about the interval", self.interval.method),
         ]
+
+    def _chart(self) -> Estimates:
+        label = f"difference of {self.label.split(' (')[0]}"
+        return Estimates([("first − second", self.difference, *self.interval)], label, 0.0)
 
     def _columns(self) -> dict[str, Any]:
         return {

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, wilson_interval
 from kernelrank.result import Result
@@ -59,6 +60,10 @@ class PreferenceAgreement(Result):
             ("of them with tied scores", f"{self.n_ties:,}"),
             ("about the interval", self.interval.method),
         ]
+
+    def _chart(self) -> Estimates:
+        row = f"{self.n_preferences:,} preferences", self.value, *self.interval
+        return Estimates([row], "share of preferences that the scores agree with", 0.5)
 
     def _columns(self) -> dict[str, Any]:
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernelrank.charts import Estimates
 from kernelrank.metrics.interval import Interval
 from kernelrank.result import Result
 
@@ -55,6 +56,10 @@ class RateEstimate(Result):
             ("about the interval", self.interval.method),
             ("items", f"{self.n_positive:,} positive, {self.n_negative:,} negative"),
         ]
+
+    def _chart(self) -> Estimates:
+        items = f"{self.n_positive:,} positive, {self.n_negative:,} negative"
+        return Estimates([(items, self.value, *self.interval)], self.label)
 
     def _columns(self) -> dict[str, Any]:
         return {

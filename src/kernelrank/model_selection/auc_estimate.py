@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelrank.charts import Estimates
 from kernelrank.metrics.interval import Interval
 from kernelrank.result import Result
 
@@ -70,6 +71,9 @@ class AUCEstimate(Result):
             ("negative class", f"{negative}: {self.n_negative:,} items"),
             *(("warning", text) for text in self.warnings),
         ]
+
+    def _chart(self) -> Estimates:
+        return Estimates([(self.method.replace("_", "-"), self.auc, *self.interval)], "AUC", 0.5)
 
     def _columns(self) -> dict[str, Any]:
         return {

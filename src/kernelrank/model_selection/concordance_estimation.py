@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Index, is_structured
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
@@ -74,6 +75,10 @@ class ConcordanceEstimate(Result):
         n_folds = len(np.unique(self.folds))
         facts = [("held-out concordance", f"{self.concordance:.3f}"), self.interval._fact(), ("folds", f"{n_folds}")]
         return [*facts, *self.result._facts()[2:], ("about the interval", self.interval.method)]
+
+    def _chart(self) -> Estimates:
+        row = f"{len(np.unique(self.folds))} folds", self.concordance, *self.interval
+        return Estimates([row], "held-out concordance", 0.5)
 
     def _columns(self) -> dict[str, Any]:
         return {"concordance": [self.concordance], **self.interval._columns(), "n_pairs": [self.result.n_pairs]}

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Curves, Histogram
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import BradleyTerry, RankRLS
@@ -110,6 +111,17 @@ class PreferenceHoldout(Result):
                     rows.append((f"log-loss, alpha {alpha:.3g}", f"{loss[number]:.4f}"))
             return rows
         return [*rows, *found._facts(), *([] if loss is None else [("log-loss", f"{loss:.4f}")])]
+
+    def _chart(self) -> Curves | Histogram:
+        found = self.agreements()
+        if isinstance(found, list):
+            assert self.alphas is not None
+            low, high = (np.array(ends) for ends in zip(*(one.interval for one in found), strict=True))
+            values = {"agreement": np.array([one.value for one in found])}
+            bands = {"agreement": (low, high)}
+            return Curves(self.alphas, values, "alpha", "agreement with held-out preferences", bands, logarithmic=True)
+        label = "held-out difference: above zero if it agrees with the preference"
+        return Histogram(self.difference, label, "preferences", 0.0, f"agreement {found.value:.3f}")
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"preferred": self.pairs[:, 0], "other": self.pairs[:, 1], "weight": self.weight}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
+from kernelrank.charts import Curves
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid
 from kernelrank.relations.extraction_scores import ExtractionScores, measure
 from kernelrank.relations.held_out_documents import HeldOutDocuments, Learning, hold_out_documents
@@ -59,6 +60,12 @@ class Choice(Result):
             ("with documents left out", str(self.inner)),
             *((f"threshold, {rule}", f"{value:.4g}") for rule, value in self.thresholds.items()),
         ]
+
+    def _chart(self) -> Curves:
+        lines = {name: np.array(self.results[key]) for key, name in (("auc", "AUC"), ("f", "largest F-score"))}
+        numbers = np.arange(1.0, len(self.results["auc"]) + 1)
+        mark = self.place + 1.0, f"chosen: alpha {self.alpha:.4g}"
+        return Curves(numbers, lines, "number of the alpha that was tried", "with documents left out", mark=mark)
 
     def _columns(self) -> dict[str, Any]:
         return dict(self.results)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
+from kernelrank.charts import Estimates
 from kernelrank.errors import SplitDocumentWarning
 from kernelrank.metrics.interval import Interval
 from kernelrank.relations.corpus import Corpus
@@ -54,6 +55,11 @@ class CrossCorpus(Result):
             ("best threshold for this corpus", str(self.best())),
             ("every candidate called true", str(self.all_true())),
         ]
+
+    def _chart(self) -> Estimates:
+        found, names = self.measure(), {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
+        ends = self.intervals()
+        return Estimates([(name, getattr(found, key), *ends[key]) for key, name in names.items()], "held-out value")
 
     def _columns(self) -> dict[str, Any]:
         columns = {"document": self.documents, "label": self.labels, "score": self.scores}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError, SplitDocumentWarning
 from kernelrank.metrics.interval import Interval
 from kernelrank.relations.candidate import Candidate
@@ -63,6 +64,11 @@ class CrossValidation(Result):
             ("mean over folds", str(self.mean())),
             ("every candidate called true", str(self.all_true())),
         ]
+
+    def _chart(self) -> Estimates:
+        found, names = self.pooled(), {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
+        ends = self.intervals()
+        return Estimates([(name, getattr(found, key), *ends[key]) for key, name in names.items()], "held-out value")
 
     def _columns(self) -> dict[str, Any]:
         columns = {"document": self.documents, "fold": self.folds, "label": self.labels, "score": self.scores}

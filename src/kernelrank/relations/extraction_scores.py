@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
+from kernelrank.charts import Bars
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
 from kernelrank.queries import Queries
 from kernelrank.result import Result
@@ -50,6 +51,9 @@ class ExtractionScores(Result):
     def _facts(self) -> list[tuple[str, str]]:
         names = {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
         return [(name, f"{100 * getattr(self, key):.1f}%") for key, name in names.items()]
+
+    def _chart(self) -> Bars:
+        return Bars(["precision", "recall", "F-score", "AUC"], [self.precision, self.recall, self.f, self.auc], "value")
 
     def _columns(self) -> dict[str, Any]:
         return {name: [getattr(self, name)] for name in MEASURES}

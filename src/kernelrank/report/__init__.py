@@ -2,6 +2,7 @@
 
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.auc_report import auc_report
+from kernelrank.report.chart_display import ChartDisplay
 from kernelrank.report.concordance_report import concordance_report
 from kernelrank.report.dyads_report import dyads_report
 from kernelrank.report.explanation import Explanation, explain
@@ -18,6 +19,7 @@ from kernelrank.report.selection_report import selection_report
 
 __all__ = [
     "AlphaCurveDisplay",
+    "ChartDisplay",
     "Explanation",
     "ForestDisplay",
     "ImportanceDisplay",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["Display"]
+__all__ = ["Display", "legend_above"]
 
 
 class Display(ABC):
@@ -53,6 +53,17 @@ class Display(ABC):
     @abstractmethod
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         """Draw on the axes, the main line with the options of the user."""
+
+
+def legend_above(ax: Axes) -> None:
+    """Put a legend above the axes, where it covers nothing, unless there is nothing to name."""
+    if not ax.get_legend_handles_labels()[0]:
+        return
+    legend = ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize="small", borderaxespad=0.2, frameon=False
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # names are text, whatever signs of formulas they hold
 
 
 def _new_axes() -> Axes:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float, Matrix, is_sparse
+from kernelrank.charts import Bars
 from kernelrank.errors import InvalidInputError
 from kernelrank.report.contributions import Contributions, scores_of
 from kernelrank.result import Result
@@ -110,6 +111,12 @@ class Explanation(Result):
             of = self.kind if self.kind == "features" else "training items"
             parts.append((f"{self.n_rest:,} other {of}", f"{self.rest:+.3g}"))
         return [("difference of the scores", f"{first:.4g} - {second:.4g} = {self.difference:.4g}"), *parts]
+
+    def _chart(self) -> Bars:
+        names, parts = [str(name) for name in self.names], self.contributions.tolist()
+        if self.n_rest:
+            names, parts = [*names, f"{self.n_rest:,} others"], [*parts, self.rest]
+        return Bars(names, parts, "contribution to the difference of the scores")
 
     def _columns(self) -> dict[str, Any]:
         return {

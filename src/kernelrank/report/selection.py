@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
-from kernelrank.report.display import Display
+from kernelrank.report.display import Display, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ def _draw_curve(ax: Axes, curve: SelectionCurve, line_options: dict[str, Any]) -
     ax.plot(sizes, curve.inside, "--", color="0.5", label="where the features were selected")
     ax.set(xlabel="number of features", ylabel=curve.measure)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.legend(loc="best")
+    legend_above(ax)
 
 
 def _draw_stability(
@@ -88,11 +88,11 @@ def _draw_stability(
     false = found.expected_false(threshold)
     ax.axvline(threshold, color="0.4", linestyle=":", label=f"at most {false:.2g} false ones beyond {threshold:g}")
     ax.set(xlim=(0, 1), xlabel=f"share of {found.n_subsamples} halves that select the feature")
-    ax.legend(loc="lower right")
+    legend_above(ax)
 
 
 def _draw_permutations(ax: Axes, test: PermutationTest, line_options: dict[str, Any]) -> None:
     ax.hist(test.null, bins=min(30, max(5, len(test.null) // 4)), **{"alpha": 0.7, "label": "permuted", **line_options})
     ax.axvline(test.statistic, color="0.2", label=f"observed {test.statistic:.3f}, p = {test.pvalue:.2g}")
     ax.set(xlabel=test.name.replace("_", "-"), ylabel="permutations")
-    ax.legend(loc="best")
+    legend_above(ax)
