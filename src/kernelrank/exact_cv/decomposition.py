@@ -34,7 +34,7 @@ from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.features import Features, FullKernel
-from kernelrank.solvers.double_precision import Rounding, spectral_error
+from kernelrank.solvers.double_precision import Rounding, report_error, spectral_errors
 from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
 __all__ = ["Decomposition", "decompose"]
@@ -126,13 +126,18 @@ class Decomposition:
         shrunk: Float = 1.0 / (self.values[:, None] + lams)
         return shrunk
 
-    def relative_error(self, lam: float) -> float:
-        """Estimate the relative error that rounding leaves in predictions at a λ: O(s²) time."""
+    def report_errors(self, alphas: Float, lams: Float) -> None:
+        """Report the relative errors that rounding leaves in predictions at some λ: O(s) time each, O(s²) without μ."""
         if self.values is not None:
-            return spectral_error(self.values, self.rotated, lam, primal=self.primal)
-        assert self.rounding is not None
-        B = self.basis
-        return self.rounding.relative_error(lambda g: B @ (B.T @ g), B @ self.rotated, self.target, lam)
+            errors = spectral_errors(self.values, self.rotated, lams, primal=self.primal).tolist()
+        else:
+            assert self.rounding is not None
+            B, x = self.basis, self.basis @ self.rotated
+            errors = [
+                self.rounding.relative_error(lambda g: B @ (B.T @ g), x, self.target, lam) for lam in lams.tolist()
+            ]
+        for alpha, error in zip(alphas.tolist(), errors, strict=True):
+            report_error(alpha, error)
 
     def dual_inverse(self, lam: float) -> DualInverse:
         """Return Γ at a λ, in the dual form."""

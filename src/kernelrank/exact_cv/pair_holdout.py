@@ -182,10 +182,10 @@ def _by_decomposition(
     if isinstance(features, ReducedSet):
         lost = LostDirections(features, problem.graph.n_items, keep_basis=problem.keep_basis)
     for decomposition, numbers in problem.decompositions(lams, scores=False, dual=dual):
+        decomposition.report_errors(alphas[numbers], lams[numbers])
         in_order = decomposition.left[order]
         for number in numbers:
             lam = float(lams[number])
-            report_error(float(alphas[number]), decomposition.relative_error(lam))
             form: PairForm
             if lost is not None:
                 form = BasisPairs(lost, decomposition, lam, threshold, *common)

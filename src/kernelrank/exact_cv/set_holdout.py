@@ -183,9 +183,9 @@ def _by_decomposition(
             scores[places[..., None, None], outputs, served] = found
 
     for decomposition, numbers in problem.decompositions(lams.ravel(), scores=True, dual=dual):
-        for number in np.unique(numbers % len(alphas)):
-            least = lams.ravel()[numbers[numbers % len(alphas) == number]].min()
-            report_error(float(alphas[number]), decomposition.relative_error(float(least)))
+        least = np.full(len(alphas), np.inf)
+        np.minimum.at(least, numbers % len(alphas), lams.ravel()[numbers])
+        decomposition.report_errors(alphas[least < np.inf], least[least < np.inf])
         if decomposition.values is not None and len(numbers) == lams.size and len(chosen) < SHARING * len(kappas):
             hold_out(_EachItsOwn(problem, decomposition, lams), chosen, kappa_of, np.arange(len(alphas)))
             continue
@@ -294,25 +294,38 @@ def _scores(
     """Return the held-out scores from what is missed, shape (sets, u, k, n)."""
     items, same, uncompared = systems.items, systems.same, systems.uncompared
     missed: Float = problem.truth[items][..., None] - r
-    simple = residual_form.all() and not uncompared.any()
-    if same is None and simple:
+    in_parts = uncompared.any() or not (same is None or same.all())
+    if same is not None and not in_parts:
+        missed += _mean_scores(decomposition, systems, r, d) - missed.mean(axis=1, keepdims=True)
+    # What is not y - r and one constant is predicted, item by item.
+    direct = np.flatnonzero(in_parts | ~residual_form.all(axis=0))
+    if len(direct) == 0:
         return missed
-
-    def predict(N: Float) -> Float:
-        """Return ``N diag(d) (b - Q_Uᵀ r)`` for rows N of each set, shape (sets, rows, k, n)."""
-        f = np.empty((*N.shape[:2], *r.shape[2:]))
-        for k in range(r.shape[2]):
-            rest = decomposition.rotated[:, k, None] - systems.Q.transpose(0, 2, 1) @ r[:, :, k]
-            rest *= d
-            f[:, :, k] = N @ rest
-        return f
-
-    if same is not None and same.all() and simple:
-        missed += predict(decomposition.mean_right(items)[:, None]) - missed.mean(axis=1, keepdims=True)
-        return missed
-    f = predict(decomposition.right[items])
-    if same is not None:
+    f = np.empty((*items.shape, r.shape[2], len(direct)))
+    for k in range(r.shape[2]):
+        rest = decomposition.rotated[:, k, None] - systems.Q.transpose(0, 2, 1) @ r[:, :, k, direct]
+        rest *= d[..., direct]
+        f[:, :, k] = decomposition.right[items] @ rest
+    if same is not None and in_parts:
         weight = same & ~uncompared[:, None, :]
         weight = weight / np.maximum(weight.sum(axis=-1, keepdims=True), 1)
         missed += np.einsum("qij,qjkn->qikn", weight, f - missed, optimize=True)
-    return np.where(residual_form[:, None, None] & ~uncompared[..., None, None], missed, f)
+    by_residual = residual_form[:, None, None, direct] & ~uncompared[..., None, None]
+    missed[..., direct] = np.where(by_residual, missed[..., direct], f)
+    return missed
+
+
+def _mean_scores(decomposition: Decomposition, systems: SetSystems, r: Float, d: Float) -> Float:
+    """Return the mean of ``f'_U`` over each set, shape (sets, 1, k, n): one product where the sets share d."""
+    N = decomposition.mean_right(systems.items)[:, None]
+    means = np.empty((len(N), 1, *r.shape[2:]))
+    weight = _rows_times(N * systems.Q, d)  # (sets, u, n)
+    for k in range(r.shape[2]):
+        means[:, :, k] = _rows_times(N * decomposition.rotated[:, k], d)
+        means[:, 0, k] -= np.einsum("qun,qun->qn", weight, r[:, :, k])
+    return means
+
+
+def _rows_times(A: Float, d: Float) -> Float:
+    """Multiply the rows of each set, shape (sets, rows, s), by d, shape (1 or sets, s, n)."""
+    return A @ d if len(d) > 1 else (A.reshape(-1, A.shape[2]) @ d[0]).reshape(*A.shape[:2], -1)

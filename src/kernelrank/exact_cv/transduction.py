@@ -76,7 +76,7 @@ from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
 from kernelrank.progress import track
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.solvers.double_precision import one_warning, report_error
+from kernelrank.solvers.double_precision import one_warning
 
 __all__ = ["Fold", "FoldResiduals", "transduce"]
 
@@ -180,7 +180,7 @@ class FoldResiduals:
         graph = problem.graph
         assert isinstance(graph, ScoredQueries)
         ((decomposition, _),) = decompose(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
-        report_error(alpha, decomposition.relative_error(alpha))
+        decomposition.report_errors(np.array([alpha]), np.array([alpha]))
         first, second, sign = _products(decomposition, alpha)
         left, roots, ones = np.empty_like(first), _Roots(graph), np.ones(first.shape[1])
         batches = list(_batches(folds, first.shape[1]))

@@ -48,6 +48,7 @@ __all__ = [
     "overflow_is_checked",
     "report_error",
     "spectral_error",
+    "spectral_errors",
 ]
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -266,6 +267,37 @@ def spectral_error(values: Float, rotated: Float, alpha: float, *, primal: bool,
     shrink = 1.0 / (values + alpha)[:, None]
     rounding = Rounding.of_spectrum(values, primal=primal)
     return rounding.relative_error(lambda g: shrink * g, shrink * rotated, rotated, alpha, sums)
+
+
+def spectral_errors(values: Float, rotated: Float, alphas: Float, *, primal: bool) -> Float:
+    """Estimate the errors of many alphas; zero where a bound shows that there is nothing to report.
+
+    Parameters
+    ----------
+    values, rotated, primal
+        As in `spectral_error`.
+    alphas : ndarray, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (n,)
+
+    Notes
+    -----
+    The bound of `Rounding.relative_error` in products: ``b - alpha x = μ x``. O(s) time for each alpha and output.
+    """
+    largest, squares = float(values.max(initial=0.0)), rotated.T**2
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        x = 1.0 / (values[:, None] + alphas)
+        spread = squares @ (values[:, None] * x**2 if primal else (values[:, None] * x) ** 2 / largest)
+        most = largest / (4.0 * alphas) if primal else np.ones(len(alphas))
+        bounds = np.sqrt(largest * (squares @ x**2) * most / spread)
+    growth = SPECTRUM_GROWTH[primal]
+    certain = MARGIN * EPSILON * growth * bounds.max(axis=0, initial=0.0) <= TOLERATED
+    errors = np.zeros(len(alphas))
+    for number in np.flatnonzero(~certain & (growth * largest > alphas)):
+        errors[number] = spectral_error(values, rotated, float(alphas[number]), primal=primal)
+    return errors
 
 
 _found: ContextVar[list[tuple[float, float]] | None] = ContextVar("found", default=None)
