@@ -73,7 +73,7 @@ def test_interrupted_fit_leaves_nothing(monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernelrank.solvers.cholesky.Cholesky.solve", interrupt)
+    monkeypatch.setattr("kernelrank.solvers.direct.Cholesky.solve", interrupt)
     model = RankRLS()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y, qid=qid)

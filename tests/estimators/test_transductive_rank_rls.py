@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelrank as kr
 from kernelrank import QueryKFold, RankRLS, TransductiveRankRLS
-from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
+from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.kernels import Kernel
 from tests.oracles.pairs import root_features

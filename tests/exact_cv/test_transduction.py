@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelrank.comparisons import ScoredQueries
-from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
+from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import ItemSets, Problem, transduction
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from kernelrank import RLS, RankRLS, leave_one_out
 from kernelrank.errors import InvalidInputError
-from kernelrank.exact_cv.nested_documents import NestedHoldout
+from kernelrank.exact_cv.nested_sets import NestedHoldout
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning, hold_out_documents
 from tests.oracles.relations import train_and_score

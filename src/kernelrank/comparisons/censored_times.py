@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 from kernelrank.arrays import BLOCK_BYTES, Float, GramSum, Index, Matrix, as_columns, block_rows, dense_rows, is_sparse
 from kernelrank.comparisons.helmert_sweeps import FIRST, LAST, GroupWeights, HelmertRows
 from kernelrank.comparisons.pair_levels import PairLevels
-from kernelrank.comparisons.query_weights import QueryWeight, compared_pair_weight
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons, compared_pair_weight
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 from kernelrank.sorting import sort_queries

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.censored_times import CensoredTimes
 from kernelrank.comparisons.preference_graph import Preferences
-from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.comparisons.relative_scores import RelativeScores
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.lifetimes import Lifetimes

@@ -31,7 +31,7 @@ from typing import Self
 import numpy as np
 
 from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
-from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
+from kernelrank.comparisons.scored_comparisons import QueryWeight, item_squares, pair_weight
 
 __all__ = ["QueryMeans", "QueryMoments"]
 
@@ -172,7 +172,7 @@ class QueryMoments:
     n_items : int
         How many items have a positive weight.
     uncompared : float
-        How much of W² is not compared; see `kernelrank.comparisons.query_weights`.
+        How much of W² is not compared; see `kernelrank.comparisons.scored_comparisons`.
     means : QueryMeans or None
         W, φ̄ and ȳ, in one row; None before an item with a weight has come.
 

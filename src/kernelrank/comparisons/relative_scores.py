@@ -24,8 +24,7 @@ from kernelrank.arrays import (
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.inverse_differences import InverseDifferences
 from kernelrank.comparisons.query_shift import shift_queries
-from kernelrank.comparisons.query_weights import QueryWeight
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 from kernelrank.queries import Grouping, Queries
 

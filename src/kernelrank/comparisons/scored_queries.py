@@ -38,9 +38,8 @@ from kernelrank.arrays import (
 )
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.query_shift import shift_queries
-from kernelrank.comparisons.query_weights import QueryWeight, item_squares, pair_weight
 from kernelrank.comparisons.scatter import query_scatter
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons, item_squares, pair_weight
 from kernelrank.item_sets import ItemSets
 from kernelrank.queries import Grouping, Queries
 from kernelrank.sorting import sort_queries
@@ -67,7 +66,7 @@ class ScoredQueries(ScoredComparisons):
     ties : {"include", "exclude"}, default="include"
         Whether two items with the same score are a pair with difference zero, or none.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item or every query; see `kernelrank.comparisons.query_weights`.
+        What counts the same: every pair, every item or every query; see `kernelrank.comparisons.scored_comparisons`.
 
     Notes
     -----

@@ -11,8 +11,8 @@ import numpy as np
 
 from kernelrank.arrays import Float, GramSum, Index
 from kernelrank.comparisons.query_moments import QueryMoments
-from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
 from kernelrank.comparisons.scatter import subtract_query_means
+from kernelrank.comparisons.scored_comparisons import QueryWeight, pair_weight
 
 __all__ = ["StreamScatter"]
 

@@ -24,7 +24,7 @@ from kernelrank.dask.training_data import TrainingData
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.solvers import Cholesky
-from kernelrank.solvers.cholesky import NormalEquations
+from kernelrank.solvers.direct import NormalEquations
 
 __all__ = ["DaskLearner"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from kernelrank.arrays import Float
 from kernelrank.dask.statistics import Statistics
 from kernelrank.errors import InvalidInputError
+from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.double_precision import one_warning, report_error, spectral_error
-from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["FoldModels"]
 

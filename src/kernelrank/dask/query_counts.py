@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons.query_weights import item_squares
+from kernelrank.comparisons.scored_comparisons import item_squares
 from kernelrank.dask.collection_types import ColumnBlock
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
@@ -36,7 +36,7 @@ class SpanningQueries:
     weight : ndarray, shape (s,)
         ``W_q``, the weight of all their items together.
     uncompared : ndarray, shape (s,)
-        How much of ``W_q²`` is not compared; see `kernelrank.comparisons.query_weights`.
+        How much of ``W_q²`` is not compared; see `kernelrank.comparisons.scored_comparisons`.
     n_parts : ndarray of int64, shape (s,)
         In how many partitions each lies.
     """

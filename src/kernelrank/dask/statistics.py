@@ -23,7 +23,7 @@ from kernelrank.arrays import Float, GramSum, Index, Matrix
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.comparisons.query_moments import QueryMeans
-from kernelrank.comparisons.query_weights import item_squares, pair_weight
+from kernelrank.comparisons.scored_comparisons import item_squares, pair_weight
 from kernelrank.dask.collection_types import ColumnBlock, ItemBlock
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.argument_types import ItemsLike
 from kernelrank.arrays import Float, Index, Matrix, blocks, product
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation
 from kernelrank.dyads.dyadic_scores import check_dyads, check_score_matrix, refuse_unknown_objects

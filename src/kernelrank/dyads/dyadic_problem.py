@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
-from kernelrank.comparisons.query_weights import QueryWeight, pair_weight
+from kernelrank.comparisons.scored_comparisons import QueryWeight, pair_weight
 from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 from kernelrank.dyads.known_cells import KnownCells, OutputCells
 from kernelrank.errors import NothingToCompareError

@@ -244,12 +244,16 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         """Choose how the minimum is found."""
         return get_solver(self.solver, features, graph, n_alphas, tol=self.tol, max_iter=self.max_iter)
 
+    def _progress(self, X: Matrix, y: object = None) -> FitProgress | None:
+        """Begin to tell callbacks of a fit; None where there are none."""
+        return FitProgress(self, X, y) if getattr(self, "_skl_callbacks", None) else None
+
     @one_warning("predictions")
     def _fit(
         self,
         X: Matrix,
         graphs: OutputGraphs,
-        progress: FitProgress,
+        progress: FitProgress | None,
         *,
         one_output: bool,
         alpha: float | Sequence[float] | None = None,
@@ -260,13 +264,15 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         n_outputs = sum(len(columns) for columns, _ in graphs)
         alphas = np.broadcast_to(np.asarray(self.alpha if alpha is None else alpha, dtype=np.float64), (n_outputs,))
         start = self._start(features, one_output) if self.warm_start else None
+        step = None if progress is None else progress.step
         solver = self._solver(features, graphs[0][1])
         solutions = []
         for columns, graph in graphs:
             begin = None if start is None or start.shape[1] <= columns.max() else start[:, columns]
             state = solver.prepare(features, graph)
-            solutions.append(_solve_outputs(solver, state, alphas[columns], begin, progress.step))
-        progress.done()
+            solutions.append(_solve_outputs(solver, state, alphas[columns], begin, step))
+        if progress is not None:
+            progress.done()
         return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
 
     def _fit_scores_path(

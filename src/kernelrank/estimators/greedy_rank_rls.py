@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons import ScoredComparisons
-from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import CriterionName, GreedySelector
 from kernelrank.estimators.ranker import Ranker

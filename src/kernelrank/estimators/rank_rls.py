@@ -10,11 +10,10 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties
-from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
-from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner
@@ -261,7 +260,7 @@ preference_count_
         y, qid = scores_or_times(mapped(y), event), mapped(qid)
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
-        return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)
+        return self._fit(X, graphs, self._progress(X, y), one_output=one_output)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -297,7 +296,7 @@ preference_count_
         """
         X = self._check_items(X, reset=True)
         graph = self._compare_pairs(X, pairs, magnitude, weight)
-        return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], FitProgress(self, X), one_output=True)
+        return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], self._progress(X), one_output=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(

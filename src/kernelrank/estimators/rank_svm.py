@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
-from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, OutputGraphs, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import GapProgress

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.arrays import Float, Matrix, is_structured
 from kernelrank.comparisons import Preferences, ScoredQueries, compare_pairs, compare_scores
 from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, OutputGraphs
 from kernelrank.estimators.file_items import predict_scored_file

@@ -9,7 +9,6 @@ from sklearn.base import _fit_context
 
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.classifier import Classifier
-from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.rls import RLS
 from kernelrank.kernels import GammaLike, KernelLike
 
@@ -122,7 +121,7 @@ class RLSClassifier(Classifier):
         """
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
-        return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output)
+        return self._fit(X, graphs, self._progress(X, y), one_output=one_output)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:

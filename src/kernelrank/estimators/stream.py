@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.costs import OutputGraph
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.estimators.query_fingerprint import query_fingerprints
@@ -32,7 +32,7 @@ from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.progress import track
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.solvers.cholesky import NormalEquations
+from kernelrank.solvers.direct import NormalEquations
 from kernelrank.solvers.double_precision import check_finite, check_range, one_warning
 
 __all__ = ["StreamLearner"]

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import ScoredQueries, compare_scores
-from kernelrank.comparisons.query_weights import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress

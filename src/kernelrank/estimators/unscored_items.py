@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kernelrank.arrays import Index, Matrix, block_rows
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.comparisons.stream_scatter import StreamScatter
 from kernelrank.data.stored import open_stored
 from kernelrank.errors import InvalidInputError, NothingToCompareError

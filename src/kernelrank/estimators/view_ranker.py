@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.comparisons import ScoredComparisons, compare_scores
 from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph, resolved_cost
-from kernelrank.comparisons.query_weights import QUERY_WEIGHTS
+from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
@@ -26,9 +26,8 @@ from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import Kernel, takes_sparse
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
-from kernelrank.solvers.cholesky import NormalEquations
+from kernelrank.solvers.direct import NormalEquations, Spectrum
 from kernelrank.solvers.double_precision import check_energy, check_finite, one_warning
-from kernelrank.solvers.spectral import Spectrum
 from kernelrank.validation import check_items
 
 __all__ = ["ViewRanker", "co_equations"]

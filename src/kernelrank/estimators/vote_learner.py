@@ -11,8 +11,8 @@ from sklearn.exceptions import DataConversionWarning
 
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons.costs import Cost
-from kernelrank.comparisons.query_weights import QueryWeight
 from kernelrank.comparisons.score_pairs import list_score_pairs
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.fit_progress import FitProgress

@@ -40,8 +40,8 @@ from kernelrank.arrays import Float, Index, block_rows
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import ReducedSet
 from kernelrank.item_sets import ItemSets
+from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.double_precision import report_error, spectral_error
-from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["BasisPlaces", "leave_basis_out"]
 

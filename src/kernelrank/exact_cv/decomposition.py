@@ -34,8 +34,8 @@ from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.features import Features, FullKernel
+from kernelrank.solvers.direct import spectrum, trusted_alpha
 from kernelrank.solvers.double_precision import Rounding, report_error, spectral_errors
-from kernelrank.solvers.spectrum import spectrum, trusted_alpha
 
 __all__ = ["Decomposition", "decompose"]
 

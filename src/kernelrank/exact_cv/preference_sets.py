@@ -37,7 +37,7 @@ from kernelrank.exact_cv.reduced_systems import solve_reduced
 from kernelrank.exact_cv.set_removal import PIVOT, SetRemoval
 from kernelrank.features import Features
 from kernelrank.item_sets import ItemSets
-from kernelrank.solvers.spectrum import spectrum
+from kernelrank.solvers.direct import spectrum
 
 __all__ = ["PreferenceProblem", "filled"]
 

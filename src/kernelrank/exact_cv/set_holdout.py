@@ -35,8 +35,9 @@ from numpy.typing import NDArray
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.exact_cv.basis_removal import leave_basis_out
 from kernelrank.exact_cv.decomposition import Decomposition
-from kernelrank.exact_cv.dual_inverse import PIVOT, SMALL, SetSystems
+from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.refit import refit_without
+from kernelrank.exact_cv.set_systems import SMALL, SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet
 from kernelrank.item_sets import ItemSets

@@ -69,9 +69,10 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
-from kernelrank.exact_cv.dual_inverse import PIVOT, SetSystems
+from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_holdout import SET_BYTES
+from kernelrank.exact_cv.set_systems import SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
 from kernelrank.progress import track

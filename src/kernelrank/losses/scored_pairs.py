@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.pair_levels import PairLevels
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.comparisons.scored_queries import ScoredQueries
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks

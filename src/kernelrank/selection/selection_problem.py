@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.arrays import Float, Index, Matrix, available_bytes, blocks, in_gigabytes, is_sparse
 from kernelrank.comparisons import ItemScores, ScoredQueries
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 

@@ -13,7 +13,7 @@ from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.solvers.cluster_moves import move_by_columns, move_items, swap_by_columns, swap_items
-from kernelrank.solvers.spectrum import spectrum
+from kernelrank.solvers.direct import spectrum
 
 __all__ = ["ClusterCost", "cluster_cost"]
 

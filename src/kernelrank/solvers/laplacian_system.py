@@ -28,7 +28,7 @@ from kernelrank.features import Features
 from kernelrank.kernels.semidefinite import negative_part
 from kernelrank.queries import Grouping, Queries
 from kernelrank.solvers.base import Solution, Solver
-from kernelrank.solvers.cholesky import Cholesky
+from kernelrank.solvers.direct import Cholesky
 
 __all__ = ["LaplacianSystem"]
 

@@ -29,7 +29,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient, Operator
-from kernelrank.solvers.spectrum import spectrum
+from kernelrank.solvers.direct import spectrum
 
 __all__ = ["NystromConjugateGradient"]
 

@@ -16,8 +16,8 @@ from kernelrank.arrays import Float, is_full, is_sparse
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
-from kernelrank.solvers.cholesky import Cholesky
 from kernelrank.solvers.conjugate_gradient import LEAST_WAIT, ConjugateGradient
+from kernelrank.solvers.direct import Cholesky
 
 __all__ = ["SparseColumns"]
 

@@ -21,9 +21,8 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver
-from kernelrank.solvers.cholesky import Cholesky, NormalEquations
+from kernelrank.solvers.direct import Cholesky, NormalEquations, refuse_negative, trusted_alpha
 from kernelrank.solvers.double_precision import Rounding, report_error
-from kernelrank.solvers.spectrum import refuse_negative, trusted_alpha
 
 __all__ = ["Tridiagonal", "TridiagonalForm"]
 

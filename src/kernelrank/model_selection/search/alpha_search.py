@@ -15,7 +15,6 @@ from kernelrank.arrays import Matrix
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.holdout_data import HELD_OUT_BASIS, HoldoutData
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
@@ -125,7 +124,7 @@ class AlphaSearch(KernelLearner):
         X = self._check_items(X, reset=True)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         self._search(X, y, qid, graphs, one_output=one_output)
-        return self._fit(X, graphs, FitProgress(self, X, y), one_output=one_output, alpha=self.alpha_)
+        return self._fit(X, graphs, self._progress(X, y), one_output=one_output, alpha=self.alpha_)
 
     @one_warning("held-out scores")
     def _search(self, X: Matrix, y: Any, qid: Any, graphs: list[OutputGraph], *, one_output: bool) -> None:

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import whole_or_not_at_all
@@ -27,7 +27,7 @@ from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.view_ranker import ViewRanker, co_equations
 from kernelrank.exact_cv import ItemSets
-from kernelrank.features.duplicate_rows import duplicate_rows
+from kernelrank.features.base import duplicate_rows
 from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
@@ -35,8 +35,8 @@ from kernelrank.model_selection.search.candidates import Candidates, judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
 from kernelrank.progress import track
 from kernelrank.queries import Queries
+from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.double_precision import one_warning, report_error, spectral_error
-from kernelrank.solvers.spectrum import spectrum
 
 __all__ = ["NUS", "CoRankRLSCV"]
 

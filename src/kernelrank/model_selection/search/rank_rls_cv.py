@@ -11,9 +11,8 @@ from sklearn.base import _fit_context
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, Ties
-from kernelrank.comparisons.query_weights import QueryWeight
+from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.ranker import Ranker
@@ -246,7 +245,7 @@ n_features_in_
         }
         self._search_pairs(X, graph, groups, {name: value for name, value in given.items() if value is not None})
         graphs = [(np.zeros(1, dtype=np.int64), graph)]
-        return self._fit(X, graphs, FitProgress(self, X), one_output=True, alpha=self.alpha_)
+        return self._fit(X, graphs, self._progress(X), one_output=True, alpha=self.alpha_)
 
     @one_warning("held-out scores")
     def _search_pairs(self, X: Matrix, graph: Preferences, groups: Any, given: dict[str, Float]) -> None:

@@ -1,4 +1,4 @@
-"""Cholesky: the normal equations, and the cheapest direct solution for a single alpha.
+"""Direct solutions of the normal equations: Cholesky's factorisation for one alpha, a spectrum for every alpha.
 
 The normal equations come in the smaller of two forms:
 
@@ -10,29 +10,41 @@ dual         ``C K Cᵀ``  (k × k)      ``T``         ``a = Cᵀ(A + alpha I)�
 ===========  =======================  ============  ==========================
 
 where ``CᵀC = L`` and ``Cᵀ T = M N``. Both matrices are symmetric and positive semidefinite.
+
+**Which digits are kept.** Eigenvalues are known to ε times the largest. Where a few items or columns are far larger
+than the others, as a pair of nearly equal scores with the relative cost is, that may be all of the others. Cholesky's
+factorisation rounds each entry beside its own row and column only, so it keeps the digits of small ones beside large
+ones. So each of the two falls back on the other: where rounding stops a factorisation, the spectrum is used, and where
+a spectrum would lose digits, a factorisation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import eigh, lapack
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons import Comparisons
+from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 from kernelrank.solvers.base import FactorisedSolution, Solution, Solver
-from kernelrank.solvers.double_precision import Rounding, report_error
-from kernelrank.solvers.spectrum import spectrum
+from kernelrank.solvers.double_precision import Rounding, report_error, spectral_error
 
-__all__ = ["Cholesky", "NormalEquations"]
+__all__ = ["Cholesky", "NormalEquations", "Spectral", "Spectrum", "refuse_negative", "spectrum", "trusted_alpha"]
 
 Solve: TypeAlias = Callable[[Float], Float]
 """From a right-hand side to its solution."""
+
+GRADED = 1e4
+"""A diagonal entry so many times the lower quartile stands far above the others."""
+
+SPECTRUM_DIGITS = 1e-9
+"""Up to this size of its rounding beside alpha, a spectrum will do."""
 
 
 def _no_sums(_: Float) -> float:
@@ -122,3 +134,99 @@ def _spectrum_of(A: Float, diagonal: Float, state: NormalEquations, alpha: float
     values, vectors = spectrum(upper + upper.T + np.diag(diagonal), state.rounding)
     shrunk = vectors / (values + alpha)
     return Rounding.of_spectrum(values, primal=state.primal), lambda b: np.asarray(shrunk @ (vectors.T @ b))
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """``A = V diag(μ) Vᵀ`` with the right-hand side in the same basis, ``Vᵀ b``.
+
+    Parameters
+    ----------
+    values, vectors, rotated : ndarray, shapes (s,), (s, s), (s, outputs)
+        μ, V and ``Vᵀ b``.
+    equations : NormalEquations
+        What was decomposed; its matrix is kept only where small alphas need it.
+    trusted : float
+        The alpha from which on the spectrum is used.
+    """
+
+    values: Float
+    vectors: Float
+    rotated: Float
+    equations: NormalEquations
+    trusted: float
+
+    @classmethod
+    def of(cls, equations: NormalEquations) -> Spectrum:
+        """Decompose normal equations, whose matrix is overwritten."""
+        trusted = trusted_alpha(equations.A)
+        kept = replace(equations, A=equations.A.copy() if trusted > 0.0 else np.zeros((0, 0)))
+        values, vectors = spectrum(equations.A, equations.rounding)
+        return cls(values, vectors, vectors.T @ equations.b, kept, trusted)
+
+
+@dataclass(frozen=True)
+class Spectral(Solver[Spectrum]):
+    """Decompose A once; then ``x = V (Vᵀ b / (μ + alpha))``.
+
+    Notes
+    -----
+    O(s³) time once, where s is the smaller of m and r, then O(s²) for each alpha and output. Memory 2 s² numbers. Where
+    A is so uneven that a spectrum would lose digits, small alphas are solved by factorisations, ``s³/3`` each, and A is
+    kept as well.
+    """
+
+    name: str = field(init=False, default="spectral")
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> Spectrum:
+        """Form the normal equations and decompose them."""
+        return Spectrum.of(NormalEquations.of(features, comparisons))
+
+    def solve(self, state: Spectrum, alpha: float, **_: object) -> Solution:
+        """Solve for one alpha."""
+        equations, rotated = state.equations, state.rotated
+        if alpha < state.trusted:
+            return Cholesky().solve(equations, alpha)
+        x = state.vectors @ (rotated / (state.values + alpha)[:, None])
+        error = spectral_error(state.values, rotated, alpha, primal=equations.primal, sums=equations.sums(x))
+        report_error(alpha, error)
+        return Solution(equations.back(x), x)
+
+
+def trusted_alpha(A: Float) -> float:
+    """Return the alpha from which on a spectrum loses nothing that Cholesky's factorisation keeps; mostly zero.
+
+    Parameters
+    ----------
+    A : ndarray, shape (s, s)
+
+    Returns
+    -------
+    float
+    """
+    diagonal = np.diagonal(A)
+    positive = diagonal[diagonal > 0.0]
+    if len(positive) == 0 or positive.max() <= GRADED * np.partition(positive, len(positive) // 4)[len(positive) // 4]:
+        return 0.0
+    return float(np.finfo(np.float64).eps * positive.max() / SPECTRUM_DIGITS)
+
+
+def spectrum(A: Float, rounding: float) -> tuple[Float, Float]:
+    """Return the eigenvalues and eigenvectors of a positive semidefinite matrix, which is overwritten.
+
+    Eigenvalues that rounding made negative become zero; any that are more negative than `rounding` are an error.
+    """
+    if len(A) == 0:
+        return np.zeros(0), np.zeros((0, 0))
+    values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
+    refuse_negative(float(values[0]), float(values[-1]), rounding)
+    return np.maximum(values, 0.0), vectors
+
+
+def refuse_negative(smallest: float, largest: float, rounding: float) -> None:
+    """Refuse a matrix whose smallest eigenvalue is more negative than rounding explains."""
+    if smallest < -rounding:
+        raise InvalidInputError(
+            "the kernel matrix is not positive semidefinite: after centring its smallest eigenvalue is "
+            f"{smallest:.3g} and its largest {largest:.3g}"
+        )
