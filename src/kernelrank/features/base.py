@@ -1,4 +1,4 @@
-"""The contract of a feature map, a kernel over the training items as a solver meets it; items that no map tells apart."""
+"""The contract of a feature map, a kernel over the training items as a solver meets it; items that no map separates."""
 
 from __future__ import annotations
 
