@@ -41,6 +41,7 @@ html_theme = "furo"
 html_title = "kernelrank"
 html_static_path = ["_static"]
 html_css_files = ["kernelrank.css"]
+html_js_files = ["copy_button.js"]
 html_copy_source = False
 html_show_sphinx = False
 pygments_style = "friendly"
@@ -97,6 +98,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": None,
     "abort_on_example_error": True,
     "image_srcset": ["2x"],
+    "thumbnail_size": (640, 400),
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_classification, make_moons
 
 import kernelrank as kr
 from kernelrank.relations import make_corpus
@@ -21,7 +21,7 @@ def draw_guide() -> None:
     """Write every picture of the guide."""
     for draw in (_choosing, _alpha_curve, _losses, _kernel_ridge, _leaderboard, _unlabelled, _clusters, _nested):
         draw()
-    for draw in (_basis, _conventions):
+    for draw in (_basis, _conventions, _selection):
         draw()
     corpus = make_corpus(30, random_state=0)
     (FOLDER / "sentence.svg").write_text(draw_candidate(corpus.candidates[0]), encoding="utf-8")
@@ -221,3 +221,15 @@ def _conventions() -> None:
         ax.text(value + 0.01, place, f"{value:.2f}", va="center")
     ax.set(yticks=places, yticklabels=labels, xlim=(0, 1.1), xlabel="NDCG@5 of the same predictions")
     _save(figure, "conventions")
+
+
+def _selection() -> None:
+    X, y = make_classification(
+        60, 100, n_informative=3, n_redundant=0, n_clusters_per_class=1, class_sep=1.5, shuffle=False, random_state=0
+    )
+    curve = kr.selection_curve(kr.GreedyRankRLS(4, alpha=100.0), X, y, cv=5, n_repeats=1, random_state=0)
+    figure, ax = _axes()
+    kr.report.SelectionDisplay(curve).plot(ax=ax)
+    ax.legend(loc="lower right")
+    ax.set(xticks=(1, 2, 3, 4))
+    _save(figure, "selection")

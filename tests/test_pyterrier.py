@@ -66,9 +66,9 @@ def test_a_fitted_ranker_explains_itself(terrier):
 
 def test_what_cannot_be_learnt_from_is_named(terrier):
     data, qrels = documents(3, 3)
-    with pytest.raises(InvalidInputError, match="qrels have none of their names"):
+    with pytest.raises(InvalidInputError, match="none of their docnos occurs in qrels"):
         RankLearner().fit(data, qrels.assign(docno="other"))
-    with pytest.raises(InvalidInputError, match="as many features for each document; got 2, 3"):
+    with pytest.raises(InvalidInputError, match="equally many features for every document; got 2, 3"):
         RankLearner().fit(data.assign(features=[np.ones(2), *data["features"][1:]]), qrels)
     with pytest.raises(InvalidInputError, match="Expected a fitted pipeline"):
         RankLearner().transform(data)

@@ -160,7 +160,7 @@ class RankLearner(Estimator):
         ).drop(columns="label", errors="ignore")
         documents = documents.merge(judged, how="left", on=["qid", "docno"])
         if not documents["label"].notna().any():
-            raise InvalidInputError("Expected judgements of some of the documents; qrels have none of their names.")
+            raise InvalidInputError("Expected qrels for some of the documents; none of their docnos occurs in qrels.")
         if self.unjudged == "missing":
             documents = documents[documents["label"].notna()]
         y = documents["label"].fillna(0).to_numpy(dtype=np.float64)
@@ -185,5 +185,7 @@ def _features(documents: DataFrame) -> Float:
     rows = [np.asarray(row, dtype=np.float64).ravel() for row in documents["features"]]
     widths = sorted({len(row) for row in rows})
     if len(widths) != 1:
-        raise InvalidInputError(f"Expected as many features for each document; got {', '.join(map(str, widths))}.")
+        raise InvalidInputError(
+            f"Expected equally many features for every document; got {', '.join(map(str, widths))}."
+        )
     return np.vstack(rows)

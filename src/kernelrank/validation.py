@@ -248,7 +248,7 @@ def check_pair_values(values: object, n_pairs: int, *, name: str) -> Float | Non
         row = int(np.argmax(numbers < 0))
         raise InvalidInputError(
             f"{name} of pair {row} is {numbers[row]:g}, but must be at least zero"
-            + (": turn the pair around instead" if name == "magnitude" else "")
+            + (": swap the two items instead" if name == "magnitude" else "")
         )
     return numbers
 

@@ -110,7 +110,7 @@ def test_fit_and_evaluate_on_votes(run, tmp_path):
     [
         ("0 1\n1 1\n", "pairs.txt, line 2: '1' is preferred to itself"),
         ("0 1\n1 2\n", "pairs.txt: has the item number 2, but the items of items.csv go from 0 to 1"),
-        ("a b\n", "pairs.txt: has names such as 'a', but the items of items.csv have none"),
+        ("a b\n", "pairs.txt: has names such as 'a', but the items of items.csv have no names: give --id"),
     ],
 )
 def test_what_is_wrong_with_preferences_is_said_of_their_file(lines, message, run, tmp_path):

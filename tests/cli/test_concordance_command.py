@@ -80,7 +80,7 @@ def test_tune_estimates_times_nested_and_draws_their_page(run, patients, tmp_pat
 
 def test_words_that_are_no_events_are_named(run, patients):
     words = ["concordance", patients[0], "--time", "months", "--event", "status"]
-    assert "Say which word is an event" in run(*words, code=None).err.replace("\n", " ")
+    assert "Give the value that means an event" in run(*words, code=None).err.replace("\n", " ")
     assert "Expected 'gone'" in run(*words, "--happened", "gone", code=None).err.replace("\n", " ")
 
 

@@ -65,9 +65,9 @@ def test_weights_of_queries_follow_the_file_and_not_the_labels(tmp_path):
 
 def test_batches_are_not_read_without_their_queries(train, tmp_path):
     (tmp_path / "train.query").write_text("2\n3\n")
-    with pytest.raises(InvalidInputError, match=r"they stand in train.query. Put them in: kernelrank convert"):
+    with pytest.raises(InvalidInputError, match=r"they are in train.query. Join the two: kernelrank convert"):
         kr.RankRLS().fit(train)
-    with pytest.raises(InvalidInputError, match=r"they stand in train.query"):
+    with pytest.raises(InvalidInputError, match=r"they are in train.query"):
         list(read_item_chunks(train))
     model = kr.RLS().fit(train)  # which compares no items
     assert len(model.predict(train)) == 5
@@ -125,7 +125,7 @@ def test_linear_models_are_read(tmp_path, text):
         ("## Coordinate Ascent\n1:inf\n", "line 2: expected a finite number, got 'inf'"),
         ("## Coordinate Ascent\n", "expected at least one weight"),
         ("## Linear Regression\n0:3\n", "expected at least one weight"),
-        ("## Coordinate Ascent\n2000000000:1\n", "expected features below 2,000,000,000"),
+        ("## Coordinate Ascent\n2000000000:1\n", "a feature number of 2,000,000,000"),
         ("1 qid:1 1:1\n", "expected a model of RankLib or SVM-rank"),
     ],
 )

@@ -225,7 +225,7 @@ def test_a_search_chooses_without_what_is_held_out(setting, relation):
         inside = clone(model).fit(X1[rows], None if relation else X2[columns], known[np.ix_(rows, columns)])
         expected = inside.predict(X1, X1 if relation else X2).ravel()[leaving.predicted]
         assert_close(found.ravel()[leaving.predicted], expected)
-    with pytest.raises(InvalidInputError, match="a search has alphas of its own"):
+    with pytest.raises(InvalidInputError, match="alphas is not supported for a search"):
         kr.dyadic_holdout(model, X1, X2, Y, alphas=[1.0])
 
 

@@ -210,7 +210,7 @@ PREFERENCES = {
     "magnitude is negative": (
         PAIRS,
         {"magnitude": [1, 1, -0.5]},
-        "magnitude of pair 2 is -0.5, .*turn the pair around",
+        "magnitude of pair 2 is -0.5, .*swap the two items",
     ),
     "magnitude is short": (PAIRS, {"magnitude": [1]}, r"magnitude has shape \(1,\), but there are 3 pairs"),
     "magnitude has infinity": (PAIRS, {"magnitude": [1, 1, np.inf]}, "magnitude contains infinity"),

@@ -153,7 +153,7 @@ def test_halves_of_queries():
     y = X[:, 1] + 0.1 * rng.normal(size=40)
     found = kr.selection_stability(kr.GreedyRankRLS(1), X, y, qid=qid, n_subsamples=5, random_state=0)
     assert found.stable() == [1]
-    with pytest.raises(InvalidInputError, match="two queries at least"):
+    with pytest.raises(InvalidInputError, match="at least two queries"):
         kr.selection_stability(kr.GreedyRankRLS(1), X, y, qid=np.zeros(40), n_subsamples=2)
 
 

@@ -79,10 +79,10 @@ def test_sentences_without_a_document_are_their_own(read):
         (0, "1\tKinC\tKinC\t", "1\tKinC\t", r"tiny\.conllu, line 4: 9 columns where CoNLL-U has 10"),
         (0, "# sent_id = s0\n", "", "line 3: a sentence without '# sent_id ='"),
         (0, "# text = KinC", "# words = KinC", "line 4: the sentence s0 has no '# text ='"),
-        (0, "1\tKinC", "1\tKinX", "line 4: 'KinX' is not what follows in the text of s0"),
+        (0, "1\tKinC", "1\tKinX", "line 4: 'KinX' does not match the text of sentence s0"),
         (0, "2\tand", "x\tand", "line 5: 'x' is not a token number"),
         (0, "\t3\tcc\t", "\t30\tcc\t", "line 5: the head '30' is not a token of s0"),
-        (0, "# sent_id = s1", "# sent_id = s0", "line 18: the sentence s0 is there twice"),
+        (0, "# sent_id = s1", "# sent_id = s0", "line 18: the sentence s0 occurs twice"),
         (1, "s0\te0", "s9\te5\t0\t1\tx\ns0\te0", r"mentions\.tsv: the sentence s9 is not in"),
         (1, "28\t33", "28\t330", "the mention e2 lies outside the text of s0"),
         (1, "28\t33", "33\t28", "line 4: start '33' and end '28' are no span"),
@@ -90,7 +90,7 @@ def test_sentences_without_a_document_are_their_own(read):
         (1, "9\t13\tprotein", "9\t13", "line 3: 4 columns under a heading of 5"),
         (2, "e2\te0", "e7\te0", r"pairs\.tsv, line 3: there is no mention e7 in the sentence s0"),
         (2, "True", "yes", "line 3: interacts must be True or False, got 'yes'"),
-        (2, "e2\te0", "e1\te0", "line 3: this pair is there twice, with both labels"),
+        (2, "e2\te0", "e1\te0", "line 3: this pair occurs twice, with both labels"),
     ],
 )
 def test_what_cannot_be_understood_is_named(read, which, old, new, message):

@@ -135,18 +135,18 @@ def test_the_earlier_mention_comes_first_whatever_the_file_says():
             "the entity e2 has the charOffset '22'",
         ),
         ('charOffset="22-26" text="Spo0A" type', 'charOffset="26-22" text="Spo0A" type', "which is empty or negative"),
-        ('id="e1"', 'id="e0"', "the entity e0 is there twice"),
+        ('id="e1"', 'id="e0"', "the entity e0 occurs twice"),
         ('e1="e2" e2="e1"', 'e1="e2" e2="e7"', "the pair p2 names the unknown entity e7"),
         ('e1="e2" e2="e1"', 'e1="e2"', "the pair p2 has no e2"),
         ('interaction="False"', 'interaction="perhaps"', "interaction='perhaps', not True or False"),
-        ('e1="e2" e2="e1"', 'e1="e1" e2="e0"', "the pair p2 is there twice, with both labels"),
+        ('e1="e2" e2="e1"', 'e1="e1" e2="e0"', "the pair p2 occurs twice, with both labels"),
         ('t2="t7"', 't2="t70"', "a dependency names the unknown token t70"),
         ('t2="t7"', "", "a dependency has no t2"),
-        ('id="t5"', 'id="t4"', "the token t4 is there twice"),
+        ('id="t5"', 'id="t4"', "the token t4 occurs twice"),
         ('charOffset="28-31"', 'charOffset="28-310"', "the token t7 is out of order or outside the text"),
         ('charOffset="28-31"', 'charOffset="2-31"', "the token t7 is out of order or outside the text"),
-        ('charOffset="28-31"', 'charOffset="x-31"', "a token without a proper charOffset"),
-        ('text="here" POS="RB"', 'text="here"', "a token without a proper POS"),
+        ('charOffset="28-31"', 'charOffset="x-31"', "a token without a valid charOffset"),
+        ('text="here" POS="RB"', 'text="here"', "a token without a valid POS"),
         (
             '<tokenization tokenizer="split">',
             '<tokenization tokenizer="lost">',
@@ -168,7 +168,7 @@ def test_what_cannot_be_understood_is_named(old, new, message):
 def test_other_roots_and_repeated_sentences_are_refused():
     with pytest.raises(FileFormatError, match="the outermost element must be <corpus>, got <html>"):
         read("<html/>")
-    with pytest.raises(FileFormatError, match=r"the sentence d0\.s0 is there twice"):
+    with pytest.raises(FileFormatError, match=r"the sentence d0\.s0 occurs twice"):
         read(xml(SENTENCE, SENTENCE))
     with pytest.raises(FileFormatError, match="the XML is damaged"):
         read(xml(SENTENCE)[:-100])

@@ -215,7 +215,7 @@ REFUSED = {
         422,
         "item 0 of 'items' also has 'x'",
     ),
-    "names without names": (b'{"model": "numbered", "items": [{"x": 1}]}', 422, "knows no names"),
+    "names without names": (b'{"model": "numbered", "items": [{"x": 1}]}', 422, "has no feature names"),
     "mixed items": (
         b'{"model": "named", "items": [[1, 2, 3], {"size": 1}]}',
         422,

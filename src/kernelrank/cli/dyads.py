@@ -247,7 +247,7 @@ def evaluate(
 ) -> None:
     """Measure the four settings beside each other: a new score, a new row, a new column, both new.
 
-    Every dyad is predicted as if it, its row, its column, or both had not been there in training.
+    Every dyad is predicted by a model trained without its score, its row, its column, or both.
 
     kernelrank dyads evaluate --rows drugs.csv --columns targets.csv --scores scores.csv --report page.html
 

@@ -94,12 +94,16 @@ def _learner_option(flag: str, what: str) -> Any:
     return typer.Option(flag, help=what, rich_help_panel=LEARNER, show_default=False)
 
 
-KernelRows = Annotated[str | None, _learner_option("--kernel-rows", "linear (default), rbf, poly, ... of the rows.")]
-KernelColumns = Annotated[str | None, _learner_option("--kernel-columns", "The same for the columns.")]
-GammaRows = Annotated[
-    str | None, _learner_option("--gamma-rows", "Kernel coefficient gamma: a number, scale or median.")
+KernelRows = Annotated[
+    str | None, _learner_option("--kernel-rows", "Kernel of the rows: linear (default), rbf, poly, ...")
 ]
-GammaColumns = Annotated[str | None, _learner_option("--gamma-columns", "The same for the columns.")]
+KernelColumns = Annotated[str | None, _learner_option("--kernel-columns", "Kernel of the columns, as for the rows.")]
+GammaRows = Annotated[
+    str | None, _learner_option("--gamma-rows", "Gamma of the kernel of the rows: a number, scale or median.")
+]
+GammaColumns = Annotated[
+    str | None, _learner_option("--gamma-columns", "Gamma of the kernel of the columns: a number, scale or median.")
+]
 Alphas = Annotated[
     str,
     typer.Option("--alphas", help="Values of alpha to try: 0.1,1,10 or 2^-5:2^5, or auto.", rich_help_panel=LEARNER),

@@ -52,7 +52,8 @@ class PreferenceFile:
         found = self.read(answer, None if items.ids is None else items.ids.tolist())
         if found.names is not None and items.ids is None:
             raise InvalidInputError(
-                f"{self.path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have none"
+                f"{self.path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have no names: "
+                "give --id"
             )
         largest = int(found.pairs.max())
         if largest >= len(items):

@@ -163,4 +163,4 @@ def _numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise InvalidInputError(f"--alphas must be numbers with commas between, got {text!r}") from None
+        raise InvalidInputError(f"--alphas: expected numbers such as 0.1,1,10; got {text!r}") from None

@@ -104,8 +104,8 @@ def select(
 ) -> None:
     """Select a few columns that rank well, and measure what the selection is worth.
 
-    Columns are added one by one, each time the one with which exact cross-validation errs least. Its error is the
-    lowest of many, so the selection is repeated in every training set and measured on what was held out.
+    Columns are added one at a time; each step adds the one with the lowest exact cross-validation error. That error is
+    the lowest of many, so the selection is repeated inside every training set and measured on the held-out part.
 
     kernelrank select patients.csv --target outcome -k 20 --report page.html
 

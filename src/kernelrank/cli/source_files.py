@@ -185,8 +185,8 @@ def read_events(items: Items, column: str, happened: str | None) -> Any:
             return lower == yes
     shown = ", ".join(map(repr, known[:5].tolist()))
     raise InvalidInputError(
-        f"{items.path}: Expected 0 and 1, or true and false, in the column {column!r}; got {shown}. Say which word "
-        f"is an event, such as --happened {known[-1]}."
+        f"{items.path}: Expected 0 and 1, or true and false, in the column {column!r}; got {shown}. Give "
+        f"the value that means an event, such as --happened {known[-1]}."
     )
 
 

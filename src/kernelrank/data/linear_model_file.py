@@ -169,7 +169,7 @@ def _dense(weights: dict[int, float], path: str) -> Float:
     if not weights or max(weights) == 0:
         raise FileFormatError("expected at least one weight; there is none", path)
     if max(weights) > 100 * len(weights) + 1_000_000:
-        raise FileFormatError(f"expected features below {max(weights):,}, of which the file has {len(weights):,}", path)
+        raise FileFormatError(f"the file has {len(weights):,} weights, but a feature number of {max(weights):,}", path)
     dense = np.zeros(max(weights))
     for feature, weight in weights.items():
         if feature > 0:

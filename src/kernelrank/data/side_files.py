@@ -82,8 +82,8 @@ def refuse_side_queries(path: str | os.PathLike[str]) -> None:
     if side is not None:
         name = os.fspath(path)
         raise InvalidInputError(
-            f"{name}: Expected queries in the file itself, for it is read in batches; they stand in {side.name}. "
-            f"Put them in: kernelrank convert {name} {Path(path).stem}.parquet."
+            f"{name}: Expected queries in the file itself, which is read in batches; they are in {side.name}. "
+            f"Join the two: kernelrank convert {name} {Path(path).stem}.parquet."
         )
 
 

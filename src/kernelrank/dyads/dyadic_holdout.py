@@ -114,7 +114,7 @@ def dyadic_holdout(
     learner._validate_params()
     plain = isinstance(learner, PlainDyadicLearner)
     if alphas is not None and not plain:
-        raise InvalidInputError("alphas is for an estimator with a given alpha: a search has alphas of its own")
+        raise InvalidInputError("alphas is not supported for a search, which has its own alphas: leave it out")
     models = [learner] if alphas is None else [learner._with_alpha(alpha) for alpha in learner._check_path(alphas)]
     problem = learner._problem(X_rows, X_columns, Y)
     holdout = DyadicHoldout.of(learner, problem)

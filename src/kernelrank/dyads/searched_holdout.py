@@ -45,7 +45,7 @@ def searched_scores(search: DyadicLearner, problem: DyadicProblem, folds: Dyadic
         if folds.one_set:
             kept = [np.union1d(*kept)] * 2
         if min(map(len, kept)) == 0:
-            raise InvalidInputError("what is held out leaves no known score to train on: use more folds")
+            raise InvalidInputError("a training fold has no known score: use more folds")
         model = clone(search).set_params(**_kernels(search, problem))
         rows = _taken(problem.rows, kept[0], kept[0])
         model.fit(rows, None if folds.one_set else _taken(problem.columns, kept[1], kept[1]), Y[np.ix_(*kept)])

@@ -206,7 +206,7 @@ def _half(data: SelectionData, random: np.random.RandomState) -> Index:
         return deal_items(data.y, 2, random)[0]
     queries = np.unique(data.qid)
     if len(queries) < 2:
-        raise InvalidInputError("Expected two queries at least, of which halves are drawn; got one.")
+        raise InvalidInputError("Expected at least two queries, because halves of the queries are drawn; got one.")
     return np.flatnonzero(np.isin(data.qid, random.permutation(queries)[: len(queries) // 2]))
 
 

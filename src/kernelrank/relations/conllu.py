@@ -106,7 +106,7 @@ def read_conllu(
     candidates: list[Candidate] = []
     for block in _blocks(parses):
         if block.sentence in sentences:
-            raise block.error(f"the sentence {block.sentence} is there twice")
+            raise block.error(f"the sentence {block.sentence} occurs twice")
         about = standoff.pop(block.sentence, _Standoff())
         sentence, found = block.read(about, skipped, enhanced=dependencies == "enhanced", pos=pos)
         sentences[sentence.id] = sentence
@@ -159,7 +159,7 @@ class _Block:
             if int(first) > last_inside or dash:
                 start = text.find(row[FORM], at)
                 if start < 0 or text[at:start].strip():
-                    raise self.error(f"{row[FORM]!r} is not what follows in the text of {self.sentence}", number)
+                    raise self.error(f"{row[FORM]!r} does not match the text of sentence {self.sentence}", number)
                 inside = start, start + len(row[FORM])
                 at = inside[1]
             if dash:
@@ -294,4 +294,4 @@ def _read_labels(pairs: PathLike, found: dict[str, _Standoff], skipped: Counter[
             frozenset((first, second)), (interacts, f"{sentence}.{first}.{second}")
         )
         if known[0] != interacts:
-            raise FileFormatError("this pair is there twice, with both labels", where, number)
+            raise FileFormatError("this pair occurs twice, with both labels", where, number)

@@ -225,7 +225,7 @@ def cross_validate_kernel(
         if not len(test) or not rest.any() or rest.all():
             raise InvalidInputError(f"fold {fold} has nothing to test on, or its training part has one class only")
         if len(set(np.delete(np.asarray(documents, dtype=object), test))) < 2:
-            raise InvalidInputError(f"the training part of fold {fold} is one document: there is none to leave out")
+            raise InvalidInputError(f"the training part of fold {fold} has one document: expected at least two")
     # One grid for all folds, from all candidates without their labels.
     learning = replace(learning, alphas=tuple(learning.grid(K, whole=True).alphas.tolist()))
     held_out = hold_out_documents(learning, K, labels, documents, tests, features)
@@ -265,7 +265,9 @@ def _assign(cv: int | Mapping[str, int] | Sequence[int], documents: list[str], r
         cv = [cv[document] for document in documents]
     given = np.asarray(cv)
     if given.shape != (len(documents),):
-        raise InvalidInputError(f"cv has the shape {given.shape} for {len(documents)} candidates")
+        raise InvalidInputError(
+            f"expected one fold number in cv for each of the {len(documents)} candidates; cv has shape {given.shape}"
+        )
     assigned = np.unique(given, return_inverse=True)[1]
     fold_of: dict[str, int] = {}
     split = {

@@ -41,14 +41,14 @@ class FeatureSet:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Return the set of a name: "parts", "article", or some parts with plus signs between."""
+        """Return the set of a name: "parts", "article", or some parts joined by +."""
         if name == ARTICLE:
             return cls(())
         wanted = PARTS if name == ALL_PARTS else tuple(name.split("+")) if isinstance(name, str) else ()
         if not wanted or not set(wanted) <= set(PARTS) or len(set(wanted)) < len(wanted):
             raise InvalidInputError(
                 f"features must be one of {ALL_PARTS}, {ARTICLE}, {CHOSEN}, or some of {', '.join(PARTS)} "
-                f"with + between, got {name!r}"
+                f"joined by +; got {name!r}"
             )
         return cls(tuple(part for part in PARTS if part in wanted))
 

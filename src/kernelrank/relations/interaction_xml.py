@@ -137,7 +137,7 @@ class _Reader:
     def _sentence(self, element: Element, document: str) -> tuple[Sentence, list[Candidate]]:
         name = self._need(element, "id", f"a sentence of document {document}")
         if name in self._seen:
-            raise self._error(f"the sentence {name} is there twice")
+            raise self._error(f"the sentence {name} occurs twice")
         self._seen.add(name)
         text = self._need(element, "text", f"sentence {name}")
         parse, tokenization = self._analysis(element, name)
@@ -187,9 +187,9 @@ class _Reader:
                 first, _, last = attributes["charOffset"].partition("-")
                 start, end = int(first), int(last) + 1
             except (KeyError, ValueError) as error:
-                raise self._error(f"sentence {sentence}: a token without a proper {_missing(error)}") from None
+                raise self._error(f"sentence {sentence}: a token without a valid {_missing(error)}") from None
             if name in place_of:
-                raise self._error(f"sentence {sentence}: the token {name} is there twice")
+                raise self._error(f"sentence {sentence}: the token {name} occurs twice")
             if not (tokens[-1].end if tokens else 0) <= start < end <= length:
                 raise self._error(f"sentence {sentence}: the token {name} is out of order or outside the text")
             place_of[name] = len(tokens)
@@ -220,7 +220,7 @@ class _Reader:
         for entity in element.iter("entity"):
             name = self._need(entity, "id", f"sentence {sentence}: an entity")
             if name in mentions:
-                raise self._error(f"sentence {sentence}: the entity {name} is there twice")
+                raise self._error(f"sentence {sentence}: the entity {name} occurs twice")
             spans = list(self._spans(entity, name))
             called = entity.get("text", "".join(text[start:end] for start, end in spans))
             covered = covering_tokens(tokens, spans)
@@ -238,7 +238,7 @@ class _Reader:
             try:
                 start, end = int(first), int(last) + 1
             except ValueError:
-                raise self._error(f"the entity {name} has the charOffset {offsets!r}, not as in '0-3,7-9'") from None
+                raise self._error(f"entity {name}: expected a charOffset such as '0-3,7-9'; got {offsets!r}") from None
             if not 0 <= start < end:
                 raise self._error(f"the entity {name} has the charOffset {offsets!r}, which is empty or negative")
             yield start, end
@@ -259,7 +259,7 @@ class _Reader:
                 continue
             interacts = says == "true"
             if labels.setdefault(frozenset(ends), (interacts, name))[0] != interacts:
-                raise self._error(f"sentence {sentence}: the pair {name} is there twice, with both labels")
+                raise self._error(f"sentence {sentence}: the pair {name} occurs twice, with both labels")
         return labels
 
     def _need(self, element: Element, attribute: str, of: str) -> str:

@@ -85,7 +85,8 @@ def items_of_rows(served: ServedModel, rows: Any, what: str = "items") -> Float:
     prepared = served.preparation
     if prepared is not None and not prepared.only_numbers:
         raise InvalidInputError(
-            f"Expected objects with the columns {_listed(prepared.names)}, for the model prepares words; got lists."
+            f"Expected objects with the columns {_listed(prepared.names)}, "
+            "because the model encodes text columns; got lists."
         )
     for number, row in enumerate(rows):
         if len(row) != served.n_features:
@@ -123,7 +124,7 @@ def _columns_of(served: ServedModel, rows: list[dict[str, Any]], what: str) -> d
         wanted = list(served.preparation.names)
     if wanted is None:
         raise InvalidInputError(
-            f"Expected lists of {served.n_features} numbers, for the model knows no names of features; got objects."
+            f"Expected lists of {served.n_features} numbers, because the model has no feature names; got objects."
         )
     names = set(wanted)
     for number, row in enumerate(rows):

@@ -37,7 +37,7 @@ def ranked(served: ServedModel, content: dict[str, Any], columns: dict[str, list
     X = items_of_rows(served, content.get("items")) if columns is None else items_of_columns(served, columns)
     ids = content.get("ids")
     if ids is not None and (not isinstance(ids, list) or len(ids) != len(X)):
-        raise InvalidInputError(f"Expected one of 'ids' for each of the {len(X)} items; got something else.")
+        raise InvalidInputError(f"Expected 'ids' as a list with one entry for each of the {len(X)} items.")
     scores = _scores(served, X)
     answer: dict[str, Any] = {"model": served.name, "scores": scores.tolist(), "ranks": _ranks(scores).tolist()}
     if scores.ndim == 1:

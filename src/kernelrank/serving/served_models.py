@@ -173,7 +173,9 @@ class ServedModels:
     def _read(self, file: Path) -> ServedModel:
         model = load(file)
         if not hasattr(model, "predict") or not hasattr(model, "n_features_in_"):
-            raise InvalidInputError(f"{file}: Expected a ranker of rows of numbers; got a {type(model).__name__}.")
+            raise InvalidInputError(
+                f"{file}: Expected a model that ranks rows of numbers, such as RankRLS; got a {type(model).__name__}."
+            )
         return ServedModel(file.stem, model, time.time())
 
 

@@ -136,7 +136,7 @@ def test_kernel_parameters():
     np.testing.assert_allclose(model.holdout_scores_, best.holdout_scores_)
     assert len(model.cv_results_["params"]) == 2 * len(ALPHAS)
     assert model.gamma is None
-    with pytest.raises(InvalidInputError, match="'alpha', which is no kernel parameter"):
+    with pytest.raises(InvalidInputError, match="'alpha', which is not a kernel parameter"):
         RankRLSCV(kernel_grid={"alpha": [1.0]}).fit(X, y)
 
 

@@ -224,7 +224,8 @@ class AlphaSearch(KernelLearner):
             for name in setting:
                 if name not in KERNEL_PARAMETERS:
                     raise InvalidInputError(
-                        f"kernel_grid has {name!r}, which is no kernel parameter: {', '.join(KERNEL_PARAMETERS)}"
+                        f"kernel_grid has {name!r}, which is not a kernel parameter; "
+                        f"these are {', '.join(KERNEL_PARAMETERS)}"
                     )
         return settings
 
