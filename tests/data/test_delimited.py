@@ -186,3 +186,14 @@ class TestWide:
         (block,) = self.table([["1"] * 14, [""], ["2"] * 14]).blocks()
         assert block.numbers([4]).tolist() == [[1], [2]]
         assert block.positions.tolist() == [2, 4]
+
+
+def test_a_column_with_many_empty_cells_is_read_as_text_once(monkeypatch):
+    text = "\n".join(["a,b", *(f"{row},{row}" for row in range(10)), *(f"{row}," for row in range(500))]) + "\n"
+    table = DelimitedTable(io.BytesIO(text.encode()), "csv")
+    read, calls = DelimitedTable.read_column, []
+    monkeypatch.setattr(DelimitedTable, "read_column", lambda *args: calls.append(args) or read(*args))
+    table.choose([0, 1], [0, 1])
+    (block,) = table.blocks()
+    assert np.isnan(block.numbers([0, 1], missing=True)).sum() == 500
+    assert len(calls) <= 1

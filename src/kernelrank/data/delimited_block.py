@@ -63,7 +63,8 @@ class DelimitedBlock(ArrowBlock):
             return values.astype(dtype, copy=False)
         values = values.copy()
         doubtful = np.argwhere(~np.isfinite(values)).tolist()
-        strings = {place: self.strings(columns[place]) for _, place in doubtful}
+        # Each column is read as text once, however many of its cells are empty.
+        strings = {place: self.strings(columns[place]) for place in {place for _, place in doubtful}}
         for row, place in doubtful:
             token = strings[place][row].as_py().encode()
             if not (missing and MISSING.fullmatch(token)):
