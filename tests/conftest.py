@@ -51,10 +51,27 @@ QUICK = (
 """Modules that look into every room within a minute or two, compiling included. `.ci/run` runs them on the lowest and
 on the newest versions of what kernelrank stands on."""
 
+SLOW = {
+    "test_extras_come_late",
+    "test_many_processes_give_the_same",
+    "test_memory_does_not_grow_with_the_file",
+    "test_without_extras",
+}
+"""Tests of these modules that start another process or read a large file: for the whole suite only."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import only modules with quick tests for `pytest -m quick`: importing all of them takes long."""
+    if config.option.markexpr != "quick" or not collection_path.name.startswith("test_"):
+        return None
+    return None if collection_path.relative_to(FOLDER).as_posix().startswith(QUICK) else True
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(FOLDER) and item.path.relative_to(FOLDER).as_posix().startswith(QUICK):
+        if not item.path.is_relative_to(FOLDER) or getattr(item, "originalname", None) in SLOW:
+            continue
+        if item.path.relative_to(FOLDER).as_posix().startswith(QUICK):
             item.add_marker(pytest.mark.quick)
 
 
