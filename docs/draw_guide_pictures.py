@@ -41,28 +41,28 @@ def _save(figure: Figure, name: str) -> None:
 def _choosing() -> None:
     """Draw the decision tree: a column of questions, with the method for each answer beside it."""
     rows = [
-        ("Scores or grades of items?", "RankRLSCV", "many pairs, only order: RankSVM"),
-        ("Two classes, AUC wanted?", "RankRLSCV + estimate_auc", "few features: GreedyRankRLS"),
-        ("Votes: a is better than b?", "fit_pairs, BradleyTerry", "no features: Leaderboard"),
-        ("Times, some censored?", "RankRLSCV with event", "estimate_concordance"),
-        ("Scores of pairs of objects?", "KroneckerRankRLSCV", "TwoStepRLSCV"),
-        ("Most queries unscored?", "CoRankRLSCV", "TransductiveRankRLS"),
+        ("Scores or grades\nof items?", "RankRLSCV", "only the order: RankSVM"),
+        ("Two classes,\nAUC wanted?", "RankRLSCV, estimate_auc", "few columns: GreedyRankRLS"),
+        ("Votes: a is\nbetter than b?", "fit_pairs, BradleyTerry", "no features: Leaderboard"),
+        ("Times, some\ncensored?", "RankRLSCV with event", "estimate_concordance"),
+        ("Scores of pairs\nof objects?", "KroneckerRankRLSCV", "TwoStepRLSCV"),
+        ("Most queries\nunscored?", "CoRankRLSCV", "TransductiveRankRLS"),
         ("Numbers or classes?", "RLSCV, RLSClassifierCV", ""),
         ("No labels?", "MaxMarginClustering", ""),
     ]
-    figure = Figure(figsize=(6.4, 6.6), layout="constrained")
+    figure = Figure(figsize=(4.9, 6.8), layout="constrained")
     ax = figure.add_subplot()
     ax.set(xlim=(0, 10), ylim=(-len(rows) + 0.45, 0.55))
     ax.axis("off")
     for number, (question, method, other) in enumerate(rows):
         y = -number
-        _box(ax, 0.1, y, 4.3, question, "#e8eef7")
-        _box(ax, 5.5, y, 4.4, method + (f"\n{other}" if other else ""), "#fdeee0")
-        ax.annotate("", (5.45, y), (4.45, y), arrowprops={"arrowstyle": "->", "color": SECOND})
-        ax.text(4.95, y + 0.1, "yes", ha="center", fontsize=9, color=SECOND)
+        _box(ax, 0.1, y, 3.4, question, "#e8eef7")
+        _box(ax, 4.7, y, 5.2, method + (f"\n{other}" if other else ""), "#fdeee0")
+        ax.annotate("", (4.65, y), (3.55, y), arrowprops={"arrowstyle": "->", "color": SECOND})
+        ax.text(4.1, y + 0.1, "yes", ha="center", fontsize=9.5, color=SECOND)
         if number + 1 < len(rows):
-            ax.annotate("", (2.2, y - 0.7), (2.2, y - 0.3), arrowprops={"arrowstyle": "->", "color": SOFT})
-            ax.text(2.35, y - 0.5, "no", fontsize=9, va="center", color=SOFT)
+            ax.annotate("", (1.8, y - 0.7), (1.8, y - 0.3), arrowprops={"arrowstyle": "->", "color": SOFT})
+            ax.text(1.95, y - 0.5, "no", fontsize=9.5, va="center", color=SOFT)
     _save(figure, "choosing")
 
 
@@ -231,5 +231,5 @@ def _selection() -> None:
     figure, ax = _axes()
     kr.report.SelectionDisplay(curve).plot(ax=ax)
     ax.legend(loc="lower right")
-    ax.set(xticks=(1, 2, 3, 4))
+    ax.set(xticks=(1, 2, 3, 4), ylim=(0.7, 1.02))
     _save(figure, "selection")

@@ -80,8 +80,8 @@ def _draw_preferences() -> None:
     X, pairs = kr.make_preferences(n_items=100, n_features=10, n_pairs=1500, noise=0.3, random_state=0)
     judges = np.random.default_rng(0).integers(20, size=len(pairs))
     alphas = 2.0 ** np.arange(-5, 16)
-    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(5.6, 6.8), layout="constrained")
+    left, right = figure.subplots(2, 1)
     for label, style, options in (
         ("a vote", "-", {}),
         ("a judge", "--", {"groups": judges}),
@@ -109,15 +109,14 @@ def _draw_leaderboard() -> None:
     won = rng.random(300) < 1 / (1 + np.exp(strength[b] - strength[a]))
     models = np.array(list("ABCDEFGHIJ"))
     table = kr.Leaderboard().fit(models[np.where(won, a, b)], models[np.where(won, b, a)]).table()
-    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
+    figure = Figure(figsize=(5.6, 6.4), layout="constrained")
     for ax, value, low, high in zip(
-        figure.subplots(1, 2, sharey=True), ("score", "rank"), ("low", "rank_low"), ("high", "rank_high"), strict=True
+        figure.subplots(2, 1), ("score", "rank"), ("low", "rank_low"), ("high", "rank_high"), strict=True
     ):
         ax.hlines(table["item"], table[low], table[high])
         ax.plot(table[value], table["item"], "o", markersize=4)
-        ax.set(xlabel=f"{value}, 95 % interval")
-    figure.axes[0].set(ylabel="model")
-    figure.axes[0].invert_yaxis()
+        ax.set(xlabel=f"{value}, 95 % interval", ylabel="model")
+        ax.invert_yaxis()
     figure.axes[1].set(xticks=range(1, 11))
     figure.savefig(FOLDER / "leaderboard.svg", metadata={"Date": None})
 

@@ -10,7 +10,7 @@ tell us the truth.
 
 # %%
 # We draw a cohort of 20 malignant and 20 benign tumours from the breast cancer data of
-# scikit-learn, with nine of the less telling measurements. The remaining patients are put away.
+# scikit-learn, with nine of the less informative measurements. All other patients are the test set.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,9 +58,9 @@ print(
 )
 
 # %%
-# Pairs have no ROC curve, for no item has a score of its own. In a tournament each item's score
-# is the number of held-out duels that it wins, and these scores have one. The curve of the other
-# patients is drawn beside it.
+# Pairs alone give no ROC curve, because the items have no scores. In a tournament each item's
+# score is the number of held-out pairs that it wins; these scores have a ROC curve. The curve of
+# the other patients is drawn beside it.
 
 model.fit(scale.transform(X[cohort]), y[cohort] == "malignant")
 display = ROCDisplay.from_estimator(
@@ -73,7 +73,8 @@ ROCDisplay.from_predictions(
     random_state=0,
     name="all others",
 )
-plt.title("Forty patients, and those put away")
+display.ax_.legend(loc="upper left", bbox_to_anchor=(0, -0.14), frameon=False)  # below the curves
+plt.title("Forty patients, and all others")
 
 # %%
 # Were we lucky with this cohort? We draw a hundred, each with its interval and with its own

@@ -47,7 +47,7 @@ def test_a_wider_confidence_gives_a_wider_interval_around_the_mean():
 def test_the_interval_says_what_varies():
     text = repr(result_of([0.0, 1.0, 1.0]).interval(random_state=0))
     assert "95% interval [" in text
-    assert "3 queries resampled 2000 times; the predictions do not vary" in text
+    assert "3 queries resampled 2,000 times; the predictions do not vary" in text
 
 
 @pytest.mark.parametrize(

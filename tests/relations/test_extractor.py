@@ -192,7 +192,7 @@ def test_folds_are_checked(corpus, folds, message):
 def test_a_training_part_of_one_document_is_refused(corpus):
     one, other = [c.document for c in corpus.candidates if c.interacts][:2]
     candidates = [c for c in corpus.candidates if c.document in (one, other)]
-    with pytest.raises(InvalidInputError, match="the training part of fold 0 is one document"):
+    with pytest.raises(InvalidInputError, match="the training part of fold 0 has one document"):
         cross_validate(RelationExtractor(alphas=[1.0], learner="rankrls"), candidates, {one: 0, other: 1})
 
 

@@ -132,7 +132,7 @@ def test_the_earlier_mention_comes_first_whatever_the_file_says():
         (
             'charOffset="22-26" text="Spo0A" type',
             'charOffset="22" text="Spo0A" type',
-            "the entity e2 has the charOffset '22'",
+            "entity e2: expected a charOffset such as '0-3,7-9'; got '22'",
         ),
         ('charOffset="22-26" text="Spo0A" type', 'charOffset="26-22" text="Spo0A" type', "which is empty or negative"),
         ('id="e1"', 'id="e0"', "the entity e0 occurs twice"),

@@ -240,7 +240,7 @@ class ConcordanceResult(MeasureResult):
             orders = _orders(self.lifetimes, self.score, self.strata, drawn)
             pairs = orders.stratum_pairs.sum()
             values.append(orders.stratum_right.sum() / pairs if pairs > 0 else np.nan)
-        method = f"{size} {noun} resampled {n_resamples} times; {FIXED}"
+        method = f"{size} {noun} resampled {n_resamples:,} times; {FIXED}"
         return percentile_interval(np.array(values), confidence, method)
 
     def __str__(self) -> str:

@@ -50,9 +50,9 @@ class Interval(Result):
 
     Examples
     --------
-    >>> interval = Interval(0.25, 0.5, 0.95, "12 queries resampled 2000 times")
+    >>> interval = Interval(0.25, 0.5, 0.95, "12 queries resampled 2,000 times")
     >>> print(interval)
-    95% interval [0.2500, 0.5000] (12 queries resampled 2000 times)
+    95% interval [0.2500, 0.5000] (12 queries resampled 2,000 times)
     >>> 0.3 in interval, round(interval.width, 2)
     (True, 0.25)
     """
@@ -82,7 +82,7 @@ class Interval(Result):
 
         Examples
         --------
-        >>> Interval(0.25, 0.5, 0.95, "12 queries resampled 2000 times")._fact()
+        >>> Interval(0.25, 0.5, 0.95, "12 queries resampled 2,000 times")._fact()
         ('95% interval', '0.250 to 0.500')
         """
         return f"{100 * self.level:.4g}% interval", f"{self.low:{pattern}} to {self.high:{pattern}}"
@@ -186,4 +186,4 @@ def bootstrap_interval(
         random_state = int(random_state.randint(2**31 - 1))
     generator = np.random.default_rng(random_state)
     means = resampled_means(values, int(n_resamples), generator)
-    return percentile_interval(means, confidence, f"{len(values)} queries resampled {n_resamples} times; {FIXED}")
+    return percentile_interval(means, confidence, f"{len(values)} queries resampled {n_resamples:,} times; {FIXED}")

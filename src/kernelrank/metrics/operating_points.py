@@ -234,7 +234,7 @@ def _estimate(
     spread = moved * (1.0 - moved)
     independent = most if variance <= spread / most else spread / variance
     noun = "items" if codes is None else "groups"
-    method = f"{noun} of both classes resampled {n_resamples} times; {FIXED}"
+    method = f"{noun} of both classes resampled {n_resamples:,} times; {FIXED}"
     interval = wilson_interval(value, independent, confidence, method, degrees=max(1.0, most - 1.0))
     return RateEstimate(label, value, interval, len(classes.positives), len(classes.negatives))
 

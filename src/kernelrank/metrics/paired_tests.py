@@ -182,7 +182,7 @@ def paired_test(
     exact = len(moving) <= EXHAUSTIVE_QUERIES
     pvalue = _every_flip(moving) if exact else _drawn_flips(moving, int(n_resamples), generator)
     means = resampled_means(differences, int(n_resamples), generator)
-    how = f"{len(differences)} queries resampled {n_resamples} times; {FIXED}"
+    how = f"{len(differences)} queries resampled {n_resamples:,} times; {FIXED}"
     return PairedTest(
         first.label,
         float(differences.mean()),

@@ -27,9 +27,9 @@ class RateEstimate(Result):
 
     Examples
     --------
-    >>> interval = Interval(0.6, 0.9, 0.95, "items resampled 2000 times")
+    >>> interval = Interval(0.6, 0.9, 0.95, "items resampled 2,000 times")
     >>> print(RateEstimate("sensitivity at specificity 0.9", 0.8, interval, 20, 30))
-    sensitivity at specificity 0.9: 0.8000, 95% interval [0.6000, 0.9000] (items resampled 2000 times; 20 positive and
+    sensitivity at specificity 0.9: 0.8000, 95% interval [0.6000, 0.9000] (items resampled 2,000 times; 20 positive and
     30 negative items)
     """
 

@@ -139,7 +139,7 @@ class QueryTally(Tally):
     def intervals(self, confidence: float) -> list[Interval]:
         """As in `Tally`: percentiles of the mean over resampled queries."""
         generator = np.random.default_rng(int(self.random.randint(2**31 - 1)))
-        how = f"{int(np.sum(self.count > 0))} queries resampled 2000 times, {GIVEN_MODELS}"
+        how = f"{int(np.sum(self.count > 0))} queries resampled 2,000 times, {GIVEN_MODELS}"
         return [
             percentile_interval(resampled_means(np.ascontiguousarray(column), 2000, generator), confidence, how)
             for column in self._values().T

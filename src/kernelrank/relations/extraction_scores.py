@@ -158,7 +158,7 @@ def document_intervals(
         times = generator.multinomial(len(queries), shares, size=min(step, n_resamples - start))
         weights = times[:, queries.codes].astype(np.float64)
         draws.append(_weighted(labels, scores, decisions, parts, weights))
-    how = f"{len(queries)} documents resampled {n_resamples} times; {FIXED}"
+    how = f"{len(queries)} documents resampled {n_resamples:,} times; {FIXED}"
     columns = zip(MEASURES, np.concatenate(draws).T, strict=True)
     return {name: percentile_interval(values, confidence, how) for name, values in columns}
 
