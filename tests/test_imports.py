@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,7 @@ BASE = {
     "frames",
     "item_sets",
     "labels",
+    "late_names",
     "lifetimes",
     "model_laws",
     "model_states",
@@ -139,9 +141,18 @@ def test_the_package_itself_imports_nothing_heavy():
 
 
 def test_estimators_import_neither_numba_nor_plots():
-    late = ("numba", "matplotlib", "polars")
+    late = ("numba", "matplotlib", "polars", "sklearn.metrics", "sklearn.feature_selection", "sklearn.model_selection")
     code = f"import sys, kernelrank; kernelrank.RankRLS; print([name for name in {late} if name in sys.modules])"
     assert run(code) == "[]"
+
+
+@pytest.mark.parametrize("room", ["estimators", "model_selection", "model_selection.search"])
+def test_a_room_has_the_names_that_it_lists(room):
+    module = importlib.import_module(f"kernelrank.{room}")
+    assert dir(module) == sorted(module.__all__)
+    assert all(getattr(module, name).__name__ == name for name in module.__all__)
+    with pytest.raises(AttributeError, match=f"module 'kernelrank.{room}' has no attribute 'nothing'"):
+        _ = module.nothing
 
 
 def test_importing_changes_no_configuration():

@@ -6,7 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
+import sys
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -16,7 +18,8 @@ from sklearn.datasets import load_svmlight_file
 
 from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
 from kernelrank.data.line import Line, read_line
-from kernelrank.data.rows import read_rows
+from kernelrank.data.rows import Rows, read_rows
+from kernelrank.data.tokens import Tokens
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 LETOR = b"""\
@@ -42,6 +45,56 @@ def test_letor():
     assert qid.dtype == np.int64
     assert qid.tolist() == [10, 10, 20, 20, 3]
     assert docid.tolist() == ["GX01", "GX02", "GX03", "GX04", ""]
+
+
+USUAL = [
+    LETOR.replace(b".  3", b". 3"),
+    LETOR.replace(b".  3", b". 3").replace(b"\n", b"\r\n"),
+    b"1 1:2 2:3 7:1e-300\n0\n3 2:+.5\n",
+    b"1 qid:007 1:2 # a\n0 qid:q 1:3 # docid = b\n1 qid:-0 1:4 #  docid\t=\n",
+    b"1 qid:9223372036854775807 1:2\n0 qid:-9223372036854775808 1:2 # docid c\n",
+]
+UNUSUAL = [
+    LETOR,
+    b"1 qid:1  1:2\n0 qid:1 1:2\t2:4\n",
+    b"1 qid:1 1:2:3 4\n",
+    b"1 qid:1 1:2 3 4:5:6\n",
+    b"1 qid:1 1: 2:3\n",
+    b"1 qid:1 :1 2:3\n",
+    b"1 qid:1 +1:2\n",
+    b"1 qid:1 1:2_0\n",
+    b"1 qid:1 1:2 1:3\n",
+    b"1 qid:1 2:2 1:3\n",
+    b"1 qid:1 99999999999999999999:3\n",
+    b"1 qid:1 1:1e999\n",
+    b"1 qid:1 1:nan\n",
+    b"1 qid:1 1:1-2\n",
+    b"1 qid: 1:2\n",
+    b"x qid:1 1:2\n",
+    b"inf qid:1 1:2\n",
+    b"1 qid:1 1:2\n1 1:2\n",
+    "1 qid:ä 1:2 # ö\n".encode(),
+    b"# nothing\n\n",
+]
+
+
+@pytest.mark.parametrize("text", [*USUAL, *UNUSUAL])
+def test_what_is_read_without_compiled_loops_is_read_as_by_them(text, monkeypatch):
+    def outcome() -> object:
+        try:
+            pieces = list(read_rows(io.BytesIO(text)))
+        except FileFormatError as error:
+            return str(error)
+        rows = Rows.joined(pieces) if pieces else None
+        return rows and [
+            column if column is None else (column.dtype, column.tolist()) for column in vars(rows).values()
+        ]
+
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    by_loops = outcome()
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr("kernelrank.data.rows.Tokens", None if text in USUAL else Tokens)
+    assert outcome() == by_loops
 
 
 def test_sparse_is_a_canonical_csr_array():

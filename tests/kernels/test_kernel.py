@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import KERNEL_NAMES, Kernel
@@ -16,6 +16,10 @@ Y = np.abs(np.random.default_rng(1).standard_normal((4, 3)))
 @pytest.mark.parametrize("name", [name for name in KERNEL_NAMES if name not in ("precomputed", "gaussian")])
 def test_every_name_is_what_scikit_learn_computes(name):
     np.testing.assert_allclose(Kernel(name).matrix(X, Y), pairwise_kernels(X, Y, metric=name), rtol=1e-12)
+
+
+def test_no_kernel_of_scikit_learn_is_left_out():
+    assert set(KERNEL_NAMES) == {*PAIRWISE_KERNEL_FUNCTIONS, "gaussian", "precomputed"}
 
 
 def test_parameters_reach_the_kernels_that_have_them():

@@ -17,8 +17,10 @@ STOPPED = "stopped; nothing was left half written"
 def main() -> None:
     """Run the command; without typer say how to get it."""
     from kernelrank.cli.interruption import ignore_interruption, interrupted, watch_interruption
+    from kernelrank.cli.late_imports import import_late
 
     try:
+        import_late()
         watch_interruption()
         _fill_closed_streams()
         sys.excepthook = _show_traceback

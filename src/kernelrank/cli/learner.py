@@ -88,18 +88,18 @@ class LearnerOptions:
 
     def estimator(self, alpha: float | None) -> Any:
         """Return the estimator for one alpha."""
-        from kernelrank.estimators import RLS, BradleyTerry, RankRLS, RankSVM, RLSClassifier
+        from kernelrank import estimators
 
-        squares = RLSClassifier if self.classes else RLS
-        kinds: dict[str, Any] = {"rankrls": RankRLS, "ranksvm": RankSVM, "rls": squares, "bradleyterry": BradleyTerry}
-        return kinds[self.method](1.0 if alpha is None else alpha, **self.parameters())
+        squares = "RLSClassifier" if self.classes else "RLS"
+        kinds = {"rankrls": "RankRLS", "ranksvm": "RankSVM", "rls": squares, "bradleyterry": "BradleyTerry"}
+        return getattr(estimators, kinds[self.method])(1.0 if alpha is None else alpha, **self.parameters())
 
     def search(self, alphas: Any, **options: Any) -> Any:
         """Return the estimator that chooses among alphas by exact hold-out; not for `REFITTED` methods."""
-        from kernelrank.model_selection.search import RLSCV, RankRLSCV, RLSClassifierCV
+        from kernelrank.model_selection import search
 
-        kind: Any = {"rankrls": RankRLSCV, "rls": RLSClassifierCV if self.classes else RLSCV}[self.method]
-        return kind(alphas, **self.parameters(), **options)
+        kinds = {"rankrls": "RankRLSCV", "rls": "RLSClassifierCV" if self.classes else "RLSCV"}
+        return getattr(search, kinds[self.method])(alphas, **self.parameters(), **options)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that were given, and refuse those of another method."""

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
-from kernelrank.arrays import available_bytes, in_gigabytes
-from kernelrank.compiled import compiled
+from kernelrank.arrays import available_bytes, blocks, in_gigabytes
 from kernelrank.data.array_builder import ArrayBuilder
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.line import LARGEST_INDEX
@@ -148,9 +147,7 @@ class Layout:
         np.cumsum(counts, out=bounds[1:])
         if not self.is_sparse:
             self._refuse_too_wide(len(counts))
-            dense = np.zeros((len(counts), n_columns), dtype=self.dtype)
-            scatter(values, indices, bounds, dense)
-            return dense
+            return _dense_rows(values, indices, bounds, n_columns)
         index_type = np.int32 if len(values) <= LARGEST_INDEX else np.int64
         parts = (values, indices.astype(index_type, copy=False), bounds.astype(index_type))
         X = csr_array(parts, shape=(len(counts), n_columns))
@@ -158,12 +155,20 @@ class Layout:
         return X
 
 
-@compiled
-def scatter(values: NDArray[Any], indices: NDArray[np.int32], bounds: NDArray[np.int64], dense: NDArray[Any]) -> None:
+def _dense_rows(
+    values: NDArray[Any], indices: NDArray[np.int32], bounds: NDArray[np.int64], n_columns: int
+) -> NDArray[Any]:
     """Put each value into its place; unlike SciPy's sums into zeros this keeps the sign of -0.0."""
-    for row in range(len(bounds) - 1):
-        for cell in range(bounds[row], bounds[row + 1]):
-            dense[row, indices[cell]] = values[cell]
+    n_rows = len(bounds) - 1
+    if len(values) == n_rows * n_columns:  # the indices of each row increase, so that no row leaves a column out
+        return values.reshape(n_rows, n_columns)
+    dense = np.zeros((n_rows, n_columns), dtype=values.dtype)
+    for rows in blocks(n_rows, 16 * n_columns):
+        cells = slice(bounds[rows.start], bounds[rows.stop])
+        starts = n_columns * np.arange(rows.stop - rows.start)
+        places = np.repeat(starts, np.diff(bounds[rows.start : rows.stop + 1])) + indices[cells]
+        dense[rows].reshape(-1)[places] = values[cells]
+    return dense
 
 
 class Ranking(NamedTuple):

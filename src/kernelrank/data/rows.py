@@ -1,8 +1,14 @@
-"""Rows of a ranking file: a block of text at a time, read by compiled loops and checked by whole arrays."""
+"""Rows of a ranking file: a block of text at a time, read by compiled loops and checked by whole arrays.
+
+The first mebibytes are read by Python's own words where they are written in the usual way and numba, which takes half a
+second to start, is not running yet. Whatever is unusual there, a fault above all, is left to the loops.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -14,11 +20,26 @@ from numpy.typing import NDArray
 from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
 from kernelrank.data.line import LARGEST_INDEX, read_line
 from kernelrank.data.source import Block, Source, read_blocks, source_name
-from kernelrank.data.tokens import Tokens, find_docids, gather_labels, gather_words, read_integers, undecodable
-from kernelrank.data.words import first_long, join_labels
+from kernelrank.data.tokens import (
+    CANONICAL,
+    Tokens,
+    find_docids,
+    gather_labels,
+    gather_words,
+    read_integers,
+    undecodable,
+)
+from kernelrank.data.words import LONGEST_LABEL, first_long, join_labels
 from kernelrank.errors import FileFormatError
 
 __all__ = ["Rows", "read_rows"]
+
+FEW_BYTES = 8 << 20
+"""So much of a file is read without compiled loops, if they are not running yet: the time that numba takes to start."""
+
+DOCID = re.compile(rb"[\x00-\x20]*(?:docid[\x00-\x20]*=[\x00-\x20]*)?([^\x00-\x20]*)")
+NUMBER_BYTES = b"0123456789.eE+-"
+COLON_TO_SPACE = bytes.maketrans(b":", b" ")
 
 
 @dataclass(frozen=True)
@@ -120,7 +141,15 @@ def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int
     """
     path = source_name(source)
     labelled: bool | None = None
+    seen = 0
     for block in read_blocks(source, block_bytes):
+        seen += len(block.text)
+        if seen <= FEW_BYTES and "numba" not in sys.modules:
+            usual = _usual_rows(block, labelled)
+            if usual is not None:
+                labelled = usual.qids is not None
+                yield usual
+                continue
         text = np.frombuffer(block.text, dtype=np.uint8)
         tokens = Tokens.of(text)
         lines = np.flatnonzero(tokens.bounds[1:] > tokens.bounds[:-1])
@@ -130,6 +159,74 @@ def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int
         rows = parser.rows(labelled)
         labelled = rows.qids is not None
         yield rows
+
+
+def _usual_rows(block: Block, labelled: bool | None) -> Rows | None:
+    """Read a block in which every row is ``target [qid:label] index:value index:value [# docid]``; None if it is not.
+
+    `labelled` is that of `_Parser.rows`. Time O(bytes), some tenths of a microsecond for each number.
+    """
+    lines, targets, labels, features, comments = [], [], [], [], []
+    for number, line in enumerate(block.text.splitlines(), start=block.first_line):
+        body, _, comment = line.partition(b"#")
+        target, *rest = body.split(None, 1) or [b""]
+        if rest and rest[0].startswith(b"qid:"):
+            label, *rest = rest[0].split(None, 1)
+            labels.append(label[4:])
+        if target:
+            lines.append(number)
+            targets.append(read_decimal(target))
+            features.append(rest[0].rstrip() if rest else b"")
+            comments.append(comment)
+    has_qid = bool(labels)
+    if not lines or not block.text.isascii() or has_qid != (has_qid if labelled is None else labelled):
+        return None
+    counts = np.array([row.count(b":") for row in features])
+    docids = [DOCID.match(comment)[1] for comment in comments]  # type: ignore[index]
+    cells = _usual_cells(b" ".join(filter(None, features)), counts)
+    if (
+        cells is None
+        or any(target is None or not math.isfinite(target) for target in targets)
+        or len(labels) != len(lines) * has_qid
+        or not all(0 < len(label) <= LONGEST_LABEL for label in labels)
+        or max(map(len, docids)) > LONGEST_LABEL
+    ):
+        return None
+    qids = _usual_labels(labels) if has_qid else None
+    return Rows(np.array(lines), np.array(targets), qids, _words(docids), counts, *cells)
+
+
+def _usual_cells(text: bytes, counts: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.float64]] | None:
+    """Read ``index:value index:value``, the features of all rows; None if they are written in another way."""
+    size = int(counts.sum())
+    if text.translate(None, NUMBER_BYTES) != (b": " * size)[:-1]:
+        return None
+    words = text.translate(COLON_TO_SPACE).split()
+    if len(words) != 2 * size or not (size == 0 or b"".join(words[::2]).isdigit()):
+        return None
+    try:
+        indices = np.fromiter(map(int, words[::2]), dtype=np.int64, count=size)
+        values = np.fromiter(map(float, words[1::2]), dtype=np.float64, count=size)
+    except (ValueError, OverflowError):
+        return None
+    if _first_unordered(indices, counts) is not None or not np.isfinite(values).all():
+        return None
+    return indices.astype(np.int32), values
+
+
+def _usual_labels(labels: list[bytes]) -> NDArray[Any]:
+    """Return labels as `gather_labels` does."""
+    if all(len(label) <= 18 and CANONICAL.fullmatch(label) for label in set(labels)):
+        return np.fromiter(map(int, labels), dtype=np.int64, count=len(labels))
+    text = b" ".join(labels)
+    ends = np.cumsum([len(label) + 1 for label in labels]) - 1
+    return gather_labels(text, ends - [len(label) for label in labels], ends)
+
+
+def _words(words: list[bytes]) -> NDArray[np.object_]:
+    """Return words as strings, one object for equal ones."""
+    texts = {word: word.decode() for word in set(words)}
+    return np.array([texts[word] for word in words], dtype=object)
 
 
 @dataclass(frozen=True)
@@ -200,11 +297,7 @@ class _Parser:
     ) -> tuple[NDArray[np.int64], int | None]:
         """Return the indices, and the first that is none or does not increase."""
         indices = read_integers(self.text, begins, colons, False, False)
-        steps_back = np.zeros(len(indices), dtype=bool)
-        np.less_equal(indices[1:], indices[:-1], out=steps_back[1:])
-        starts = np.cumsum(counts) - counts
-        steps_back[starts[counts > 0]] = False
-        return indices, _first(steps_back | (indices < 0) | (indices > LARGEST_INDEX))
+        return indices, _first_unordered(indices, counts)
 
     def _read_numbers(
         self, begins: NDArray[np.int32], ends: NDArray[np.int32]
@@ -228,6 +321,15 @@ class _Parser:
         if line is not None and line.qid is None:
             raise FileFormatError("expected a qid, as in the rows before", self.path, number)
         raise FileFormatError("expected no qid, as in the rows before", self.path, number)
+
+
+def _first_unordered(indices: NDArray[np.int64], counts: NDArray[np.int64]) -> int | None:
+    """Return the first index that is too large, negative, or no larger than the one before it in its row."""
+    steps_back = np.zeros(len(indices), dtype=bool)
+    np.less_equal(indices[1:], indices[:-1], out=steps_back[1:])
+    starts = np.cumsum(counts) - counts
+    steps_back[starts[counts > 0]] = False
+    return _first(steps_back | (indices < 0) | (indices > LARGEST_INDEX))
 
 
 def _first(faults: NDArray[np.bool_]) -> int | None:

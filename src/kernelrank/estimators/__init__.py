@@ -1,19 +1,24 @@
 """The learners with scikit-learn's interface: thin classes over comparisons, features and solvers."""
 
-from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
-from kernelrank.estimators.bradley_terry import BradleyTerry
-from kernelrank.estimators.co_rank_rls import CoRankRLS
-from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
-from kernelrank.estimators.greedy_rls import GreedyRLS
-from kernelrank.estimators.leaderboard import Leaderboard
-from kernelrank.estimators.max_margin_clustering import MaxMarginClustering
-from kernelrank.estimators.nystrom_map import NystromMap
-from kernelrank.estimators.rank_rls import RankRLS
-from kernelrank.estimators.rank_svm import RankSVM
-from kernelrank.estimators.rls import RLS
-from kernelrank.estimators.rls_classifier import RLSClassifier
-from kernelrank.estimators.score_comparison import ScoreComparison
-from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
+from typing import TYPE_CHECKING
+
+from kernelrank.late_names import late_names
+
+if TYPE_CHECKING:
+    from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
+    from kernelrank.estimators.bradley_terry import BradleyTerry
+    from kernelrank.estimators.co_rank_rls import CoRankRLS
+    from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
+    from kernelrank.estimators.greedy_rls import GreedyRLS
+    from kernelrank.estimators.leaderboard import Leaderboard
+    from kernelrank.estimators.max_margin_clustering import MaxMarginClustering
+    from kernelrank.estimators.nystrom_map import NystromMap
+    from kernelrank.estimators.rank_rls import RankRLS
+    from kernelrank.estimators.rank_svm import RankSVM
+    from kernelrank.estimators.rls import RLS
+    from kernelrank.estimators.rls_classifier import RLSClassifier
+    from kernelrank.estimators.score_comparison import ScoreComparison
+    from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
 
 __all__ = [
     "RLS",
@@ -31,3 +36,23 @@ __all__ = [
     "ScoreComparison",
     "TransductiveRankRLS",
 ]
+
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "RLS": "rls",
+        "AllPathsVectorizer": "all_paths_vectorizer",
+        "BradleyTerry": "bradley_terry",
+        "CoRankRLS": "co_rank_rls",
+        "GreedyRLS": "greedy_rls",
+        "GreedyRankRLS": "greedy_rank_rls",
+        "Leaderboard": "leaderboard",
+        "MaxMarginClustering": "max_margin_clustering",
+        "NystromMap": "nystrom_map",
+        "RLSClassifier": "rls_classifier",
+        "RankRLS": "rank_rls",
+        "RankSVM": "rank_svm",
+        "ScoreComparison": "score_comparison",
+        "TransductiveRankRLS": "transductive_rank_rls",
+    },
+)

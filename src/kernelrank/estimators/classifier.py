@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -120,6 +119,8 @@ class Classifier(ClassifierMixin, KernelLearner):
         -------
         float
         """
+        from sklearn.metrics import accuracy_score
+
         predicted, y, qid = predict_scored(self, X, y, qid)
         Queries.from_labels(qid, len(predicted))
         weight = check_weight(sample_weight, len(predicted))

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -102,7 +101,7 @@ class RankedItems(BaseEstimator):
             "std_error": posterior.std,
             "low": posterior.scores - z * posterior.std,
             "high": posterior.scores + z * posterior.std,
-            "rank": rankdata(-posterior.rounded, method="min").astype(np.int64),
+            "rank": 1 + np.searchsorted(np.sort(-posterior.rounded), -posterior.rounded),
             "rank_low": low,
             "rank_high": high,
             "votes": _counts(votes.item_totals(votes.total)),

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from kernelrank.arrays import Float, Matrix
 from kernelrank.comparisons import ItemScores
@@ -74,6 +73,8 @@ class Regressor(RegressorMixin, KernelLearner):
         -------
         float
         """
+        from sklearn.metrics import r2_score
+
         predicted, y, qid = predict_scored(self, X, y, qid)
         Queries.from_labels(qid, len(predicted))
         weight = check_weight(sample_weight, len(predicted))

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.model_selection import GroupKFold
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.arrays import Float, Index
@@ -301,6 +300,8 @@ def _read_folds(cv: int | Sequence[Any] | None, queries: Queries) -> ItemSets:
         n_folds = int(cv)
         if not 2 <= n_folds <= len(queries):
             raise InvalidInputError(f"cv={cv} must be at least two and at most the number of queries, {len(queries)}")
+        from sklearn.model_selection import GroupKFold
+
         split = GroupKFold(n_folds).split(queries.codes, groups=queries.codes)
         return ItemSets.of([held for _, held in split], queries.n_items)
     assert not isinstance(cv, int)

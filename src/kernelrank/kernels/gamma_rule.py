@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils import check_random_state
 
 from kernelrank.argument_types import RandomStateLike
@@ -81,6 +80,8 @@ def _median_distance(X: Matrix, random_state: RandomStateLike, *, manhattan: boo
     X = X.astype(np.float64)
     if not is_sparse(X):
         X -= X.mean(axis=0)  # distances are computed from squared lengths, which are small here
+    from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+
     distances: Float = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
     first, second = np.triu_indices(X.shape[0], 1)
     between = distances[first, second]

@@ -27,8 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
-from scipy.special import expit
+from scipy.special import expit, ndtri, stdtrit
 
 from kernelrank.arrays import Float, Index
 
@@ -156,11 +155,11 @@ def logit_interval(
     >>> round(low, 3), round(high, 3)
     (0.684, 0.881)
     """
-    quantile = float(stats.t.ppf(0.5 + confidence / 2, degrees))
+    quantile = float(stdtrit(degrees, 0.5 + confidence / 2))
     if not np.isfinite(variance):
         return 0.0, 1.0
     if min(auc, 1.0 - auc) <= EDGE or variance <= EDGE**2:
-        return _newcombe(auc, float(stats.norm.ppf(0.5 + confidence / 2)), n_positive, n_negative)
+        return _newcombe(auc, float(ndtri(0.5 + confidence / 2)), n_positive, n_negative)
     centre = np.log(auc / (1.0 - auc))
     half = quantile * np.sqrt(variance) / (auc * (1.0 - auc))
     return float(expit(centre - half)), float(expit(centre + half))
@@ -168,12 +167,14 @@ def logit_interval(
 
 def _newcombe(auc: float, quantile: float, n_positive: int, n_negative: int) -> tuple[float, float]:
     """Return the AUCs t with ``|t - auc| = quantile √V(t)``, Newcombe's method 5."""
+    from scipy.optimize import brentq
+
     size = (n_positive + n_negative) / 2 - 1.0
 
     def excess(t: float) -> float:
         variance = t * (1 - t) * (1 + size * (1 - t) / (2 - t) + size * t / (1 + t)) / (n_positive * n_negative)
         return abs(t - auc) - quantile * float(np.sqrt(variance))
 
-    low = 0.0 if auc <= EDGE or excess(EDGE) <= 0 else float(optimize.brentq(excess, EDGE, min(auc, 1 - EDGE)))
-    high = 1.0 if auc >= 1 - EDGE or excess(1 - EDGE) <= 0 else float(optimize.brentq(excess, max(auc, EDGE), 1 - EDGE))
+    low = 0.0 if auc <= EDGE or excess(EDGE) <= 0 else float(brentq(excess, EDGE, min(auc, 1 - EDGE)))
+    high = 1.0 if auc >= 1 - EDGE or excess(1 - EDGE) <= 0 else float(brentq(excess, max(auc, EDGE), 1 - EDGE))
     return low, high

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from kernelrank.argument_types import Labels, RandomStateLike
 from kernelrank.arrays import Float, Index
@@ -187,7 +187,7 @@ class ConcordanceResult(MeasureResult):
         codes, noun = self._groups(groups)
         variance, degrees = _jackknife(self._without(codes) - other._without(codes))
         difference = self.mean - other.mean
-        half = stats.t.ppf(0.5 + confidence / 2, degrees) * np.sqrt(variance)
+        half = stdtrit(degrees, 0.5 + confidence / 2) * np.sqrt(variance)
         interval = Interval(
             max(-1.0, difference - half),
             min(1.0, difference + half),
@@ -196,7 +196,7 @@ class ConcordanceResult(MeasureResult):
         )
         pvalue = 1.0
         if difference != 0 and variance > EDGE**2:
-            pvalue = float(2 * stats.t.sf(abs(difference) / np.sqrt(variance), degrees))
+            pvalue = float(2 * stdtr(degrees, -abs(difference) / np.sqrt(variance)))
         return ConcordanceDifference(self.label, difference, interval, pvalue, len(self.score))
 
     def _groups(self, groups: Labels | None) -> tuple[Any, str]:

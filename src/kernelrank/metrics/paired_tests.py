@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
@@ -226,12 +225,14 @@ def _signed_ranks(moving: FloatArray) -> float:
     """Return the two-sided p-value of Wilcoxon's test for differences that are not zero."""
     if len(moving) == 0:
         return 1.0
+    from scipy.stats import rankdata, wilcoxon
+
     size = np.abs(moving)
     # Differences that are equal but for rounding share a rank.
     levels = np.round(size / size.max(), 12)
     if len(moving) <= EXHAUSTIVE_QUERIES:
-        return _every_flip(np.sign(moving) * stats.rankdata(levels))
-    return float(stats.wilcoxon(np.sign(moving) * levels).pvalue)
+        return _every_flip(np.sign(moving) * rankdata(levels))
+    return float(wilcoxon(np.sign(moving) * levels).pvalue)
 
 
 def _drawn_flips(moving: FloatArray, n_draws: int, generator: np.random.Generator) -> float:

@@ -1,18 +1,23 @@
 """What chooses and judges: searches, splitters, hold-out for any estimator, AUC, permutation tests."""
 
-from kernelrank.model_selection.auc_comparison import AUCComparison, compare_auc
-from kernelrank.model_selection.auc_estimate import AUCEstimate
-from kernelrank.model_selection.auc_estimation import estimate_auc
-from kernelrank.model_selection.concordance_estimation import ConcordanceEstimate, estimate_concordance
-from kernelrank.model_selection.feature_importance import PermutationImportance, permutation_importance
-from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
-from kernelrank.model_selection.nested_selection import SelectionCurve, selection_curve
-from kernelrank.model_selection.permutation import PermutationTest, permutation_test
-from kernelrank.model_selection.preference_holdout import PreferenceHoldout, leave_preferences_out
-from kernelrank.model_selection.query_k_fold import QueryKFold
-from kernelrank.model_selection.score_calibration import calibrate_comparisons
-from kernelrank.model_selection.selection_frequency import SelectionStability, selection_stability
-from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
+from typing import TYPE_CHECKING
+
+from kernelrank.late_names import late_names
+
+if TYPE_CHECKING:
+    from kernelrank.model_selection.auc_comparison import AUCComparison, compare_auc
+    from kernelrank.model_selection.auc_estimate import AUCEstimate
+    from kernelrank.model_selection.auc_estimation import estimate_auc
+    from kernelrank.model_selection.concordance_estimation import ConcordanceEstimate, estimate_concordance
+    from kernelrank.model_selection.feature_importance import PermutationImportance, permutation_importance
+    from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
+    from kernelrank.model_selection.nested_selection import SelectionCurve, selection_curve
+    from kernelrank.model_selection.permutation import PermutationTest, permutation_test
+    from kernelrank.model_selection.preference_holdout import PreferenceHoldout, leave_preferences_out
+    from kernelrank.model_selection.query_k_fold import QueryKFold
+    from kernelrank.model_selection.score_calibration import calibrate_comparisons
+    from kernelrank.model_selection.selection_frequency import SelectionStability, selection_stability
+    from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
 
 __all__ = [
     "AUCComparison",
@@ -39,3 +44,32 @@ __all__ = [
     "selection_stability",
     "tournament_roc",
 ]
+
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "AUCComparison": "auc_comparison",
+        "AUCEstimate": "auc_estimate",
+        "ConcordanceEstimate": "concordance_estimation",
+        "PermutationImportance": "feature_importance",
+        "PermutationTest": "permutation",
+        "PreferenceHoldout": "preference_holdout",
+        "QueryKFold": "query_k_fold",
+        "SelectionCurve": "nested_selection",
+        "SelectionStability": "selection_frequency",
+        "TournamentROC": "tournament",
+        "calibrate_comparisons": "score_calibration",
+        "compare_auc": "auc_comparison",
+        "estimate_auc": "auc_estimation",
+        "estimate_concordance": "concordance_estimation",
+        "leave_one_out": "holdout",
+        "leave_pair_out": "holdout",
+        "leave_preferences_out": "preference_holdout",
+        "leave_query_out": "holdout",
+        "permutation_importance": "feature_importance",
+        "permutation_test": "permutation",
+        "selection_curve": "nested_selection",
+        "selection_stability": "selection_frequency",
+        "tournament_roc": "tournament",
+    },
+)

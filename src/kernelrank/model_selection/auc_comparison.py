@@ -32,7 +32,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
+from scipy.special import stdtr, stdtrit
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Index
@@ -345,9 +345,9 @@ def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:
         what = SQUARES.format("an AUC of 0 or 1 does not vary here" if at_edge else "the difference does not vary here")
     else:
         error = float(np.sqrt(variance))
-        half = float(stats.t.ppf(0.5 + confidence / 2, degrees)) * error
+        half = float(stdtrit(degrees, 0.5 + confidence / 2)) * error
         ends = max(-1.0, difference - half), min(1.0, difference + half)
-        pvalue = float(2.0 * stats.t.sf(abs(difference) / error, degrees))
+        pvalue = float(2.0 * stdtr(degrees, -abs(difference) / error))
     one, two = first.estimate(confidence), second.estimate(confidence)
     return AUCComparison(one, two, difference, Interval(*ends, confidence, what), pvalue)
 
@@ -361,6 +361,8 @@ def _square_and_add(first: _Held, second: _Held, level: float) -> tuple[float, f
 
 def _touching_level(first: _Held, second: _Held) -> float:
     """Return one minus the level at which the end of the interval that is nearer to zero reaches it."""
+    from scipy.optimize import brentq
+
     low_is_near = first.components.auc > second.components.auc
 
     def beyond(level: float) -> float:
@@ -370,4 +372,4 @@ def _touching_level(first: _Held, second: _Held) -> float:
     least, most = 0.01, 1.0 - 1e-12
     if beyond(least) <= 0.0:
         return 1.0
-    return 1.0 - (most if beyond(most) >= 0.0 else float(optimize.brentq(beyond, least, most)))
+    return 1.0 - (most if beyond(most) >= 0.0 else float(brentq(beyond, least, most)))

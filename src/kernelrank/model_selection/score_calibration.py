@@ -6,7 +6,6 @@ from copy import copy
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -97,6 +96,8 @@ def _plain(model: Any) -> Any:
 
 def _scale(difference: Float) -> float:
     """Return the κ that maximises ``Σ log(1 / (1 + exp(-κ d)))`` over pairs in their true order, and a wrong one."""
+    from scipy.optimize import brentq
+
     size = float(np.abs(difference).mean())
     if size == 0.0:
         return 0.0

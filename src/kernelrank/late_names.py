@@ -1,0 +1,36 @@
+"""Late names: what a package offers, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["late_names"]
+
+
+def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package whose modules are imported one by one, as they are needed.
+
+    A learner that nobody asks for may need half a second of imports.
+
+    Parameters
+    ----------
+    package : str
+        The ``__name__`` of the package.
+    homes : mapping of str to str
+        The module of the package in which each name is found.
+
+    Examples
+    --------
+    >>> find, names = late_names("collections", {"Mapping": "abc"})
+    >>> find("Mapping").__name__, names()
+    ('Mapping', ['Mapping'])
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return find, lambda: sorted(homes)
