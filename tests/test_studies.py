@@ -137,3 +137,12 @@ def test_a_package_that_is_not_installed_is_noted():
     assert run.package("json") is not None
     assert run.package("no_such_package") is None
     assert "pip install no_such_package" in run.skipped[0]
+
+
+def test_irrelevant_pairs_reverse_the_published_example():
+    from studies.irrelevant_pairs_harm import example
+
+    found = example()
+    assert found["relevant pairs"]["weight"] < 0 < found["all pairs"]["weight"]
+    assert found["relevant pairs"]["disagreement"] == 0.0
+    assert found["all pairs"]["disagreement"] == 1.0
