@@ -18,8 +18,8 @@ from studies.book.cell import resampled_cell
 from studies.book.picture import picture
 from studies.book.study import Run, Study
 
-# [PTAJB09] Figure 2: the scores. Of the places on the line the text tells the order: preferences inside a query point to
-# the right, those between queries to the left.
+# [PTAJB09] Figure 2: the scores. Of the places on the line the text tells the order: preferences inside a query point
+# to the right, those between queries to the left.
 PUBLISHED = {"scores": (2.0, 1.0, 4.0, 3.0), "relevant_pairs": 2, "irrelevant_pairs": 4}
 PLACES = ((1.0,), (2.0,), (3.0,), (4.0,))
 SIZE = 10

@@ -15,7 +15,8 @@ Generated items have a score u, and two views of ten columns, ``x_v = a_v u + B_
 z_v that are stronger than u. With z_1 and z_2 independent, the views are conditionally independent given u, and what
 they agree on is u; with z_1 = z_2 they agree on what misleads as well. A second run, which the paper has not, has ten
 scored queries only. OHSUMED and the ranked parses, where they are there, have two bases of one kernel as views, as in
-the paper. Scored queries are drawn from those that compare something, for a query of ties says nothing about a choice.
+the paper. Scored queries are drawn from those that compare something while there are any, and test queries always: a
+query of ties says nothing about a choice, and has no error.
 
 How to read it: transductive RankRLS chooses among fewer alphas than the others, for each of them costs it a training.
 The p-values are of one data set and its test queries, and are not corrected for how many there are.
@@ -164,15 +165,18 @@ def tune_transductive(split: Split, seed: int) -> Tuned:
     X, y, qid = split.together()
     scored, n_scored = split.scored, len(split.scored.y)
     basis = plain_basis(scored, seed)
-    errors = np.zeros((len(FEW_ALPHAS), len(ANCHORS)))
+    held_out = np.zeros((len(FEW_ALPHAS), len(ANCHORS), n_scored))
     for kept, held in GroupKFold(folds_of(scored)).split(scored.X, groups=scored.qid):
+        if not len(informative(Items(scored.X[kept], scored.y[kept], scored.qid[kept]))):
+            continue  # all ties: nothing can be learnt, and all scores are zero
         rows = np.concatenate([kept, np.arange(n_scored, len(y))])
         left = np.flatnonzero(np.isin(rows, basis))  # basis items that are held out leave with their queries
         for a, alpha in enumerate(FEW_ALPHAS):
             learner = kr.TransductiveRankRLS(alpha, kernel="rbf", basis=left)
             for c, model in enumerate(learner.fit_path(X[rows], y[rows], ANCHORS, qid=qid[rows])):
-                scores = model.predict(scored.X[held])
-                errors[a, c] += kr.metrics.disagreement(scored.y[held], scores, qid=scored.qid[held])
+                held_out[a, c, held] = model.predict(scored.X[held])
+    # Queries are judged together, for a fold of few queries may be all ties.
+    errors = np.array([[np.nanmean(query_errors(scored, scores)) for scores in row] for row in held_out])
     a, c = np.unravel_index(errors.argmin(), errors.shape)
     alpha, anchor = float(FEW_ALPHAS[a]), float(ANCHORS[c])
 
@@ -206,7 +210,8 @@ def repeat(items: Items, counts: tuple[int, int, int], *, by_columns: bool, repe
     """Repeat the whole protocol on some numbers of scored, unscored and test queries."""
     n_scored, n_unscored, n_test = counts
     queries = np.random.default_rng(seed + 7).permutation(np.unique(items.qid))
-    train, test = queries[: n_scored + n_unscored], items.of(queries[-n_test:])
+    useful = informative(items)
+    train, test = queries[: n_scored + n_unscored], items.of(np.intersect1d(queries[-n_test:], useful))
     views = views_of(items, by_columns)
     tuners = (tune_plain, tune_views(views, (0.0,)), tune_views(views, NUS), tune_transductive)
     errors: dict[str, list[np.ndarray]] = {name: [] for name in LEARNERS}
@@ -216,8 +221,8 @@ def repeat(items: Items, counts: tuple[int, int, int], *, by_columns: bool, repe
     for number in range(seed, seed + repeats):
         rng = np.random.default_rng(number)
         shuffled = rng.permutation(train)
-        useful = np.isin(shuffled, informative(items))
-        shuffled = np.concatenate([shuffled[useful], shuffled[~useful]])
+        compares = np.isin(shuffled, useful)
+        shuffled = np.concatenate([shuffled[compares], shuffled[~compares]])
         split = Split(items.of(shuffled[:n_scored]), items.of(shuffled[n_scored:]), test)
         sizes = [size for size in CURVE if size <= len(split.unscored.y)]
         parts = [Split(split.scored, draw_queries(split.unscored, size, rng), test) for size in sizes]

@@ -146,3 +146,13 @@ def test_irrelevant_pairs_reverse_the_published_example():
     assert found["relevant pairs"]["weight"] < 0 < found["all pairs"]["weight"]
     assert found["relevant pairs"]["disagreement"] == 0.0
     assert found["all pairs"]["disagreement"] == 1.0
+
+
+def test_unscored_data_with_folds_of_ties():
+    from studies.unscored_data_helps import LEARNERS, Items, generate, repeat
+
+    items = generate(24, independent=True)
+    tied = Items(items.X, np.where(items.qid % 6 == 0, items.y, 1.0), items.qid)
+    found = repeat(tied, (5, 4, 12), by_columns=True, repeats=1, seed=0)
+    assert set(found["errors"]) == set(LEARNERS)
+    assert all(np.isfinite(cell["mean"]) for cell in found["errors"].values())

@@ -1,7 +1,8 @@
-"""Run studies, write their results, pages and pictures, and say what could not be run."""
+"""Run studies, write their results, pages and pictures, and say what could not be run and how long the others took."""
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from collections.abc import Mapping
@@ -27,13 +28,13 @@ def run_studies(
     Missing data are named and are no failure.
     """
     data = DataFolder(folder)
-    done: list[str] = []
+    done: dict[str, float] = {}
     missing: list[str] = []
     failed: list[str] = []
     start = time.perf_counter()
     try:
         for name in names:
-            began = time.perf_counter()
+            began, spent = time.perf_counter(), cpu_seconds()
             print(f"{name} …", flush=True)
             try:
                 record = run_one(name, data, output, quick=quick, seed=seed, given=given)
@@ -45,16 +46,27 @@ def run_studies(
                 failed.append(name)
                 traceback.print_exc()
                 continue
-            done.append(name)
+            done[name] = cpu_seconds() - spent
             missing += [f"{name}, in part: {one}" for one in record.skipped]
-            print(f"  {time.perf_counter() - began:.0f} s: {output / f'{name}.md'}", flush=True)
+            print(
+                f"  {time.perf_counter() - began:.0f} s, {done[name]:.0f} s of CPU: {output / f'{name}.md'}", flush=True
+            )
     finally:
         data.close()
-    print(f"\n{len(done)} of {len(names)} studies in {(time.perf_counter() - start) / 60:.1f} minutes; in {output}")
+    print(f"\nCPU seconds of {len(done)} studies out of {len(names)}:")
+    for name, seconds in sorted(done.items(), key=lambda one: -one[1]):
+        print(f"  {seconds:8.1f}  {name}")
+    print(f"  {sum(done.values()):8.1f}  in all; {(time.perf_counter() - start) / 60:.1f} minutes passed; in {output}")
     for title, lines in (("Could not be run", missing), ("Failed", failed)):
         if lines:
             print(f"{title}:\n" + "\n".join(f"  {line}" for line in lines))
     return len(failed)
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of those that it has started and that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def run_one(name: str, data: DataFolder, output: Path, *, quick: bool, seed: int, given: Mapping[str, str]) -> Record:
