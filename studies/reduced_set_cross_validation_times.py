@@ -138,7 +138,9 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
         for ax, name, title in zip(axes, ("one query", "ten folds"), ("one query left out", "ten folds"), strict=True):
             for colour, way in enumerate(("baseline", "efficient")):
                 ours = [row[name][way] / row["decomposition"] for row in tables["rows"]]
-                ax.loglog([row["basis"] for row in tables["rows"]], ours, "o-", color=f"C{colour}", label=f"{way}, here")
+                ax.loglog(
+                    [row["basis"] for row in tables["rows"]], ours, "o-", color=f"C{colour}", label=f"{way}, here"
+                )
                 theirs = np.divide(PUBLISHED[name][way], PUBLISHED["decomposition"])
                 ax.loglog(PUBLISHED["basis"], theirs, "x--", color=f"C{colour}", label=f"{way}, published")
             ax.set(xlabel="basis items", title=title)

@@ -134,9 +134,14 @@ def test_how_figures_are_written():
 
 def test_a_package_that_is_not_installed_is_noted():
     run = Run(DataFolder(None), {})
-    assert run.package("json") is not None
+    assert run.package("jinja2") is not None
+    assert run.package("jinja2") is not None
     assert run.package("no_such_package") is None
+    assert run.package("no_such_package") is None
+    assert len(run.skipped) == len(run.packages) == 1
     assert "pip install no_such_package" in run.skipped[0]
+    record = Record.of("x", {}, settings={}, seed=1, quick=True, skipped=[], packages=tuple(run.packages))
+    assert record.versions["jinja2"]
 
 
 def test_irrelevant_pairs_reverse_the_published_example():

@@ -78,7 +78,9 @@ def run_one(name: str, data: DataFolder, output: Path, *, quick: bool, seed: int
     run = Run(data, settings, seed)
     with threadpool_limits(1):
         tables = study.protocol(run)
-    record = Record.of(name, tables, settings=settings, seed=seed, quick=quick, skipped=run.skipped)
+    record = Record.of(
+        name, tables, settings=settings, seed=seed, quick=quick, skipped=run.skipped, packages=tuple(run.packages)
+    )
     record.write(output / "results" / f"{name}.json")
     write_page(record, output)
     return record

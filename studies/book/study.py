@@ -26,12 +26,15 @@ class Run:
     seed : int
     skipped : list of str
         What could not be run, and why; a protocol may add to it.
+    packages : list of str
+        Packages that the project does not depend on and that were used: their versions are recorded.
     """
 
     data: DataFolder
     settings: Mapping[str, Any]
     seed: int = 0
     skipped: list[str] = field(default_factory=list)
+    packages: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Any:
         """Return a setting."""
@@ -40,10 +43,15 @@ class Run:
     def package(self, name: str) -> Any:
         """Import a package that the project does not depend on; None, noted, if it is not installed."""
         try:
-            return importlib.import_module(name)
+            module = importlib.import_module(name)
         except ImportError:
-            self.skipped.append(f"{name} is not installed: pip install {name}")
+            missing = f"{name} is not installed: pip install {name}"
+            if missing not in self.skipped:
+                self.skipped.append(missing)
             return None
+        if name not in self.packages:
+            self.packages.append(name)
+        return module
 
 
 @dataclass(frozen=True)
