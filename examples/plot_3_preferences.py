@@ -2,7 +2,7 @@
 Learning from preferences
 =========================
 
-Nobody gave scores; people only said which of two items they like better. They contradict
+There are no scores; people only said which of two items they like better. They contradict
 themselves and each other, and compare only few of all pairs.
 """
 

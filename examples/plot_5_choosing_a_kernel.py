@@ -45,7 +45,7 @@ for name, y in truths.items():
 
 # %%
 # Where the truth is linear the two are level, and the linear one has coefficients that can be
-# read. Where it is not, the linear kernel cannot follow, whatever alpha is. The picture shows the
+# read. Where it is not, the linear kernel cannot follow, for any alpha. The picture shows the
 # held-out accuracy of all candidates of the Gaussian kernel. A wide kernel needs a smaller alpha
 # to bend as much: the bright ridge runs from the lower left to the upper right. For the linear
 # truth the best place is at the wide end, where the kernel is nearly linear itself.

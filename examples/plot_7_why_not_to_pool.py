@@ -77,7 +77,7 @@ axes[0].legend(loc="upper right")
 # suffers less. Folds that keep the shares of the classes, as these do, suffer little; folds that
 # do not, or folds of groups, suffer again, and nothing in the number says so.
 #
-# Leave-pair-out compares two items by one model: no constant enters, whatever the learner is. It
-# is no cure for small numbers. Its spread is as wide as that of the others, and a single study
+# Leave-pair-out compares two items by one model: no constant enters, for any learner. It
+# does not cure small samples. Its spread is as wide as that of the others, and a single study
 # with thirty items can show 0.7 where there is nothing; that is what intervals and permutation
 # tests are for.
