@@ -36,7 +36,7 @@ QUICK = (
     "features/",
     "kernels/test_kernel.py",
     "metrics/test_measures.py",
-    "metrics/test_paired.py",
+    "metrics/test_paired_tests.py",
     "model_selection/search/test_alpha_search.py",
     "model_selection/test_leave_out.py",
     "model_selection/test_query_k_fold.py",
@@ -58,6 +58,8 @@ SLOW = {
     "test_without_extras",
 }
 """Tests of these modules that start another process or read a large file: for the whole suite only."""
+
+assert all((FOLDER / name).exists() for name in QUICK), "a module of QUICK has another name now"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
