@@ -68,6 +68,39 @@ def test_numbers_are_those_of_python(run, ranking):
         assert (facts["low"], facts["high"], facts["exact"]) == (*expected.interval, True)
 
 
+def test_several_models_are_compared_two_by_two_and_on_a_page(run, ranking):
+    test = read_items(ranking / "test.txt")
+    for name, alpha in (("weak", 1e6), ("one", 1.0), ("half", 0.5)):
+        run("fit", "train.txt", "-o", f"{name}.kr", "--alpha", str(alpha))
+    files = ["weak.kr", "one.kr", "half.kr", "test.txt"]
+    ended = run("compare", *files, "-m", "pairwise_accuracy", "--report", "page.html", "--json").json
+    assert ended["report"] == "page.html"
+    (found,) = ended["models"]
+    measure = get_measure("pairwise_accuracy")
+    results = {name: measure(test.y, kr.load(name).predict(test.X), qid=test.qid) for name in files[:3]}
+    assert {row["model"]: row["value"] for row in found["values"]} == {name: one.mean for name, one in results.items()}
+    assert found["random_order"] == 0.5
+    assert len(found["differences"]) == 3
+    for row in found["differences"]:
+        expected = paired_test(results[row["first"]], results[row["second"]], random_state=0)
+        assert (row["difference"], row["pvalue"]) == (expected.difference, expected.pvalue)
+        assert row["corrected_pvalue"] >= row["pvalue"]
+    page = (ranking / "page.html").read_text(encoding="utf-8")
+    assert "3 models on test.txt" in page
+    shown = run("compare", *files, "-m", "pairwise_accuracy").out
+    assert "random order" in shown
+    assert "corrected: for all 3 tests" in shown
+    two = run("compare", "weak.kr", "one.kr", "test.txt", "-m", "map", "--report", "two.html").out
+    assert "Wilcoxon" in two
+    assert (ranking / "two.html").exists()
+
+
+def test_a_comparison_needs_two_models_and_data(run, ranking):
+    run("fit", "train.txt")
+    failed = run("compare", "model.kr", "test.txt", code=1)
+    assert "Expected at least two models, then a data file; got 2 files" in failed.err
+
+
 def test_new_measures_have_options_of_the_command(run, ranking):
     run("fit", "train.txt")
     test = read_items(ranking / "test.txt")

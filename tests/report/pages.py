@@ -22,7 +22,15 @@ from kernelrank import (
     tournament_roc,
 )
 from kernelrank.metrics import DyadicConcordance, Interval
-from kernelrank.report import Page, auc_report, dyads_report, folds_report, leaderboard_report, ranking_report
+from kernelrank.report import (
+    Page,
+    auc_report,
+    comparison_report,
+    dyads_report,
+    folds_report,
+    leaderboard_report,
+    ranking_report,
+)
 
 ATTACK = "<script>window.hit = 1</script>\"'><img src=x onerror='window.hit = 1'>{{ 7 * 7 }}$x^$&amp;"
 """What comes from the user and must be shown as it is."""
@@ -75,6 +83,20 @@ def leaderboard_page():
     return leaderboard_report(board, title=f"A title {ATTACK}", command=f"kernelrank {ATTACK}", notes=[ATTACK])
 
 
+def comparison_page():
+    """Four models with long names on 60 queries, one of them no better than chance."""
+    _, y, qid = make_ranking(n_queries=60, n_items=(3, 12), n_levels=4, qid_type="str", random_state=4)
+    noise = np.random.default_rng(1).standard_normal((4, len(y)))
+    labels = [f"{query} {ATTACK}" if number < 20 else query for number, query in enumerate(qid)]
+    scores = {
+        f"linear {ATTACK}": y + noise[0],
+        "gaussian-kernel-with-basis.kr": y + 1.3 * noise[1],
+        "hinge": y + 1.4 * noise[2],
+        "noise": noise[3],
+    }
+    return comparison_report(scores, y, qid=labels, title=f"Compared {ATTACK}", command=ATTACK, notes=[ATTACK])
+
+
 def dyads_page():
     """The four settings, one of them no better than chance."""
     interval = Interval(0.7, 0.9, 0.95, "rows and columns vary")
@@ -121,6 +143,8 @@ def page(name: str) -> Page:
         return leaderboard_page()
     if name == "dyads":
         return dyads_page()
+    if name == "comparison":
+        return comparison_page()
     y = np.repeat(["well", f"ill {ATTACK}"], 15)
     X = rng.standard_normal((30, 3)) + (y != "well")[:, None]
     model = RankRLS()
@@ -150,4 +174,5 @@ NAMES = (
     "leaderboard",
     "dyads",
     "letor folds",
+    "comparison",
 )

@@ -42,7 +42,7 @@ def test_numbers_are_those_of_the_estimate():
         assert f"sensitivity at {100 * specificity:.0f}% specificity {ends}" in found["estimate"]
     assert f"each of the {estimate.n_pairs} pairs of one item of each class" in found["done"]
     assert estimate.interval.method in found["estimate"]
-    assert f"p = {test.pvalue:.3g}" in found["permutation"]
+    assert f"p = {test.pvalue:.3f}" in found["permutation"]
     assert "From a file." in found["done"]
     ill = next(n for n in np.argsort(curve.scores, kind="stable") if y[n] == "ill")
     assert f"patient {ill} ill {100 * curve.scores[ill] / 23:.1f}%" in found["roc"]

@@ -1,4 +1,4 @@
-"""``kernelrank compare``: whether one of two models, or of two runs, ranks better."""
+"""``kernelrank compare``: which of two or more models, or runs, ranks better."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import Judgement, judge, measured
 from kernelrank.cli.measuring import MeasureRules
+from kernelrank.cli.output_file import check_page
+from kernelrank.cli.several_models import SeveralModels
 from kernelrank.cli.source_files import SourceFile, fold_part, survival_columns
 
 if TYPE_CHECKING:
@@ -25,9 +27,14 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="FIRST", help="Model file or TREC run.")],
-    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Another model file or TREC run.")],
-    truth: Annotated[Path, typer.Argument(metavar="DATA|QRELS", help="Data file with true scores, or qrels for runs.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="MODEL MODEL... DATA",
+            help="Two or more model files or TREC runs, then a data file with true scores, or qrels for runs.",
+            show_default=False,
+        ),
+    ],
     measure: options.Measures = None,
     gain: options.Gain = None,
     discount: options.Discount = None,
@@ -55,31 +62,62 @@ def compare(
     positive: options.Positive = None,
     query: options.Query = None,
     id: options.Id = None,
+    report: options.Report = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Test whether one of two models, or of two runs, ranks better: a paired test over queries.
+    """Test which of two or more models, or runs, ranks better: a paired test over queries.
 
     The p-value is the share of sign flips of the queries' differences with a mean as far from zero; that of Wilcoxon's
-    signed-rank test stands beside it. The interval of the difference comes from resampling queries.
+    signed-rank test stands beside it. The interval of the difference comes from resampling queries. With more than two
+    models every two of them are compared, and p-values are corrected for all tests (Holm's method).
 
     kernelrank compare linear.kr rbf.kr test.txt --measure ndcg@10
+
+    kernelrank compare linear.kr rbf.kr svm.kr test.txt --report page.html
 
     kernelrank compare old.run new.run qrels.txt --trec
 
     kernelrank compare old.kr new.kr patients.csv --time months --event died
     """
+    from kernelrank.errors import InvalidInputError
     from kernelrank.metrics.paired_tests import WILCOXON
 
     answer = Answer("compare", as_json=as_json)
+    *models, truth = files
+    if len(models) < 2 or (event is not None and len(models) > 2):
+        expected = "two models and a data file" if event is not None else "at least two models, then a data file"
+        raise InvalidInputError(f"Expected {expected}; got {len(files)} files: {', '.join(map(str, files))}.")
+    if event is not None and report is not None:
+        raise InvalidInputError("--report is not supported with --event: it compares models query by query.")
+    check_page(report, files)
     rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
     measures = rules.measures(["concordance"] if measure is None and event is not None else measure)
     target, query = survival_columns(target, query, time, event, strata)
     events: dict[str, Any] = {"event": event, "happened": happened}
     source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive, **events)
-    pair = judge(answer, first, source), judge(answer, second, source)
+    judged = [judge(answer, model, source) for model in models]
+    first, second, pair = models[0], models[1], (judged[0], judged[1])
     if event is not None:
         _compare_times(answer, (str(first), str(second)), pair, measures, rules, confidence)
         return
+    if len(models) > 2 or report is not None:
+        several = SeveralModels.of(
+            answer,
+            judged,
+            measures,
+            rules,
+            asked=measure is not None,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
+        if len(models) > 2:
+            several.tell(answer, source.path)
+        if report is not None:
+            several.write(answer, report, source.path)
+        if len(models) > 2:
+            answer.show()
+            return
     compared = measured(
         answer,
         measures,

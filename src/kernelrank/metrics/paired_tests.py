@@ -71,7 +71,7 @@ class PairedTest(Result):
 
     Examples
     --------
-    >>> interval = Interval(0.01, 0.09, 0.95, "6 queries resampled 10000 times")
+    >>> interval = Interval(0.01, 0.09, 0.95, "6 queries resampled 10,000 times")
     >>> print(PairedTest("AUC", 0.05, interval, 0.03125, 0.0625, 6, 5, 0, True))
     AUC: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.0312 by sign flips, 0.0625 by Wilcoxon's signed
     ranks, zero differences left out (6 queries: 5 better, 0 worse, 1 equal)

@@ -145,7 +145,7 @@ def document_intervals(
     --------
     >>> labels, scores = np.array([True, False, True, False]), np.array([4.0, 3.0, 2.0, 1.0])
     >>> print(document_intervals(labels, scores, scores > 2.5, ["a", "a", "b", "b"])["recall"])
-    95% interval [0.0000, 1.0000] (2 documents resampled 1000 times; the predictions do not vary)
+    95% interval [0.0000, 1.0000] (2 documents resampled 1,000 times; the predictions do not vary)
     """
     check_confidence(confidence)
     generator = np.random.default_rng(random_state)

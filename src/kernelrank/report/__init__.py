@@ -3,6 +3,7 @@
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.auc_report import auc_report
 from kernelrank.report.chart_display import ChartDisplay
+from kernelrank.report.comparison_report import comparison_report
 from kernelrank.report.concordance_report import concordance_report
 from kernelrank.report.dyads_report import dyads_report
 from kernelrank.report.explanation import Explanation, explain
@@ -28,6 +29,7 @@ __all__ = [
     "ROCDisplay",
     "SelectionDisplay",
     "auc_report",
+    "comparison_report",
     "concordance_report",
     "dyads_report",
     "explain",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from kernelrank.metrics import Measure
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import MeasuredValue
 
-__all__ = ["Baselines"]
+__all__ = ["Baselines", "random_order"]
 
 MOST_FEATURES = 200
 """Beyond this many columns none is tried by itself: the best of so many would say little."""
@@ -51,13 +51,12 @@ class Baselines:
         if not measured:
             return cls([], None)
         found = _best_feature(items, measured[0][0])
-        chance = np.zeros(len(items.y))  # tied scores have the expected value of a random order
         rows = [
             (
                 measure.name,
                 mean,
                 np.nan if found is None else _value(measure, items, found[1]),
-                _value(measure, items, chance),
+                random_order(measure, items.y, items.qid),
             )
             for measure, mean in measured
         ]
@@ -67,6 +66,21 @@ class Baselines:
         known = list(getattr(items.X, "columns", range(items.X.shape[1])) if names is None else names)
         name = str(known[column])
         return cls(rows, name if np.array_equal(scores, _column(items.X, column)) else f"\u2212{name}")
+
+
+def random_order(measure: Measure, y: Float, qid: Labels | None) -> float:
+    """Return the expected value of a random order: that of equal scores, with ties averaged.
+
+    Examples
+    --------
+    >>> from kernelrank.metrics import get_measure
+    >>> random_order(get_measure("pairwise_accuracy"), np.array([0.0, 1.0, 2.0]), None)
+    0.5
+    """
+    fair: Any = measure
+    if getattr(measure, "ties", "average") != "average":
+        fair = replace(fair, ties="average")
+    return float(fair(y, np.zeros(len(y)), qid=qid).mean)
 
 
 def _best_feature(items: MeasuredItems, measure: Measure) -> tuple[int, Float] | None:

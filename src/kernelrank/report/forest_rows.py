@@ -71,10 +71,31 @@ class Forest:
         return cls._on_axis(values, start, 1.0, 0.5)
 
     @classmethod
+    def of_values(cls, values: Sequence[tuple[str, float, Interval]], reference: float | None) -> Forest:
+        """Put values on an axis that holds them all and the reference, in tenths.
+
+        Examples
+        --------
+        >>> forest = Forest.of_values([("hinge", 0.75, Interval(0.62, 0.81, 0.95, ""))], 0.55)
+        >>> forest.start, forest.end, forest.reference
+        (0.5, 0.9, 0.55)
+        """
+        ends = [end for _, _, interval in values for end in interval]
+        lowest, highest = min(ends), max(ends)
+        mark = lowest if reference is None else reference
+        return cls._on_axis(values, floor(10 * min(lowest, mark)) / 10, ceil(10 * max(highest, mark)) / 10, mark)
+
+    @classmethod
+    def of_differences(cls, values: Sequence[tuple[str, float, Interval]]) -> Forest:
+        """Put differences on an axis with zero in its middle."""
+        largest = max(abs(end) for _, value, interval in values for end in (value, *interval))
+        bound = max(0.1, ceil(10 * largest) / 10)
+        return cls._on_axis(values, -bound, bound, 0.0)
+
+    @classmethod
     def of_difference(cls, name: str, value: float, interval: Interval) -> Forest:
         """Put a difference on an axis with zero in its middle."""
-        bound = max(0.1, ceil(10 * max(abs(value), abs(interval.low), abs(interval.high))) / 10)
-        return cls._on_axis([(name, value, interval)], -bound, bound, 0.0)
+        return cls.of_differences([(name, value, interval)])
 
     @classmethod
     def of_scores(cls, names: Sequence[str], scores: Sequence[float], intervals: Sequence[Interval]) -> Forest:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from math import floor, isfinite, log10
 from typing import Any
 
-__all__ = ["FILTERS", "counted", "in_column", "plural", "signed", "with_commas", "with_digits"]
+__all__ = ["FILTERS", "counted", "in_column", "plural", "pvalue", "signed", "with_commas", "with_digits"]
+
+LEAST_PVALUE = 0.001
+"""What is smaller is told by this bound."""
 
 PLURALS = {"query": "queries"}
 
@@ -69,14 +72,25 @@ def signed(number: float, digits: int = 3) -> str:
 
 
 def with_decimals(number: float, decimals: int = 3) -> str:
-    """Write a measured value.
+    """Write a measured value; what is rounded to zero has no sign.
 
     Examples
     --------
-    >>> with_decimals(0.81649)
-    '0.816'
+    >>> with_decimals(0.81649), with_decimals(-0.25), with_decimals(-0.00001)
+    ('0.816', '−0.250', '0.000')
     """
-    return f"{number:.{decimals}f}".replace("-", "−")
+    return f"{number:z.{decimals}f}".replace("-", "−")
+
+
+def pvalue(value: float) -> str:
+    """Write a p-value with three decimals, so that those of a column stand below each other.
+
+    Examples
+    --------
+    >>> pvalue(0.0123), pvalue(0.5), pvalue(1.0), pvalue(0.00001)
+    ('0.012', '0.500', '1.000', '< 0.001')
+    """
+    return f"{value:.3f}" if value >= LEAST_PVALUE else f"< {LEAST_PVALUE:g}"
 
 
 def in_column(numbers: Sequence[float], digits: int = 3, *, sign: bool = False) -> list[str]:
@@ -111,5 +125,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "signed": signed,
     "column": in_column,
     "decimals": with_decimals,
+    "pvalue": pvalue,
+    "p_is": lambda value: pvalue(value) if value < LEAST_PVALUE else f"= {pvalue(value)}",
 }
 """What templates may write behind a bar."""
