@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,14 +24,16 @@ def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
 
     Examples
     --------
-    >>> find, names = late_names("collections", {"Mapping": "abc"})
-    >>> find("Mapping").__name__, names()
-    ('Mapping', ['Mapping'])
+    >>> find, names = late_names("kernelrank.estimators", {"RankRLS": "rank_rls"})
+    >>> find("RankRLS").__name__, names()
+    ('RankRLS', ['RankRLS'])
     """
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        found = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, found)  # from now on it is found without this function
+        return found
 
     return find, lambda: sorted(homes)
