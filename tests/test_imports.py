@@ -39,7 +39,6 @@ BASE = {
     "labels",
     "late_names",
     "lifetimes",
-    "model_laws",
     "model_states",
     "charts",
     "progress",

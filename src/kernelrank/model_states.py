@@ -1,4 +1,4 @@
-"""The states of the models that can be saved: one row for each class of `kernelrank.persistence.REGISTRY`."""
+"""The models that can be saved: where each class is imported from, and the state of a fitted one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from kernelrank.attribute_kinds import (
     Text,
     WholeNumber,
 )
-from kernelrank.fitted_state import FittedState
-from kernelrank.model_laws import (
+from kernelrank.fitted_state import (
+    FittedState,
     coefficients_of_features_and_items,
     dyad_items_unless_precomputed,
     dyad_kernels_work,
@@ -42,7 +42,37 @@ from kernelrank.model_laws import (
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-__all__ = ["STATES"]
+__all__ = ["REGISTRY", "STATES"]
+
+REGISTRY: dict[str, str] = {
+    "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
+    "BradleyTerry": "kernelrank.estimators:BradleyTerry",
+    "CoRankRLS": "kernelrank.estimators:CoRankRLS",
+    "CoRankRLSCV": "kernelrank.model_selection.search:CoRankRLSCV",
+    "GreedyRLS": "kernelrank.estimators:GreedyRLS",
+    "GreedyRankRLS": "kernelrank.estimators:GreedyRankRLS",
+    "MaxMarginClustering": "kernelrank.estimators:MaxMarginClustering",
+    "KroneckerRLS": "kernelrank.dyads:KroneckerRLS",
+    "KroneckerRLSCV": "kernelrank.model_selection.search:KroneckerRLSCV",
+    "KroneckerRankRLS": "kernelrank.dyads:KroneckerRankRLS",
+    "KroneckerRankRLSCV": "kernelrank.model_selection.search:KroneckerRankRLSCV",
+    "Leaderboard": "kernelrank.estimators:Leaderboard",
+    "NystromMap": "kernelrank.estimators:NystromMap",
+    "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
+    "Pipeline": "sklearn.pipeline:Pipeline",
+    "RLS": "kernelrank.estimators:RLS",
+    "RLSCV": "kernelrank.model_selection.search:RLSCV",
+    "RLSClassifier": "kernelrank.estimators:RLSClassifier",
+    "RLSClassifierCV": "kernelrank.model_selection.search:RLSClassifierCV",
+    "RankRLS": "kernelrank.estimators:RankRLS",
+    "RankRLSCV": "kernelrank.model_selection.search:RankRLSCV",
+    "RankSVM": "kernelrank.estimators:RankSVM",
+    "RelationExtractor": "kernelrank.relations:RelationExtractor",
+    "StandardScaler": "sklearn.preprocessing:StandardScaler",
+    "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
+    "TwoStepRLS": "kernelrank.dyads:TwoStepRLS",
+    "TwoStepRLSCV": "kernelrank.model_selection.search:TwoStepRLSCV",
+}
 
 
 def _steps_fit_together(model: BaseEstimator) -> bool:

@@ -27,39 +27,9 @@ from kernelrank.data.atomic import atomic_write
 from kernelrank.data.container import read_container, storable, write_container
 from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.fitted_state import FittedState
-from kernelrank.model_states import STATES
+from kernelrank.model_states import REGISTRY, STATES
 
 __all__ = ["load", "register", "save", "trusted_types"]
-
-REGISTRY: dict[str, str] = {
-    "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
-    "BradleyTerry": "kernelrank.estimators:BradleyTerry",
-    "CoRankRLS": "kernelrank.estimators:CoRankRLS",
-    "CoRankRLSCV": "kernelrank.model_selection.search:CoRankRLSCV",
-    "GreedyRLS": "kernelrank.estimators:GreedyRLS",
-    "GreedyRankRLS": "kernelrank.estimators:GreedyRankRLS",
-    "MaxMarginClustering": "kernelrank.estimators:MaxMarginClustering",
-    "KroneckerRLS": "kernelrank.dyads:KroneckerRLS",
-    "KroneckerRLSCV": "kernelrank.model_selection.search:KroneckerRLSCV",
-    "KroneckerRankRLS": "kernelrank.dyads:KroneckerRankRLS",
-    "KroneckerRankRLSCV": "kernelrank.model_selection.search:KroneckerRankRLSCV",
-    "Leaderboard": "kernelrank.estimators:Leaderboard",
-    "NystromMap": "kernelrank.estimators:NystromMap",
-    "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
-    "Pipeline": "sklearn.pipeline:Pipeline",
-    "RLS": "kernelrank.estimators:RLS",
-    "RLSCV": "kernelrank.model_selection.search:RLSCV",
-    "RLSClassifier": "kernelrank.estimators:RLSClassifier",
-    "RLSClassifierCV": "kernelrank.model_selection.search:RLSClassifierCV",
-    "RankRLS": "kernelrank.estimators:RankRLS",
-    "RankRLSCV": "kernelrank.model_selection.search:RankRLSCV",
-    "RankSVM": "kernelrank.estimators:RankSVM",
-    "RelationExtractor": "kernelrank.relations:RelationExtractor",
-    "StandardScaler": "sklearn.preprocessing:StandardScaler",
-    "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
-    "TwoStepRLS": "kernelrank.dyads:TwoStepRLS",
-    "TwoStepRLSCV": "kernelrank.model_selection.search:TwoStepRLSCV",
-}
 
 VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels:Kernel", "View": "kernelrank.features:View"}
 """Small values that parameters and fitted models are made of: dataclasses, kept by their fields."""
