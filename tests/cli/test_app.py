@@ -156,6 +156,7 @@ def test_usage_errors_end_with_two(words, run, ranking):
         (["evaluate", "model.kr", "test.txt", "--confidence", "95"], "confidence must lie between 0 and 1"),
         (["evaluate", "test.txt", "test.txt"], "test.txt, line 1: "),
         (["tune", "train.txt", "--alphas", "1:"], "--alphas: '1:' is not a list or range of numbers"),
+        (["tune", "train.txt", "--alphas", "-1,2"], "kernelrank: --alphas: expected positive numbers; got -1"),
         (["tune", "train.txt", "--cv", "magic"], "magic"),
         (["auc", "train.txt", "--positive", "2"], "train.txt: "),
         (["inspect", "train.txt"], "train.txt: not a kernelrank model"),

@@ -593,3 +593,11 @@ def test_tune_chooses_by_held_out_preferences(run, tmp_path):
     assert "item 2" in run("tune", "items.csv", "--pairs", "votes.csv", code=1).err
     ended = run("tune", "items.csv", "--pairs", "votes.csv", "--nested", code=1)
     assert "remove --cv" in ended.err
+
+
+def test_one_query_cannot_be_held_out(run, tmp_path):
+    (tmp_path / "one.txt").write_text("2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:1\n")
+    ended = run("tune", "one.txt", code=1)
+    assert ended.err.startswith("kernelrank: one.txt: Expected at least two queries to hold out one at a time; got 1.")
+    assert "--cv leave_pair_out" in ended.err
+    assert run("tune", "one.txt", "--cv", "leave_pair_out", "--json").json["held_out"]

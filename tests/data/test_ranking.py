@@ -362,3 +362,9 @@ def test_fast_is_slow(lines, block_bytes, last_newline):
         assert fast.startswith(slow)
     else:
         assert fast == slow
+
+
+def test_a_parquet_file_is_told_by_its_name(tmp_path):
+    (tmp_path / "items.parquet").write_bytes(b"PAR1\0\n")
+    with pytest.raises(FileFormatError, match="expected a text file; got a Parquet file"):
+        read_ranking(tmp_path / "items.parquet")

@@ -48,7 +48,14 @@ def read_alphas(text: str) -> str | list[float]:
     >>> read_alphas("auto"), read_alphas("1,10")
     ('auto', [1.0, 10.0])
     """
-    return text if text == "auto" else read_grid(text, "--alphas")
+    from kernelrank.errors import InvalidInputError
+
+    if text == "auto":
+        return text
+    values = read_grid(text, "--alphas")
+    if values[0] <= 0:
+        raise InvalidInputError(f"--alphas: expected positive numbers; got {values[0]:g}")
+    return values
 
 
 def read_gammas(text: str | None) -> list[Any]:

@@ -268,7 +268,7 @@ def _tune_one(
             if source.event is not None and (nested or report is not None):
                 inside = nested_times(found.model, scaled(scaler, items.X), items, plan.learner.seed)
             elif nested:
-                inside = _nested(found, scaled(scaler, items.X), items)
+                inside = plan.nested(found, scaled(scaler, items.X), items)
         model = joined(scaler, found.model)
     page = None
     if report is not None:
@@ -304,23 +304,6 @@ def _tune_one(
     answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
     if report is not None:
         answer.line(f"The report is in {report}.")
-
-
-def _nested(found: Search, X: Any, items: Items) -> Any:
-    """Hold out the search itself: the scores of all items, or where it holds out pairs, the share of them in order."""
-    from sklearn.base import clone
-
-    from kernelrank.errors import InvalidInputError
-    from kernelrank.model_selection import leave_one_out, leave_pair_out, leave_query_out
-
-    search = clone(found.model)
-    if not isinstance(search.cv, str):
-        raise InvalidInputError("--nested holds out queries, pairs or items; groups are held out in folds")
-    if items.qid is not None and search.cv in ("auto", "leave_query_out"):
-        return leave_query_out(search, X, items.y, items.qid, sample_weight=items.weight)
-    if search.cv == "leave_pair_out" or (search.cv == "auto" and search._without_queries == "leave_pair_out"):
-        return float(leave_pair_out(search, X, items.y, differences=False, sample_weight=items.weight).accuracy)
-    return leave_one_out(search, X, items.y, sample_weight=items.weight)
 
 
 def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, Items, Any, Items | None]:

@@ -80,6 +80,12 @@ class Plan:
         from kernelrank.errors import InvalidInputError
 
         if self.learner.method not in REFITTED:
+            by_query = self.cv == "leave_query_out" or (self.cv == "auto" and items.qid is not None)
+            if by_query and (items.n_queries or 0) < 2:
+                raise InvalidInputError(
+                    f"Expected at least two queries to hold out one at a time; got {items.n_queries or 'none'}. Name "
+                    "the column of the queries by --query, or use --cv leave_pair_out."
+                )
             squares = self.learner.method == "rls" and self.measure_name == "pairwise_accuracy"
             scoring = None if squares else self.measure
             found = search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
@@ -92,3 +98,19 @@ class Plan:
                 f"--cv {folds} is exact for rankrls and rls; for {self.learner.method} give a number of folds"
             )
         return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
+
+    def nested(self, found: Search, X: Any, items: Items) -> Any:
+        """Hold out the search itself: the scores of all items, or with held-out pairs the share of them in order."""
+        from sklearn.base import clone
+
+        from kernelrank.errors import InvalidInputError
+        from kernelrank.model_selection import leave_one_out, leave_pair_out, leave_query_out
+
+        search = clone(found.model)
+        if not isinstance(search.cv, str):
+            raise InvalidInputError("--nested holds out queries, pairs or items; groups are held out in folds")
+        if items.qid is not None and search.cv in ("auto", "leave_query_out"):
+            return leave_query_out(search, X, items.y, items.qid, sample_weight=items.weight)
+        if search.cv == "leave_pair_out" or (search.cv == "auto" and search._without_queries == "leave_pair_out"):
+            return float(leave_pair_out(search, X, items.y, differences=False, sample_weight=items.weight).accuracy)
+        return leave_one_out(search, X, items.y, sample_weight=items.weight)
