@@ -11,7 +11,6 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.auc_answer import answer_auc, auc_page
 from kernelrank.cli.auc_rivals import Rivals
-from kernelrank.cli.auc_selection import check_selection, selector, show_selected
 from kernelrank.cli.cohort import Cohort
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options
 from kernelrank.cli.model_rows import counted
@@ -21,6 +20,7 @@ from kernelrank.cli.source_files import SourceFile, speaking_of
 from kernelrank.progress import working
 
 if TYPE_CHECKING:
+    from kernelrank.data import Items
     from kernelrank.model_selection import AUCEstimate, PermutationTest, TournamentROC
 
 __all__ = ["app"]
@@ -143,7 +143,7 @@ def auc(
     items, marker = rivals.take_marker(source.read_groups(answer))
     cohort = Cohort.of(items, learner, answer)
     if select is not None:
-        roc, permutations = check_selection(answer, kernel, permutations, grouped=cohort.groups is not None, roc=roc)
+        roc, permutations = _check_selection(answer, kernel, permutations, grouped=cohort.groups is not None, roc=roc)
     if inside and cv not in ("auto", "leave_pair_out"):
         raise InvalidInputError("--inside uses leave-pair-out: remove --cv, or set it to leave_pair_out")
     if scale and not inside:
@@ -152,7 +152,7 @@ def auc(
     def estimator_of(X: Any) -> Any:
         """Make the model, with one grid and one gamma for whatever is held out and permuted."""
         if select is not None:
-            return settled(selector(select, alpha, grid, X), X)
+            return settled(_selector(select, alpha, grid, X), X)
         return settled(learner.search(grid) if alpha is None else learner.estimator(alpha), X)
 
     estimator = estimator_of(cohort.X)
@@ -177,7 +177,7 @@ def auc(
             auc_page(answer, estimate, curve, test, model, cohort, items, comparisons).save(report)
     answer_auc(answer, estimate, curve, test, cohort, items, nested=alpha is None)
     if select is not None:
-        show_selected(answer, model, items)
+        _show_selected(answer, model, items)
     for comparison in comparisons:
         comparison.show(answer)
     answer.fact("report", None if report is None else str(report))
@@ -254,3 +254,40 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
 
     known = RankRLS().get_params()
     return {name: value for name, value in estimator.get_params().items() if name in known}
+
+
+def _check_selection(
+    answer: Answer, kernel: str, permutations: int | None, *, grouped: bool, roc: bool
+) -> tuple[bool, int]:
+    """Check what --select is combined with; return whether to draw the curve, and the number of permutations."""
+    from kernelrank.errors import InvalidInputError
+
+    if kernel != "linear":
+        raise InvalidInputError(f"--select works with the linear kernel only; got --kernel {kernel}")
+    if permutations and grouped:
+        raise InvalidInputError("--select cannot compute a p-value with groups: remove --permutations or --groups")
+    if roc:
+        answer.note("no ROC curve: with --select it would need one feature selection for every held-out pair")
+    if permutations is None:
+        answer.note(
+            "no p-value: with --select each permutation takes ten feature selections. Use --permutations 100 to "
+            "compute it"
+        )
+    return False, permutations or 0
+
+
+def _selector(number: int, alpha: float | None, grid: Any, X: Any) -> Any:
+    """Return what selects so many columns, or all if there are fewer, with one alpha or one chosen at each step."""
+    from kernelrank.estimators import GreedyRankRLS
+
+    return GreedyRankRLS(min(number, X.shape[1]), alpha=grid if alpha is None else alpha)
+
+
+def _show_selected(answer: Answer, model: Any, items: Items) -> None:
+    """Add the columns that are selected from all items to the answer."""
+    names = items.column_names
+    chosen = [f"column {number}" if names is None else str(names[number]) for number in model.selected_.tolist()]
+    answer.fact("selected", chosen)
+    answer.line(
+        f"{counted(len(chosen), 'column')} selected anew in every training set; from all items: {', '.join(chosen)}."
+    )

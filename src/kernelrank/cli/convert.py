@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
+from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import STANDARD_STREAM, check_extra, check_output
 from kernelrank.cli.source_files import SourceFile
 
 if TYPE_CHECKING:
-    from kernelrank.data import Items
+    from kernelrank.data import Items, LinearModelFile
 
 __all__ = ["app"]
 
@@ -75,7 +76,6 @@ def convert(
 
 def _convert_model(answer: Answer, source: Path, output: Path) -> None:
     """Write a linear model of RankLib or SVM-rank as a model file."""
-    from kernelrank.cli.foreign_model import model_of
     from kernelrank.data import read_linear_model
     from kernelrank.errors import InvalidInputError
     from kernelrank.persistence import save
@@ -83,12 +83,39 @@ def _convert_model(answer: Answer, source: Path, output: Path) -> None:
     if output.suffix != ".kr":
         raise InvalidInputError(f"{source}: Expected a name that ends with .kr for a model; got {output}.")
     linear = read_linear_model(source)
-    save(model_of(linear, source), output)
+    save(_model_of(linear, source), output)
     answer.note("features are known by their numbers, from 1 on; a constant in the scores is left out")
     answer.fact("output", str(output))
     answer.fact("columns", len(linear.weights))
     answer.line(f"The {linear.program} model, with {counted(len(linear.weights), 'column')}, is in {output}.")
     answer.show()
+
+
+def _model_of(linear: LinearModelFile, path: Path) -> Any:
+    """Return a ranker with these weights; its record says where they come from."""
+    from kernelrank import __version__
+    from kernelrank.estimators import RankRLS, RankSVM
+    from kernelrank.kernels import Kernel
+
+    model = RankSVM() if linear.program == "SVM-rank" else RankRLS()
+    model.n_features_in_ = len(linear.weights)
+    model.kernel_ = Kernel("linear")
+    model.coef_ = linear.weights
+    model.solver_ = f"{linear.program}: {linear.method}"
+    model.n_iter_, model.n_queries_, model.n_idle_queries_, model.n_pairs_ = 1, 0, 0, 0
+    model.provenance_ = {
+        "file": str(path),
+        "items": 0,
+        "queries": None,
+        "feature_names": None,
+        "first_index": 1,
+        "preparation": None,
+        "training_ids": None,
+        "named": {},
+        "command": command_line(),
+        "version": __version__,
+    }
+    return model
 
 
 def _write_judgements(items: Items, output: Path) -> None:

@@ -9,15 +9,14 @@ import typer
 
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
-from kernelrank.cli.large_file import fit_large_file
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
-from kernelrank.cli.number_grid import read_gamma
 from kernelrank.cli.output_file import check_file
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
 
 if TYPE_CHECKING:
+    from kernelrank.cli.large_file import LargeFile
     from kernelrank.cli.preference_file import PreferenceFile
     from kernelrank.data import Items
 
@@ -93,8 +92,13 @@ def fit(
     train = fold_part(train, "train")
     check_file(output, [train, *([] if pairs is None else [pairs])])
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
+    width = None
+    if gamma is not None:
+        from kernelrank.cli.number_grid import read_gamma
+
+        width = read_gamma(gamma)
     learner = LearnerOptions(
-        method, kernel, read_gamma(gamma), degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
+        method, kernel, width, degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
     )
     ranker = learner.estimator(alpha)
     target, query = survival_columns(target, query, time, event, strata)
@@ -110,9 +114,12 @@ def fit(
         from kernelrank.cli.preference_file import PreferenceFile
 
         preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
-    scaler, ranker, data = (
-        pairs is None and event is None and fit_large_file(source, learner, alpha, answer)
-    ) or _fit_in_memory(source, learner, alpha, preferences, answer)
+    fitted: tuple[Any, Any, Items | LargeFile] | None = None
+    if pairs is None and event is None and source.may_be_large():
+        from kernelrank.cli.large_file import fit_large_file
+
+        fitted = fit_large_file(source, learner, alpha, answer)
+    scaler, ranker, data = fitted or _fit_in_memory(source, learner, alpha, preferences, answer)
     model = joined(scaler, ranker)
     save_model(model, output, data, source, preferences=None if pairs is None else str(pairs))
     answer.fact("model", str(output))

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.cli import source_files
+
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.cli.learner import LearnerOptions
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
     from kernelrank.data.stored import StoredTable
 
 __all__ = ["LargeFile", "fit_large_file"]
-
-LARGE_BYTES = 1 << 27
-"""From this size of X on, a file is read in batches: below it, memory is no concern."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +92,12 @@ def _opened(source: SourceFile) -> StoredTable | None:
     from kernelrank.data.item_reader import open_table
     from kernelrank.data.stored import StoredTable
 
-    if source.positive is not None or source.ordinal or not source.path.exists():
+    if source.positive is not None or source.ordinal:
         return None
-    kind = file_format(str(source.path), source.format)
-    if kind == "svmlight" or (kind != "parquet" and source.path.stat().st_size < LARGE_BYTES):
-        return None
-    table = open_table(str(source.path), kind)
+    table = open_table(str(source.path), file_format(str(source.path), source.format))
     # A number takes about as many bytes in text as in memory.
     size = source.path.stat().st_size if table.n_rows is None else 8 * table.n_rows * len(table.names)
-    if size < LARGE_BYTES:
+    if size < source_files.LARGE_BYTES:
         return None
     stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64))
     roles = stored.reader.roles

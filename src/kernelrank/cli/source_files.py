@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+LARGE_BYTES = 1 << 27
+"""From this size of X on, `fit` reads a file in batches: below it, memory is no concern."""
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """A file and how it is to be read.
@@ -96,6 +100,15 @@ class SourceFile:
             event=event,
             happened=happened,
         )
+
+    def may_be_large(self) -> bool:
+        """Whether the file may be too large for memory; of a Parquet file only its content tells."""
+        from kernelrank.data.file_format import file_format
+
+        if not self.path.is_file():
+            return False
+        kind = file_format(str(self.path), self.format)
+        return kind == "parquet" or (kind != "svmlight" and self.path.stat().st_size >= LARGE_BYTES)
 
     def has_no_names(self) -> bool:
         """Whether the columns are known by number alone; standard input is not looked at before it is read."""
