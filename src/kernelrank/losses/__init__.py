@@ -1,11 +1,13 @@
 """What a wrong order costs: hinges over pairs, from sorted sweeps that never visit the pairs."""
 
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
+from kernelrank.losses.curvature import Curvature
 from kernelrank.losses.hinge import Hinge, SmoothedHinge, SquaredHinge
 from kernelrank.losses.listed_pairs import ListedPairs
 from kernelrank.losses.scored_pairs import ScoredPairs
 
 __all__ = [
+    "Curvature",
     "Hinge",
     "ListedPairs",
     "LossPoint",

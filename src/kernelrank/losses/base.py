@@ -9,9 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, Index
 from kernelrank.losses.loss_rounding import Rounding
+
+if TYPE_CHECKING:
+    from kernelrank.losses.curvature import Curvature
 
 __all__ = ["LossPoint", "PairLoss", "Pairs", "PlacedPairs"]
 
@@ -41,6 +45,13 @@ class PlacedPairs(ABC):
     @abstractmethod
     def band(self, low: float, high: float) -> tuple[Float, Float, Float]:
         """Return the counts of the pairs with a margin in ``[low, high)`` and the sums of `scores` over them."""
+
+    @abstractmethod
+    def weights(self, places: Index, low: float, high: float) -> Float:
+        """Return the weights of the pairs between some items with a margin in ``[low, high)``, shape (s, s).
+
+        The row tells the higher item, the column the lower one; `places` are in the order of this.
+        """
 
     @abstractmethod
     def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:
@@ -99,12 +110,10 @@ class LossPoint:
         plane below the loss.
     slack : float
         How much of the gap between `loss` and its dual the smoothing alone accounts for; zero without smoothing.
-    trace : float
-        The trace of the (generalised) Hessian; zero where there is none.
-    curvature : callable or None
-        Maps v to the product of the Hessian with v.
-    inside : ndarray, shape (m,), or None
-        The part of the gradient that comes from the pairs inside a smoothed band.
+    curvature : Curvature or None
+        The (generalised) Hessian, which maps v to its product with v.
+    inside : callable or None
+        Returns the part of the gradient that comes from the pairs inside a smoothed band, shape (m,).
     """
 
     value: float
@@ -114,9 +123,8 @@ class LossPoint:
     offset: float = 0.0
     plane_rounding: Callable[[float], Rounding] | None = None
     slack: float = 0.0
-    trace: float = 0.0
-    curvature: Callable[[Float], Float] | None = None
-    inside: Float | None = None
+    curvature: Curvature | None = None
+    inside: Callable[[], Float] | None = None
 
 
 class PairLoss(ABC):

@@ -25,6 +25,7 @@ import numpy as np
 
 from kernelrank.arrays import Float
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
+from kernelrank.losses.curvature import Curvature
 from kernelrank.losses.loss_rounding import Rounding, sum_error
 
 __all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
@@ -84,21 +85,17 @@ class SquaredHinge(PairLoss):
         placed = self.pairs.place(f)
         won, lost, sums = placed.band(-np.inf, 1.0)
         degree = won + lost
-        degree *= 2.0
         gradient = lost - won
         gradient -= sums
-        gradient *= 2.0
         gradient += degree * placed.scores
+        gradient *= 2.0
         value = max(_hinge(placed, won, lost, 1.0) + 0.5 * float(gradient @ placed.scores), 0.0)
-
-        def curvature(v: Float) -> Float:
-            v = placed.bring(v)
-            return placed.back(degree * v - 2.0 * placed.sums(v, -np.inf, 1.0))
 
         def rounding(error: float, enough: float) -> Rounding:
             return _squared_rounding(self.pairs, placed, f, error, enough, (won, lost))
 
-        return LossPoint(value, placed.back(gradient), value, rounding, trace=float(degree.sum()), curvature=curvature)
+        curvature = Curvature(placed, degree, -np.inf, 1.0, 2.0)
+        return LossPoint(value, placed.back(gradient), value, rounding, curvature=curvature)
 
 
 class SmoothedHinge(PairLoss):
@@ -129,20 +126,17 @@ class SmoothedHinge(PairLoss):
         won_inside, lost_inside, sums = placed.band(1.0 - mu, 1.0)
         won_below, lost_below = won - won_inside, lost - lost_inside
         hinge, hinge_below = _hinge(placed, won, lost, 1.0), _hinge(placed, won_below, lost_below, 1.0 - mu)
-        degree = (won_inside + lost_inside) / mu
+        degree = won_inside + lost_inside
         difference = lost_inside - won_inside
-        gradient = degree * placed.scores - sums / mu
+        gradient = (degree * placed.scores - sums) / mu
         count, curved = float(won_inside.sum()), float(gradient @ placed.scores)
         slack = self._slack(placed.scores, difference, count, curved)
         inside = gradient + difference / mu
-        gradient = inside + (lost_below - won_below)
+        gradient = inside + lost_below
+        gradient -= won_below
         moment = float(gradient @ placed.scores)
         value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
         offset = float(won_below.sum()) + (count + float(difference @ placed.scores)) / mu
-
-        def curvature(v: Float) -> Float:
-            v = placed.bring(v)
-            return placed.back(degree * v - placed.sums(v, 1.0 - mu, 1.0) / mu)
 
         def rounding(error: float, enough: float) -> Rounding:
             return Rounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
@@ -158,9 +152,8 @@ class SmoothedHinge(PairLoss):
             offset,
             plane_rounding,
             slack,
-            float(degree.sum()),
-            curvature,
-            placed.back(inside),
+            Curvature(placed, degree, 1.0 - mu, 1.0, 1.0 / mu),
+            lambda: placed.back(inside),
         )
 
     def _plane_rounding(

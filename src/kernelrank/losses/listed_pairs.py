@@ -83,6 +83,16 @@ class _PlacedListedPairs(PlacedPairs):
         sums = self.sums(self.scores, low, high)
         return self._add(self.pairs.head, weight), self._add(self.pairs.tail, weight), sums
 
+    def weights(self, places: Index, low: float, high: float) -> Float:
+        """Add up the pairs between the places."""
+        size = len(places)
+        number = np.full(self.pairs.n_items, -1)
+        number[places] = np.arange(size)
+        head, tail = number[self.pairs.head], number[self.pairs.tail]
+        among = (head >= 0) & (tail >= 0)
+        cells, weight = (head * size + tail)[among], self._weight(low, high)[among]
+        return np.bincount(cells, weights=weight, minlength=size**2).astype(np.float64).reshape(size, size)
+
     def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:  # noqa: ARG002
         """Bound the rounding errors of `band`: a fraction of the sum of absolute values."""
         counts = sum_error(self.pairs.n_terms) * 2.0 * float(self._weight(low, high).sum())

@@ -207,6 +207,22 @@ class _PlacedScoredPairs(PlacedPairs):
         values.real, values.imag = side.inner, side.inner * self.scores
         return values
 
+    def weights(self, places: Index, low: float, high: float) -> Float:
+        """Compare every two of the items, by the expressions of the sweeps."""
+        f, levels, queries = self.sorted[places], self.levels[places], self.pairs.bounds.searchsorted(places, "right")
+        taken = f[:, None] - high < f
+        taken &= levels[:, None] > levels
+        if np.isfinite(low):
+            taken &= f[:, None] - low >= f
+        if len(self.pairs.bounds) > 2:
+            taken &= queries[:, None] == queries
+        upper, lower = self.upper, self.lower
+        weights: Float = taken.astype(np.float64)
+        if not lower.uniform:
+            weights *= lower.inner[places]
+        weights *= upper.outer[places, None] if len(upper.outer) > 1 else upper.outer[0]
+        return weights
+
     def band_rounding(self, low: float, high: float, enough: float) -> tuple[float, float]:
         """Bound the rounding errors that removed values leave in the running sums.
 

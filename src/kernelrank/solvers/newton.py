@@ -1,23 +1,29 @@
 r"""Truncated Newton for pairwise hinges, with a proof of how far the minimum can be.
 
-Each step solves ``(Φᵀ H Φ + 2 alpha I) d = -∇`` by preconditioned conjugate gradients, where H, the generalised Hessian
-of the loss by the scores, is known through its products only, and then searches along d. The search needs no products
-with Φ: ``Φ(w + t d) = p + t Φd``.
+Each step solves ``(Φᵀ H Φ + 2 alpha I) d = -∇``, where H is the generalised Hessian of the loss by the scores, by
+preconditioned conjugate gradients, or by a factorisation for the items that H takes part in where that costs less (see
+`kernelrank.solvers.newton_system`), and then searches along d. The search needs no products with Φ:
+``Φ(w + t d) = p + t Φd``.
 
 The squared hinge is smooth enough as it is. The hinge is smoothed over the margins from ``1 - μ`` to one, and μ shrinks
 as w settles. With many pairs the smoothed problem is nearly the problem itself: the part of the gap that smoothing
-accounts for falls with μ², so that a gap of a thousandth is reached at a μ of about a tenth. A narrower band does not
-start from the old w, where most pairs of the wide band are outside of it and have no curvature left: after that steps
-are short, and there are hundreds of them where the items can be ordered without an error. The slopes β of the pairs
-change little with μ, and so the margins ``1 - μ β`` shrink in proportion. With the pairs inside held fixed, of the
-gradient ``g_in`` and the Hessian H_in, the minimum for ``μ' = σ μ`` is a linear system,
+accounts for falls with μ², so that a gap of a thousandth is reached at a μ of about a tenth. The other part of the gap
+is ``‖∇‖² / (4 alpha)``; see `kernelrank.losses.hinge` for both.
+
+Where the systems are hard, because the items can be ordered with few errors, a narrower band does not start from the
+old w: most pairs of the wide band are outside of the narrow one and have no curvature left, and after that steps are
+short. The slopes β of the pairs change little with μ, and so the margins ``1 - μ β`` shrink in proportion. With the
+pairs inside held fixed, of the gradient ``g_in`` and the Hessian H_in, the minimum for ``μ' = σ μ`` is a linear system,
 
     ``(Φᵀ H_in Φ / σ + 2 alpha I) d = -∇ - (1 / σ - 1) Φᵀ g_in``,
 
-and the step along d keeps these pairs inside. The other part of the gap is ``‖∇‖² / (4 alpha)``; see
-`kernelrank.losses.hinge` for both. Each point gives an upper and a lower bound of the minimum; the best of each is
-kept, and proved at the end. Where rounding leaves nothing of a band as narrow as the gap needs, cutting planes go on
-from the best point: they need no smoothing.
+and the step along d keeps these pairs inside. This foretells the next minimum from the last one only if w is at the
+last one: the band waits until ``‖∇‖² / (4 alpha)`` is a tenth of what smoothing accounts for. With many items and few
+columns the step saves nothing, and is not taken.
+
+Each point gives an upper and a lower bound of the minimum; the best of each is kept, and proved at the end. Where
+rounding leaves nothing of a band as narrow as the gap needs, cutting planes go on from the best point: they need no
+smoothing.
 
 A large problem is solved for a sample of its items first. Their minimum is so near that all items see a step or two.
 The Hessian of the sample serves for the first of these [BCNN11]_ where it should close the gap: from s items it differs
@@ -31,20 +37,20 @@ and the certificate is that of the columns themselves.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from kernelrank.arrays import Float
-from kernelrank.losses import LossPoint, PairLoss, SmoothedHinge, SquaredHinge
+from kernelrank.losses import Curvature, LossPoint, PairLoss, SmoothedHinge, SquaredHinge
 from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.bundle import BundlePath
 from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove
 from kernelrank.solvers.line_search import Line, search
+from kernelrank.solvers.newton_system import NewtonSystem
 from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, PairSolver, warn_of_gap
-from kernelrank.solvers.truncated_system import solve_roughly
 
 __all__ = ["Newton"]
 
@@ -74,8 +80,9 @@ LIKE, POOR = 0.01, 0.2
 leave no more than a hundredth: such steps cost a third of others. It is given up after a step that leaves more than a
 fifth."""
 
-INNER = 250
-"""The largest number of conjugate-gradient steps in a Newton step."""
+CLOSE, CLOSER, SETTLED = 0.1, 0.3, 10.0
+"""The smallest share of its width that a band shrinks to at once; that where systems are hard, when the next minimum is
+foretold from the last one; and how many times smaller than the slack the remainder of the gap has to be for that."""
 
 NARROWEST = 3e-8
 """The narrowest band, in units of the largest score: below the root of the rounding unit β is mostly rounding."""
@@ -102,7 +109,7 @@ class Newton(PairSolver):
     Notes
     -----
     A conjugate-gradient step costs one product with Φ, one with Φᵀ and O(m log m); memory O(m + r), and r² for the
-    preconditioner where there are few columns.
+    preconditioner where there are few columns. A factorisation for s items, at most 4,000, takes O(s³) and some s².
     """
 
     loss: Literal["hinge", "squared_hinge"] = "hinge"
@@ -176,7 +183,7 @@ class _Path:
         sample: _Path | None = None,
     ) -> None:
         self.problem, self.alpha, self.options, self.w, self.width = problem, alpha, options, w, width
-        self.sample = sample
+        self.sample, self.system = sample, NewtonSystem(problem, alpha)
         self.scores = problem.features.multiply(w)
         self.upper, self.lower, self.value = np.inf, 0.0, np.inf
         self.rounding, self.n_iter, self.stale, self.before = 0.0, 0, 0, np.inf
@@ -191,6 +198,7 @@ class _Path:
         A certificate is then one of that problem: its scores and the slopes of planes are computed from its columns.
         """
         path = copy(self)
+        path.system = NewtonSystem(problem, self.alpha)
         path.problem, path.w, path.best, path.gradient = problem, Q @ self.w, Q @ self.best, Q @ self.gradient
         scores, point, _ = self.best_at
         path.best_at = scores, point, problem.features.transpose_multiply(point.gradient)
@@ -269,24 +277,28 @@ class _Path:
 
         Without smoothing there is no slack, and nothing to do.
         """
-        before = self.width
-        least = self._narrowest
-        while self.width > least and self.point.slack > max(0.5 * self.options.tol * self.upper, self.remainder):
+        before, least = self.width, self._narrowest
+        while self.width > least and self.point.slack > max(0.5 * self.options.tol * self.upper, self._unsettled):
             aim = np.sqrt(0.4 * self.options.tol * self.upper / self.point.slack)
-            share, wide, gradient = float(np.clip(aim, 0.1, 0.5)), self.point, self.gradient
+            share = float(np.clip(aim, CLOSER if self.system.hard else CLOSE, 0.5))
+            wide, gradient = self.point, self.gradient
             self.width *= share
             self._arrive(self._loss().at(self.scores))
-            self._follow_band(wide, gradient, share)
+            if self.system.hard:
+                self._follow_band(wide, gradient, share)
         return self.width < before
+
+    @property
+    def _unsettled(self) -> float:
+        """The slack below which the gradient comes first."""
+        return self.remainder * (SETTLED if self.system.hard else 1.0)
 
     def _follow_band(self, wide: LossPoint, gradient: Float, share: float) -> None:
         """Step towards the minimum for a share of the width, as it is if the pairs inside the wide band stay inside."""
         assert wide.curvature is not None
         assert wide.inside is not None
-        curvature = wide.curvature
-        more = self.problem.features.transpose_multiply(wide.inside) * (1.0 / share - 1.0)
-        narrow = replace(wide, curvature=lambda v: curvature(v) / share, trace=wide.trace / share)
-        self._step(*self._solve(gradient + more, FORCING, narrow))
+        more = self.problem.features.transpose_multiply(wide.inside()) * (1.0 / share - 1.0)
+        self._step(*self._solve(gradient + more, FORCING, wide.curvature.times(1.0 / share)))
 
     def advance(self) -> None:
         """Take one Newton step; where there is nothing left to gain, narrow the band only."""
@@ -321,15 +333,8 @@ class _Path:
         allowed = (0.5 if self.options.loss == "hinge" else 0.9) * self.options.tol * self.upper
         return allowed / self.remainder if self.remainder > allowed else 1.0
 
-    def _solve(self, gradient: Float, forcing: float, point: LossPoint | None = None) -> tuple[Float, Float]:
-        """Solve ``(Φᵀ H Φ + 2 alpha I) d = -gradient`` with H of a point, the present one; also return Φ d."""
-        point = self.point if point is None else point
-        features, curvature = self.problem.features, point.curvature
+    def _solve(self, gradient: Float, forcing: float, curvature: Curvature | None = None) -> tuple[Float, Float]:
+        """Solve ``(Φᵀ H Φ + 2 alpha I) d = -gradient``, with H of the present point unless given; also return Φ d."""
+        curvature = self.point.curvature if curvature is None else curvature
         assert curvature is not None
-
-        def hessian(v: Float) -> tuple[Float, Float]:
-            v_scores = features.multiply(v)
-            return features.transpose_multiply(curvature(v_scores)) + 2.0 * self.alpha * v, v_scores
-
-        precondition = self.problem.preconditioner(point.trace, self.alpha)
-        return solve_roughly(hessian, -gradient, precondition, np.zeros_like(self.scores), forcing, INNER)
+        return self.system.solve(curvature, -gradient, forcing)

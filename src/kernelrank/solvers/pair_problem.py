@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr
 from threadpoolctl import ThreadpoolController
 
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, is_sparse
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
@@ -78,6 +78,12 @@ class PairProblem:
     def size(self) -> int:
         """The number of unknowns, r."""
         return self.features.n_columns
+
+    @cached_property
+    def stored(self) -> int:
+        """The number of stored features."""
+        X = self.features.X
+        return int(X.nnz) if is_sparse(X) else self.size * self.features.n_items
 
     @cached_property
     def row_terms(self) -> int:
