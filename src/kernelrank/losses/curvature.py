@@ -74,7 +74,8 @@ class Curvature:
         W += W.T
         H = np.diag(W.sum(axis=1)) - W
         H *= self.scale
-        return self.placed.bring(np.arange(len(self.degree)))[places], H
+        numbers = self.placed.bring(np.arange(len(self.degree), dtype=np.float64))
+        return numbers[places].astype(np.int64), H
 
     def times(self, factor: float) -> Curvature:
         """Return the curvature of the loss times a factor."""
