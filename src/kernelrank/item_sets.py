@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class ItemSets:
         for start, stop in zip(self.bounds[:-1], self.bounds[1:], strict=True):
             yield self.items[start:stop]
 
-    @property
+    @cached_property
     def sizes(self) -> Index:
         """The number of items in each set."""
         return np.diff(self.bounds)

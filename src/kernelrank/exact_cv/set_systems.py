@@ -91,35 +91,33 @@ class SetSystems:
         """
         n_sets, u, k, n = e.shape
         first, second = np.tril_indices(u)
+        diagonal = np.flatnonzero(first == second)
+        packed = u * first + second
+        base, null = (part.reshape(n_sets, -1).take(packed, axis=1)[..., None] for part in (self.base, self.null))
         pivots = np.empty((n_sets, n))
         for part in blocks(n_sets, 8 * len(first) * (n + self.Q.shape[2]), CACHE_BYTES):
-            products = self.Q[part, first]
-            products *= self.Q[part, second]
+            products = self.Q[part].take(first, axis=1)
+            products *= self.Q[part].take(second, axis=1)
             systems = np.empty((len(products), len(first) + k * u, n))
             M, right = systems[:, : len(first)], systems[:, len(first) :].reshape(-1, k, u, n)
             np.matmul(products, self.sign * (d[part] if len(d) > 1 else d), out=M)
             right[:] = e[part].transpose(0, 2, 1, 3)
-            floor = self._add_constants(M, part, first, second)
+            if self.sign < 0:
+                M += base[part]
+            if null[part].any():
+                t = M[:, diagonal].mean(axis=1, keepdims=True)
+                M += np.where(t > 0.0, t, 1.0) * null[part]
+            floor = base[part, diagonal]  # what pivots are compared with
+            if not floor.all():
+                floor = np.where(floor == 0.0, M[:, diagonal], floor)
             _solve_packed(systems, u, k)
             e[part] = right.transpose(0, 2, 1, 3)
-            inverse = M[:, first == second]  # of R; its squares are one over the pivots
+            inverse = M[:, diagonal]  # of R; its squares are one over the pivots
             with np.errstate(over="ignore"):  # where a pivot is zero
                 inverse *= inverse
                 inverse *= floor
             pivots[part] = 1.0 / inverse.max(axis=1)
         return pivots
-
-    def _add_constants(self, M: Float, part: slice, first: Index, second: Index) -> Float:
-        """Add what does not depend on λ to the products of some sets; return what their pivots are compared with."""
-        base, null = self.base[part, first, second, None], self.null[part, first, second, None]
-        diagonal = first == second
-        if self.sign < 0:
-            M += base
-        if null.any():
-            t = M[:, diagonal].mean(axis=1, keepdims=True)
-            M += np.where(t > 0.0, t, 1.0) * null
-        floor = base[:, diagonal]
-        return floor if floor.all() else np.where(floor == 0.0, M[:, diagonal], floor)
 
     def solve_one(self, q: int, d: Float, e: Float) -> tuple[Float, float]:
         """Solve the system of one set for one λ; return r (u, k), and the smallest relative pivot: 0 where it fails."""
