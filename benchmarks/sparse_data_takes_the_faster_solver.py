@@ -62,7 +62,7 @@ def grid() -> None:
             "iteration": lambda X=X, y=y: RankRLS(solver="conjugate_gradient", tol=1e-5).fit(X, y),
             "auto": lambda X=X, y=y: RankRLS().fit(X, y),
         }
-        seconds = time_interleaved(runs, 3, 1)
+        seconds = time_interleaved(runs, 7, 1)
         ratio = seconds["auto"] / min(seconds["cholesky"], seconds["iteration"])
         worst = max(worst, ratio)
         row = f"{seconds['cholesky']:10.3f}{seconds['iteration']:11.3f}{seconds['auto']:9.3f}{ratio:8.2f}"

@@ -152,7 +152,8 @@ class Grouping:
         return np.divide(1.0, self.total, out=np.zeros(self.count), where=self.total > 0)
 
     @cached_property
-    def _uniform(self) -> bool:
+    def uniform(self) -> bool:
+        """Whether all weights are one."""
         return bool(np.all(self.weight == 1.0))
 
     @cached_property
@@ -169,7 +170,7 @@ class Grouping:
         if is_sparse(V):
             return sparse.csr_array((self.weight @ V)[None])
         # Not a product: waking BLAS threads for one short column costs more than the sum.
-        total: Float = V.sum(axis=0) if self._uniform else np.einsum("i,ij->j", self.weight, V)
+        total: Float = V.sum(axis=0) if self.uniform else np.einsum("i,ij->j", self.weight, V)
         return total[None]
 
     def _count(self, V: Matrix) -> Float:

@@ -214,6 +214,11 @@ class ScoredQueries(ScoredComparisons):
         return as_columns(rest)
 
     @cached_property
+    def _eigenvalues(self) -> Float:
+        """``c w_i (W_q - W_g)`` of each item, shape (m, 1)."""
+        return np.asarray(self._item_c * self.weight[:, None] * self._rest)
+
+    @cached_property
     def magnitudes(self) -> Float:
         """The scores y' with ``M N = L y'``: from the origin of each query, or centred mid-ranks for the unit cost."""
         if self.cost == "magnitude":
@@ -231,9 +236,11 @@ class ScoredQueries(ScoredComparisons):
     def apply(self, V: Float) -> Float:
         """Return ``L V`` in O(m k) time."""
         U = self._by_query.subtract_means(as_columns(V))
+        if self._by_level is None:
+            U *= self._eigenvalues
+            return U.reshape(V.shape)
         product = U * self._rest
-        if self._by_level is not None:
-            product += self._by_level.sums(U)[self._by_level.codes]
+        product += self._by_level.sums(U)[self._by_level.codes]
         product *= self._item_c * self.weight[:, None]
         return product.reshape(V.shape)
 
@@ -268,6 +275,8 @@ class ScoredQueries(ScoredComparisons):
 
     def centre_transpose(self, V: Float) -> Float:
         """Return ``Cᵀ V = S B^½ V``: the root is symmetric but for the item weights."""
+        if self._by_query.uniform:
+            return self.centre(V)
         root = np.sqrt(self.weight)[:, None]
         inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
         return (root * self.centre(as_columns(V) * inverse)).reshape(V.shape)
@@ -304,7 +313,7 @@ class ScoredQueries(ScoredComparisons):
 
     def _sparse_gram(self, Phi: Matrix) -> Float:
         """``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)`` with sparse products only."""
-        degree = (self._item_c * self.weight[:, None] * self._rest).ravel()
+        degree = self._eigenvalues.ravel()
         total = np.asarray((Phi.T @ (sparse.diags_array(degree) @ Phi)).todense(), dtype=np.float64)
         by_query = self._by_query.sums(Phi)
         total -= (by_query.T @ (sparse.diags_array(self._c) @ by_query)).todense()
@@ -316,7 +325,7 @@ class ScoredQueries(ScoredComparisons):
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ L Φ`` from squared sums."""
         Phi = self.shifted_features(Phi)
-        degree = (self._item_c * self.weight[:, None] * self._rest).ravel()
+        degree = self._eigenvalues.ravel()
         total = weighted_squares(degree, Phi) - weighted_squares(self._c, self._by_query.sums(Phi))
         if self._by_level is not None:
             total += weighted_squares(self._c[self._level_query], self._by_level.sums(Phi))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from kernelrank.arrays import (
@@ -45,6 +47,11 @@ class ExplicitFeatures(ColumnFeatures):
         self.X = self.items = X
         self.n_items, self.n_columns = X.shape
         self.sparse = is_sparse(X)
+
+    @cached_property
+    def _transposed(self) -> Sparse | None:
+        """``Xᵀ`` of a sparse X, which shares its arrays: SciPy checks them whenever it transposes."""
+        return self.X.T if is_sparse(self.X) else None
 
     @property
     def longest_row(self) -> int:
@@ -96,7 +103,7 @@ class ExplicitFeatures(ColumnFeatures):
 
     def transpose_multiply(self, V: Float) -> Float:
         """Return ``Xᵀ V``."""
-        return transpose_product(self.X, V)
+        return transpose_product(self.X, V) if self._transposed is None else product(self._transposed, V)
 
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Accumulate ``(C X)(C X)ᵀ`` over blocks of columns; a sparse X is multiplied first and centred then."""

@@ -44,7 +44,8 @@ def choose_solver(
     sparse columns                  s > 20,000                 any         conjugate gradients, nothing made dense
     sparse columns                  s > 5,000                  several     conjugate gradients
     sparse columns                  s ≤ 20,000                 one         conjugate gradients as long as they promise
-                                                                           to cost less than Cholesky
+                                                                           to cost less than Cholesky; heavy columns
+                                                                           solved exactly where that saves steps
     full kernel, recomputable, or   m > 20,000 or              any         conjugate gradients with a Nyström
     reduced set; root of L cheap    s > 20,000                             preconditioner, rows computed anew
     any                             s > 20,000                 any         conjugate gradients

@@ -34,7 +34,7 @@ from kernelrank.features import Features
 from kernelrank.progress import count_iteration, working
 from kernelrank.solvers.base import Solution, Solver, Step
 
-__all__ = ["LEAST_WAIT", "ConjugateGradient", "Operator", "Precondition", "iterate"]
+__all__ = ["LEAST_WAIT", "ConjugateGradient", "Operator", "Precondition", "differ_much", "inner_products", "iterate"]
 
 UNEVEN = 30.0
 """Columns differ much where the largest squared length is so many times the median."""
@@ -111,8 +111,8 @@ class ConjugateGradient(Solver[Operator]):
             precondition = None
             if columns.stored:
                 diagonal = columns.gram_diagonal(comparisons)
-                uneven = float(diagonal.max(initial=0.0)) > UNEVEN * float(np.median(diagonal))
-                precondition = by_diagonal(diagonal) if columns.primal is not None or uneven else None
+                useful = columns.primal is not None or differ_much(diagonal)
+                precondition = by_diagonal(diagonal) if useful else None
             return Operator(
                 lambda w: columns.transpose_multiply(comparisons.apply(columns.multiply(w))),
                 lambda w: w,
@@ -193,18 +193,25 @@ def iterate(
     residual = _norm(r, r if divide is not None else metric_z) / scale
     active = np.flatnonzero(residual > min(tol, SURE))
     error = _ScoreError(operator, alpha, x, residual)
-    r, p, metric_p, size = r[:, active], z[:, active], metric_z[:, active], _inner(r, metric_z)[active]
+    plain = metric_z is z  # the inner product is the plain one
+    r, p, size = r[:, active], z[:, active], inner_products(r, metric_z)[active]
+    metric_p = p if plain else metric_z[:, active]
     n_iter, stopped = 0, False
     while len(active) and n_iter < max_iter:
         n_iter += 1
-        product = operator.multiply(metric_p) + alpha * p
-        curvature = _inner(metric_p, product)
+        product = operator.multiply(metric_p)
+        product = product + alpha * p
+        curvature = inner_products(metric_p, product)
         # An output whose direction has no length left is as exact as rounding allows; it takes no step.
         length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
-        x[:, active] += length * p
-        r = r - length * product
+        if len(active) == x.shape[1]:
+            x += length * p
+        else:
+            x[:, active] += length * p
+        product *= length
+        r -= product
         z = r if divide is None else divide(r)
-        metric_z = operator.metric(z)
+        metric_z = z if plain else operator.metric(z)
         residual[active] = _norm(r, r if divide is not None else metric_z) / scale[active]
         known = error.after(active, length * size, x, residual)
         count_iteration()
@@ -214,11 +221,15 @@ def iterate(
         if n_iter >= max(LEAST_WAIT, WAIT * worth) and n_iter % 8 == 0 and n_iter + error.steps_left(tol) > worth:
             break
         going = (known[active] > tol) & (residual[active] > SMALLEST) & (length > 0)
-        growth = np.divide(_inner(r, metric_z), size, out=np.zeros_like(size), where=size > 0)
+        growth = np.divide(inner_products(r, metric_z), size, out=np.zeros_like(size), where=size > 0)
         size = size * growth
-        p, metric_p = z + growth * p, metric_z + growth * metric_p
+        p *= growth
+        p += z
+        if not plain:
+            metric_p = metric_z + growth * metric_p
         if not going.all():
-            active, r, p, metric_p, size = active[going], r[:, going], p[:, going], metric_p[:, going], size[going]
+            active, r, p, size = active[going], r[:, going], p[:, going], size[going]
+            metric_p = p if plain else metric_p[:, going]
     return x, n_iter, float(residual.max(initial=0.0)), float(error.known.max(initial=0.0)), stopped
 
 
@@ -237,7 +248,9 @@ class _ScoreError:
     def __init__(self, operator: Operator, alpha: float, x: Float, residual: Float) -> None:
         self.operator, self.alpha = operator, alpha
         self.known = residual.copy()
-        self.begin = _inner(operator.metric(x), operator.multiply(operator.metric(x)) + alpha * x) if x.any() else 0.0
+        self.begin = (
+            inner_products(operator.metric(x), operator.multiply(operator.metric(x)) + alpha * x) if x.any() else 0.0
+        )
         self.taken: list[Float] = [np.zeros(len(residual))]  # running sums of what steps take off the squared error
         self.decay = np.zeros(len(residual))  # the logarithm of the error, for each step
 
@@ -261,7 +274,7 @@ class _ScoreError:
         rate = np.minimum(np.divide(later, earlier, out=np.ones_like(later), where=earlier > 0), 0.999)
         left = later * rate / (1.0 - rate)
         energy = np.maximum(total, self.begin)
-        spread = np.maximum(energy - self.alpha * _inner(x, self.operator.metric(x)), 1e-3 * energy)
+        spread = np.maximum(energy - self.alpha * inner_products(x, self.operator.metric(x)), 1e-3 * energy)
         estimate = np.sqrt(np.divide(left, spread, out=np.zeros_like(left), where=spread > 0))
         self.known[active] = estimate[active]
         self.decay[active] = np.log(np.maximum(rate[active], SMALLEST)) / (2.0 * stretch)
@@ -275,16 +288,29 @@ class _ScoreError:
         return float(steps.max())
 
 
+def differ_much(diagonal: Float) -> bool:
+    """Whether the squared lengths of columns differ by orders of magnitude."""
+    return float(diagonal.max(initial=0.0)) > UNEVEN * float(np.median(diagonal))
+
+
 def by_diagonal(diagonal: Float) -> Precondition:
     """Divide by the diagonal of the operator."""
-    return lambda alpha: lambda r: r / (diagonal + alpha)[:, None]
+
+    def divide_by(alpha: float) -> Callable[[Float], Float]:
+        inverse = (1.0 / (diagonal + alpha))[:, None]
+        return lambda r: r * inverse
+
+    return divide_by
 
 
 def _norm(U: Float, metric_U: Float) -> Float:
     """Return the norm of each column in the metric; what lies in the null space of a singular kernel has none."""
-    return np.sqrt(np.maximum(_inner(U, metric_U), 0.0))
+    return np.sqrt(np.maximum(inner_products(U, metric_U), 0.0))
 
 
-def _inner(U: Float, V: Float) -> Float:
+def inner_products(U: Float, V: Float) -> Float:
+    """Return the inner product of each column of U with that of V."""
+    if U.shape[1] == 1:  # einsum is several times as fast over vectors
+        return np.einsum("i,i->", U[:, 0], V[:, 0])[None]
     product: Float = np.einsum("ij,ij->j", U, V)
     return product

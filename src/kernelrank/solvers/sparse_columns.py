@@ -3,7 +3,8 @@
 Which of the two is faster depends on the number of steps, and that on the data: five where columns are alike, thousands
 where there are as many columns as items. So the iteration begins. When it has spent a tenth of what a factorisation
 costs, the rate at which its error falls promises a number of steps. If they cost more than the factorisation, that is
-done instead.
+done instead. Where a few columns hold most entries (raw term counts), an iteration that solves these exactly is between
+the two (`kernelrank.solvers.heavy_columns`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.conjugate_gradient import LEAST_WAIT, ConjugateGradient
 from kernelrank.solvers.direct import Cholesky
+from kernelrank.solvers.heavy_columns import HeavyColumns, heavy_count
 
 __all__ = ["SparseColumns"]
 
@@ -30,6 +32,9 @@ PER_ENTRY, GRAM_ENTRY, CUBE = 1e-7, 4e-9, 2.2e-11
 
 DENSE_ENTRY, DENSE_PRODUCT = 5e-9, 1e-10
 """Seconds of the normal equations from dense blocks: for each entry, and for each product of two."""
+
+HEAVY_STEPS, HEAVY_STEP = 1_500, 1.3
+"""How many steps heavy columns are reckoned to take where others take thousands, and what one costs beside these."""
 
 QUICK = 0.01
 """A factorisation that takes so many seconds is done without asking."""
@@ -68,14 +73,35 @@ class SparseColumns(Solver["tuple[Features, Comparisons]"]):
     ) -> Solution:
         """Iterate, factorise, or both."""
         features, comparisons = state
-        worth = worthwhile_steps(features, comparisons.target().shape[1])
+        n_outputs = comparisons.target().shape[1]
+        worth = worthwhile_steps(features, n_outputs)
+        heavy = self._heavy_steps(features, comparisons, n_outputs, worth)
         if worth > 0.0:
             iteration = ConjugateGradient(self.tol, self.max_iter)
-            solution, ended = iteration.attempt(iteration.prepare(features, comparisons), alpha, start, step, worth)
+            prepared = iteration.prepare(features, comparisons)
+            solution, ended = iteration.attempt(prepared, alpha, start, step, min(worth, heavy))
+            if not ended and heavy < worth:
+                exact = HeavyColumns(self.tol, int(worth / HEAVY_STEP))
+                solution, ended = exact.attempt(exact.prepare(features, comparisons), alpha, step)
             if ended:
                 return solution
         direct = Cholesky()
         return replace(direct.solve(direct.prepare(features, comparisons), alpha, last=True), solver=direct.name)
+
+    def _heavy_steps(self, features: Features, comparisons: Comparisons, n_outputs: int, worth: float) -> float:
+        """Return how many steps cost as much as solving heavy columns exactly; infinite where that is not done."""
+        if worth <= HEAVY_STEPS * HEAVY_STEP or self.max_iter is not None:
+            return np.inf
+        count = heavy_count(features, comparisons)
+        equations = DENSE_PRODUCT * features.n_items * count**2
+        return HEAVY_STEPS * HEAVY_STEP + equations / step_seconds(features, n_outputs) if count > 0 else np.inf
+
+
+def step_seconds(features: Features, n_outputs: int) -> float:
+    """Return how long a step of conjugate gradients takes, about."""
+    X = features.items
+    assert is_sparse(X)
+    return n_outputs * (PRODUCT * X.nnz + PER_VALUE * sum(X.shape)) + PER_STEP
 
 
 def worthwhile_steps(features: Features, n_outputs: int) -> float:
@@ -98,5 +124,5 @@ def worthwhile_steps(features: Features, n_outputs: int) -> float:
     if is_full(X):
         equations = (DENSE_ENTRY + DENSE_PRODUCT * size) * X.shape[0] * X.shape[1]
     factorise = equations + CUBE * size**3
-    worth = factorise / (n_outputs * (PRODUCT * X.nnz + PER_VALUE * sum(X.shape)) + PER_STEP)
+    worth = factorise / step_seconds(features, n_outputs)
     return 0.0 if factorise < QUICK or worth < LEAST_WAIT else worth
