@@ -101,7 +101,7 @@ def step_seconds(features: Features, n_outputs: int) -> float:
     """Return how long a step of conjugate gradients takes, about."""
     X = features.items
     assert is_sparse(X)
-    return n_outputs * (PRODUCT * X.nnz + PER_VALUE * sum(X.shape)) + PER_STEP
+    return float(n_outputs * (PRODUCT * X.nnz + PER_VALUE * sum(X.shape)) + PER_STEP)
 
 
 def worthwhile_steps(features: Features, n_outputs: int) -> float:
