@@ -235,6 +235,7 @@ def precisions_are_positive(model: BaseEstimator) -> bool:
         model.noise_ > 0
         and np.all(model.prior_ > 0)
         and np.all(model.curvature_ >= 0)
+        and np.all(getattr(model, "scales_", 1.0) > 0)
         and all(np.all(count >= 0) for count in counts)
         and np.any(model.counts_ > 0)
     )

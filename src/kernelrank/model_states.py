@@ -275,7 +275,7 @@ LEADERBOARD = FittedState(
         "judge_counts_": NoneOr(Array(("three", "judged"))),
         "judge_numbers_": NoneOr(Array(("judged",), of="indices", below="judges")),
     },
-    optional={"provenance_": PROVENANCE},
+    optional={"provenance_": PROVENANCE, "scales_": Array(("three", "scales"))},
     laws=(
         ("two items and three outcomes of each pair", pairs_and_outcomes),
         ("one coefficient for each feature and each item", coefficients_of_features_and_items),

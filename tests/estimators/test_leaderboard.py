@@ -11,13 +11,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from scipy.special import expit
-from scipy.stats import t as student
+from scipy.special import expit, ndtr
 from sklearn.base import clone
 
 from kernelrank import BradleyTerry, Leaderboard, RankRLS, load, save
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
-from kernelrank.estimators import next_votes
+from kernelrank.estimators import next_votes, score_mixture
 from kernelrank.solvers import vote_precision
 from tests.oracles.variational import nearest_normal
 
@@ -61,7 +60,8 @@ def test_scores_at_an_alpha_are_those_of_the_plain_learners():
 
 
 @pytest.mark.parametrize("with_features", [False, True])
-def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_features):
+def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_features, monkeypatch):
+    monkeypatch.setattr(score_mixture, "MIXED_FREEDOM", 0.0)
     pairs, tie, weight, _ = votes_of(1, n_items=4, n_votes=8, spread=2.0)
     X = np.random.default_rng(0).normal(size=(4, 2))
     features = {"features": (np.arange(4), X)} if with_features else {}
@@ -78,6 +78,38 @@ def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_
         used = len(mean[part]) - (board.prior_[ordered] * np.diag(covariance))[part].sum()
         variance = ((mean[part] ** 2).sum() + 2.1 * 0.64 * size) / (used + 0.1)
         np.testing.assert_allclose(1 / board.prior_[ordered][part], variance, rtol=1e-3)
+
+
+def test_few_votes_integrate_the_variance_of_scores_out():
+    pairs, tie, weight, _ = votes_of(1, n_items=4, n_votes=8, spread=2.0)
+    board = Leaderboard().fit(pairs[:, 0], pairs[:, 1], tie=tie, weight=weight)
+    places = in_order(board, 4)
+    logs, found = np.arange(np.log(0.03), np.log(12.0), 0.1), []
+    points, mass = np.polynomial.hermite_e.hermegauss(41)
+    for tau in np.exp(logs):
+        mean, S = nearest_normal(np.eye(4), pairs, tie, weight, np.full(4, tau**-2.0))
+        d = mean[pairs[:, 0]] - mean[pairs[:, 1]]
+        v = S[pairs[:, 0], pairs[:, 0]] + S[pairs[:, 1], pairs[:, 1]] - 2 * S[pairs[:, 0], pairs[:, 1]]
+        x = d[:, None] + np.sqrt(v)[:, None] * points
+        losses = np.where(tie[:, None], (np.logaddexp(0, x) + np.logaddexp(0, -x)) / 2, np.logaddexp(0, -x))
+        loss = weight @ losses @ (mass / mass.sum())
+        divergence = 0.5 * (8 * np.log(tau) - np.linalg.slogdet(S)[1] + (mean @ mean + np.trace(S)) / tau**2)
+        found.append((-loss - divergence + 1.5 * np.log(tau) - tau**2 / 8, mean, S))
+    share = np.exp([one[0] - max(other[0] for other in found) for one in found])
+    share /= share.sum()
+    means = np.array([one[1] for one in found])
+    mean = share @ means
+    centre = np.eye(4) - 1 / 4
+    covariance = sum(one * (S + np.outer(m - mean, m - mean)) for one, (_, m, S) in zip(share, found, strict=True))
+    covariance = centre @ covariance @ centre
+    np.testing.assert_allclose(board.scores_[places], mean - mean.mean(), atol=0.02)
+    np.testing.assert_allclose(board.posterior.std[places], np.sqrt(np.diag(covariance)), rtol=0.05)
+    low, high = (np.asarray(board.table().sort_values("item")[name]) for name in ("low", "high"))
+    held = np.zeros(4)
+    for one, (_, m, S) in zip(share, found, strict=True):
+        std = np.sqrt(np.diag(centre @ S @ centre))
+        held += one * (ndtr((high - (m - m.mean())) / std) - ndtr((low - (m - m.mean())) / std))
+    np.testing.assert_allclose(held, 0.95, atol=0.02)
 
 
 def test_the_noise_of_least_squares_is_that_of_the_residuals():
@@ -121,8 +153,10 @@ def test_table():
 
 def _surely(board, a, b):
     found = board.compare(a, b)
-    used = (1.0 - board.prior_ * np.diag(board.posterior._precision.inverse)).sum()
-    return found.difference[0] > student.ppf(0.975, used + 2.1) * found.std[0]
+    weight, spread, _ = board.scales_
+    reach = np.linspace(1.0, 4.0, 300_001)
+    held = sum(w * (2 * ndtr(reach / np.sqrt(v)) - 1) for w, v in zip(weight, spread, strict=True))
+    return found.difference[0] > reach[np.searchsorted(held, 0.95)] * found.std[0]
 
 
 def test_groups_hold_who_cannot_be_told_apart_and_no_larger_ones_do():

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.optimize import brentq
+from scipy.special import ndtr, stdtrit
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
@@ -112,7 +113,29 @@ class ItemPosterior:
 
     def quantile(self, confidence: float) -> float:
         """Return how many standard deviations an interval reaches to either side."""
+        weight, spread, _ = self.estimate.scales
+        if len(weight):
+            excess = lambda z: float(weight @ ndtr(z / np.sqrt(spread))) - (1.0 + confidence) / 2.0  # noqa: E731
+            return float(brentq(excess, 0.0, 100.0))
         return float(stdtrit(self.freedom, (1.0 + confidence) / 2.0))
+
+    def score_limits(self, confidence: float) -> tuple[Float, Float]:
+        """Return the lowest and the highest score of each item."""
+        weight, _, own = self.estimate.scales
+        reach = self.quantile(confidence) * self.std
+        if len(weight) == 0:
+            return self.scores - reach, self.scores + reach
+        means = self.scores[:, None] + self._moves / np.sqrt(weight)  # those of the components, (m, values)
+        std = np.sqrt(self._precision.centred_variances(self.voted)[:, None] * own)
+        limits = []
+        for share in ((1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0):
+            low, high = self.scores - 20.0 * self.std, self.scores + 20.0 * self.std
+            for _ in range(50):
+                middle = (low + high) / 2.0
+                above = ndtr((middle[:, None] - means) / std) @ weight > share
+                low, high = np.where(above, low, middle), np.where(above, middle, high)
+            limits.append((low + high) / 2.0)
+        return limits[0], limits[1]
 
     def told_apart(self, first: Index, second: Index, confidence: float) -> NDArray[np.bool_]:
         """Return which first items stand above which second ones, shape (number of first, number of second)."""

@@ -18,6 +18,7 @@ from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.item_posterior import ItemPosterior
 from kernelrank.estimators.ranked_items import COMPUTED, RankedItems
 from kernelrank.estimators.score_estimate import ScoreEstimate, estimate_scores, scores_at
+from kernelrank.estimators.score_mixture import mix_scores
 from kernelrank.estimators.vote_gaps import VoteGaps
 from kernelrank.estimators.voted_items import named_features, number_votes, standardised
 from kernelrank.losses.expected_votes import SquaredVotes
@@ -75,9 +76,9 @@ class Leaderboard(RankedItems):
         The same with the number of the judge.
     X_fit_ : array, sparse matrix or None
         Standardised features.
-    coef_, prior_, curvature_, moves_ : ndarray
-        The posterior: its mean, the precision of the prior, the curvature of each pair, and what one standard
-        deviation of the logarithm of each estimated variance does to the mean.
+    coef_, prior_, curvature_, moves_, scales_ : ndarray
+        The posterior: its mean, the precision of the prior, the curvature of each pair, what one standard deviation
+        of the logarithm of each estimated variance does to the mean, and the weights and variances of a mixture.
 
     Notes
     -----
@@ -101,7 +102,7 @@ class Leaderboard(RankedItems):
     >>> winners = ["tea", "tea", "coffee", "tea", "water"]
     >>> board = Leaderboard().fit(winners, ["coffee", "water", "water", "water", "coffee"])
     >>> list(board.table()["item"]), round(board.probability("tea", "water"), 2)
-    (['tea', 'coffee', 'water'], 0.85)
+    (['tea', 'coffee', 'water'], 0.81)
     >>> list(board.table()["rank"])
     [1, 2, 3]
     """
@@ -199,11 +200,12 @@ class Leaderboard(RankedItems):
         sizes = [(slice(n, Phi.n_columns), 1.0)]
         if n:
             sizes.insert(0, (slice(0, n), float(n) ** -0.5))
-        return estimate_scores(self.model, Phi, votes, sizes=sizes, seed=self.random_state)
+        found = estimate_scores(self.model, Phi, votes, sizes=sizes, seed=self.random_state)
+        return mix_scores(votes, found, ItemPosterior(Phi, votes, found).freedom)
 
     def _keep_estimate(self, estimate: ScoreEstimate, votes: Votes) -> None:
         self.coef_, self.prior_ = estimate.mean, estimate.prior
-        self.curvature_, self.moves_ = estimate.curvature, estimate.moves
+        self.curvature_, self.moves_, self.scales_ = estimate.curvature, estimate.moves, estimate.scales
         self.noise_ = estimate.model.noise if isinstance(estimate.model, SquaredVotes) else 1.0
         scale = 0.5 if self.model == "bradley_terry" else self.noise_
         self.alpha_ = scale * float(estimate.prior[-1])

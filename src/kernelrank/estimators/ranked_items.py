@@ -46,6 +46,7 @@ class RankedItems(BaseEstimator):
     prior_: Float
     curvature_: Float
     moves_: Float
+    scales_: Float
     noise_: float
     X_fit_: Matrix | None
     judges_: NDArray[Any] | None
@@ -64,7 +65,8 @@ class RankedItems(BaseEstimator):
         """The posterior distribution of the scores, from which `table` and the other methods compute."""
         check_is_fitted(self)
         model = LogisticVotes() if self.model == "bradley_terry" else SquaredVotes(self.noise_)
-        estimate = ScoreEstimate(self.coef_, self.curvature_, self.prior_, self.moves_, model)
+        scales = getattr(self, "scales_", np.zeros((3, 0)))  # files of earlier versions have none
+        estimate = ScoreEstimate(self.coef_, self.curvature_, self.prior_, self.moves_, model, scales)
         return ItemPosterior(self._columns(), self._votes(), estimate, self.random_state)
 
     def _votes(self) -> Votes:
@@ -91,7 +93,8 @@ class RankedItems(BaseEstimator):
         m).
         """
         posterior = self.posterior
-        order, z = posterior.order, posterior.quantile(self.confidence)
+        order = posterior.order
+        lowest, highest = posterior.score_limits(self.confidence)
         low, high = posterior.rank_limits(self.confidence)
         votes = posterior.votes
         wins = (votes.item_totals(votes.total) + votes.item_sums(votes.won - votes.lost)) / 2.0
@@ -99,8 +102,8 @@ class RankedItems(BaseEstimator):
             "item": self.items_,
             "score": posterior.scores,
             "std_error": posterior.std,
-            "low": posterior.scores - z * posterior.std,
-            "high": posterior.scores + z * posterior.std,
+            "low": lowest,
+            "high": highest,
             "rank": 1 + np.searchsorted(np.sort(-posterior.rounded), -posterior.rounded),
             "rank_low": low,
             "rank_high": high,

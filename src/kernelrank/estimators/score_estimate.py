@@ -15,8 +15,8 @@ the mean of a scaled inverse χ² distribution with γ + ν degrees of freedom: 
 size s seen before. The distribution is skewed: its mode, with γ + ν + 2 in the denominator, is smaller than its mean,
 and much smaller where items and votes are few; intervals would be shorter. Taking the mode of the scores and the
 curvature at it for mean and precision (Laplace) would make variances smaller yet. Intervals take Student's quantile at
-γ + ν degrees of freedom: they are wide where votes are few. ``benchmarks/leaderboard_intervals_cover.py`` has how often
-they hold the truth.
+γ + ν degrees of freedom. Where these are few, τ² is integrated out instead (`score_mixture`), for votes without
+features. ``benchmarks/leaderboard_intervals_cover.py`` has how often intervals hold the truth.
 
 How far variances are uncertain is part of the posterior of scores: ``log τ²`` has a variance of about ``2 / (γ + ν)``
 and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for each variance.
@@ -24,7 +24,7 @@ and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -69,8 +69,12 @@ class ScoreEstimate:
     prior : ndarray, shape (p,)
         q.
     moves : ndarray, shape (p, number of estimated variances)
-        By how much coefficients move with one standard deviation of each logarithm of a variance.
+        By how much coefficients move with one standard deviation of each logarithm of a variance; or, where it is
+        integrated out, with each of its values, times the root of its weight.
     model : VoteModel
+    scales : ndarray, shape (3, values of the variance)
+        Their weights, and the variance of scores for each beside that of the mixture, with and without what the means
+        differ by; empty where there is no mixture.
     """
 
     mean: Float
@@ -78,6 +82,7 @@ class ScoreEstimate:
     prior: Float
     moves: Float
     model: VoteModel
+    scales: Float = field(default_factory=lambda: np.zeros((3, 0)))
 
 
 def estimate_scores(

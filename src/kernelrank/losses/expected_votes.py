@@ -9,6 +9,7 @@ and Hermite's rule; for squared errors ``(z - d)²`` of votes ``z = 1, -1`` or 0
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -67,6 +68,16 @@ class LogisticVotes:
         total = votes.total
         return total * win - votes.won - votes.tied / 2, total * curvature
 
+    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> float:
+        """Return the mean of minus the logarithm of the likelihood of all votes."""
+        points, weights = _rule()
+        for_first, for_second = votes.won + votes.tied / 2, votes.lost + votes.tied / 2
+        total = 0.0
+        for point, weight in zip(points, weights, strict=True):
+            x = d + point * np.sqrt(variance)
+            total += weight * float(for_first @ np.logaddexp(0.0, -x) + for_second @ np.logaddexp(0.0, x))
+        return total
+
     def fitted(self, votes: Votes, d: Float, freedom: float) -> LogisticVotes:  # noqa: ARG002
         """Return the model: votes of this likelihood have no noise of their own."""
         return self
@@ -106,15 +117,22 @@ class SquaredVotes:
         return np.asarray(ndtr(d / np.sqrt(self.noise + variance)))
 
 
+@cache
+def _rule() -> tuple[Float, Float]:
+    """Return the points and weights of Gauss and Hermite's rule for the standard normal distribution."""
+    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    return points, weights / weights.sum()
+
+
 def _expected_logistic(d: Float, variance: Float) -> tuple[Float, Float]:
     """Return the means of p and of p (1 - p), p = 1 / (1 + exp(-x)), for normal x."""
     if not np.any(variance):
         win = decided_probability(d)
         return win, win * decided_probability(-d)
-    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    points, weights = _rule()
     std = np.sqrt(variance)
     win, curvature = np.zeros_like(d), np.zeros_like(d)
-    for point, weight in zip(points, weights / weights.sum(), strict=True):
+    for point, weight in zip(points, weights, strict=True):
         x = d + point * std
         p = decided_probability(x)
         win += weight * p
