@@ -76,7 +76,7 @@ def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_
     sizes = [(slice(0, 2), 0.5), (slice(2, 6), 1.0)] if with_features else [(slice(0, 4), 1.0)]
     for part, size in sizes:  # the equation that the variances solve
         used = len(mean[part]) - (board.prior_[ordered] * np.diag(covariance))[part].sum()
-        variance = ((mean[part] ** 2).sum() + 2.1 * 0.64 * size) / (used + 0.1)
+        variance = ((mean[part] ** 2).sum() + 2.1 * 0.25 * size) / (used + 0.1)
         np.testing.assert_allclose(1 / board.prior_[ordered][part], variance, rtol=1e-3)
 
 

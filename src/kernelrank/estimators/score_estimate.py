@@ -42,8 +42,8 @@ __all__ = ["SEEN", "ScoreEstimate", "estimate_scores", "scores_at"]
 SEEN = 2.1
 """ν: a prior with a mean, so that votes that say nothing have a finite variance, and a weak one."""
 
-USUAL_SIZE = {"bradley_terry": 0.8, "least_squares": 0.4}
-"""s of scores in their unit: logits, or differences of votes that are 1 or -1."""
+USUAL_SIZE = {"bradley_terry": 0.5, "least_squares": 0.25}
+"""s of scores in their unit: logits, or differences of votes that are 1 or -1, half as large for small ones."""
 
 PASSES, TOLERANCE, ROUGH = 200, 1e-6, 1e-3
 """The largest number of passes, and the changes of scores and of logarithms of variances that end them; the latter for

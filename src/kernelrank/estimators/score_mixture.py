@@ -26,8 +26,9 @@ from kernelrank.losses.expected_votes import LogisticVotes
 
 __all__ = ["MIXED_FREEDOM", "mix_scores", "prior_log_density"]
 
-MIXED_FREEDOM = 100.0
-"""With more degrees of freedom the variance of scores is known well enough."""
+MIXED_FREEDOM = 40.0
+"""With more degrees of freedom the variance of scores is known well enough, and the bound of the evidence, whose
+looseness grows with the number of items, would be trusted too much."""
 
 MIXED_LIMIT = 400
 """The largest number of items for which τ is integrated out."""

@@ -68,9 +68,7 @@ class TridiagonalForm:
         # The transpose of a symmetric matrix is the same one, in the order that LAPACK overwrites.
         work = int(lapack.dsytrd_lwork(s, lower=1)[0])
         reduced, diagonal, beside, scales, _ = lapack.dsytrd(A.T, lower=1, lwork=work, overwrite_a=1)
-        smallest, largest = (
-            float(eigvalsh_tridiagonal(diagonal, beside, select="i", select_range=(k, k))[0]) for k in (0, s - 1)
-        )
+        smallest, largest = _outermost(diagonal, beside)
         refuse_negative(smallest, largest, equations.rounding)
         reflections = np.asfortranarray(reduced[1:, :-1])
         rotated = _turn("T", reflections, scales, equations.b)
@@ -120,6 +118,17 @@ class Tridiagonal(Solver[TridiagonalForm]):
         rounding = Rounding.of_spectrum(np.full(len(x), state.largest), primal=equations.primal)
         report_error(alpha, rounding.relative_error(solve, turned, rotated, alpha, equations.sums(x)))
         return Solution(equations.back(x), x)
+
+
+def _outermost(diagonal: Float, beside: Float) -> tuple[float, float]:
+    """Return the smallest and the largest eigenvalue; bisection fails now and then, and all of them are found then."""
+    try:
+        first, last = (
+            eigvalsh_tridiagonal(diagonal, beside, select="i", select_range=(k, k)) for k in (0, len(diagonal) - 1)
+        )
+    except np.linalg.LinAlgError:
+        first = last = eigvalsh_tridiagonal(diagonal, beside, lapack_driver="sterf")
+    return float(first[0]), float(last[-1])
 
 
 def _turn(trans: Literal["N", "T"], reflections: Float, scales: Float, V: Float) -> Float:
