@@ -1,4 +1,4 @@
-"""Claim: 95 % intervals of a leaderboard hold the true score in 93 or more of 100 cases, the true rank in 98 or more.
+"""Claim: 95 % intervals of a leaderboard hold the true score in 93 or more of 100 cases, the true rank in 97 or more.
 
 Run: python benchmarks/leaderboard_intervals_cover.py [--draws 60 12] [--items 20 200] [--votes 5 20 50] [--seed 7]
 
@@ -7,11 +7,11 @@ and 2, evenly spaced, or in two tight groups. For each case the table has how of
 hold the truth, over items and draws, and the mean width of a rank interval as a share of all ranks. Scores are relative
 to the mean of all items.
 
-With 20 items, intervals of scores hold the truth in 94.4 to 98.1 of 100 cases with 5 votes each (40 draws a case, seeds
-7 and 8), in 93.5 to 95.5 with 20 and 94.8 to 95.5 with 50 (20 draws, seed 7). The largest, 98.1 with a standard error of
-0.6, is that of a standard deviation of 0.5. With 200 items it is 93.4 to 96.1, 94.1 to 95.9 and 94.2 to 95.3 (12 draws,
-seed 7), with standard errors of up to 1.5 for 5 votes. The prior was chosen on other seeds. Intervals of ranks are
-wide: they span 87 to 100 % of all ranks with 5 votes each, and 32 to 82 % with 50.
+With 20 items, intervals of scores hold the truth in 94.4 to 98.1 of 100 cases with 5 votes each (40 draws a case,
+seeds 7 and 8), in 93.5 to 95.5 with 20 and 94.8 to 95.5 with 50 (20 draws, seed 7). The largest, 98.1 with a standard
+error of 0.6, is that of a standard deviation of 0.5. With 200 items it is 93.4 to 96.1, 94.1 to 95.9 and 94.2 to 95.3
+(12 draws, seed 7), with standard errors of up to 1.5 for 5 votes. The prior was chosen on other seeds. Intervals of
+ranks are wide: they span 87 to 100 % of all ranks with 5 votes each, and 32 to 82 % with 50.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Claim: leaving each of 10⁵ preferences out, for fifteen alphas, costs at most three fits of a linear model.
 
 2,000 items × 50 features, linear; and 1,000 items with a Gaussian kernel and 20,000 preferences. The reference is one
-call of `fit_pairs`. It visits every preference once: some 10 million multiplications for ``Xᵀ L X``. Groups cannot cost
-three such fits. The sums of the outer products of their rows are 250 million, which take 11 ms beside 13 ms of a fit; the
-rows themselves take 10 ms to write down, the systems of all alphas 12 ms for 100 judges and 70 ms for 2,000, and the
-predictions 15 ms: 5 fits for 100 judges and 12 for 2,000 on a busy machine, where it was 7.5 and 31. A kernel's fit is
-one factorisation, of 13 ms for 1,000 items beside a kernel matrix of 17; its eigenvalue decomposition takes 200 ms alone,
-2.7 fits, so that no number of alphas costs three fits there. `items=True` needs a system for every two items. Both are to
-take less than five seconds, for groups of any size.
+call of `fit_pairs`. It visits every preference once: some 10 million multiplications for ``Xᵀ L X``. Groups cannot
+cost three such fits. The sums of the outer products of their rows are 250 million, which take 11 ms beside 13 ms of a
+fit; the rows themselves take 10 ms to write down, the systems of all alphas 12 ms for 100 judges and 70 ms for 2,000,
+and the predictions 15 ms: 5 fits for 100 judges and 12 for 2,000 on a busy machine, where it was 7.5 and 31. A
+kernel's fit is one factorisation, of 13 ms for 1,000 items beside a kernel matrix of 17; its eigenvalue decomposition
+takes 200 ms alone, 2.7 fits, so that no number of alphas costs three fits there. `items=True` needs a system for
+every two items. Both are to take less than five seconds, for groups of any size.
 """
 
 from __future__ import annotations

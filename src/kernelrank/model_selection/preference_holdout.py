@@ -191,11 +191,12 @@ def leave_preferences_out(
     Notes
     -----
     One decomposition, O(m n² + n³) time for n features or O(m³) for a kernel of m items; then O(s) for each preference
-    and alpha, s being n or m. A group of u preferences takes O(u² s) for each alpha, or, if u > s, O(u s²) once and
-    O(s³) for each alpha. With `items` it is O(s²) for every two items that are compared and each alpha, with some six
-    products each. Where a set alone carries a direction of the features, it is refitted. An estimator that is refitted
-    is trained once for each group, for each two items that are compared, or for each preference that is different from
-    all others. Those of `BradleyTerry` start from the solution for all votes.
+    and alpha, s being n or m. A group of u preferences takes O(u² s) for each alpha, or, if u is large, O(u s²) once
+    and O(s²) for each alpha. A fit takes O(s) for each preference, so that groups cost more than a few fits. With
+    `items` it is O(s²) for every two items that are compared and each alpha, with some six products each. Where a set
+    alone carries a direction of the features, it is refitted. An estimator that is refitted is trained once for each
+    group, for each two items that are compared, or for each preference that is different from all others. Those of
+    `BradleyTerry` start from the solution for all votes.
 
     Examples
     --------
