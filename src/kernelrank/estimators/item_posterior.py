@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit
 
 from kernelrank.arrays import Float, Index
@@ -115,8 +114,12 @@ class ItemPosterior:
         """Return how many standard deviations an interval reaches to either side."""
         weight, spread, _ = self.estimate.scales
         if len(weight):
-            excess = lambda z: float(weight @ ndtr(z / np.sqrt(spread))) - (1.0 + confidence) / 2.0  # noqa: E731
-            return float(brentq(excess, 0.0, 100.0))
+            low, high = 0.0, 100.0
+            for _ in range(60):
+                middle = (low + high) / 2.0
+                enough = float(weight @ ndtr(middle / np.sqrt(spread))) > (1.0 + confidence) / 2.0
+                low, high = (low, middle) if enough else (middle, high)
+            return (low + high) / 2.0
         return float(stdtrit(self.freedom, (1.0 + confidence) / 2.0))
 
     def score_limits(self, confidence: float) -> tuple[Float, Float]:
