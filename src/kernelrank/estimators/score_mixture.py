@@ -117,8 +117,8 @@ class _Problem:
     def covariance(self, curvature: Float, q: float) -> Float:
         """Return the inverse of ``A = Dᵀ diag(curvature) D + q I``."""
         m = self.votes.n_items
-        A = np.bincount(self.places, np.concatenate([curvature, curvature, -curvature, -curvature]), m * m)
-        A = A.reshape(m, m)
+        weights = np.concatenate([curvature, curvature, -curvature, -curvature])
+        A: Float = np.bincount(self.places, weights=weights, minlength=m * m).astype(np.float64).reshape(m, m)
         A[np.diag_indices(m)] += q
         return np.asarray(np.linalg.inv(A))
 
