@@ -15,7 +15,7 @@ import kernelrank as kr
 from kernelrank import RLS, RLSCV, CoRankRLS, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NotConverged
 from kernelrank.metrics import AUC, NDCG, MeanAveragePrecision, PairwiseAccuracy
-from kernelrank.report import ranking_report
+from kernelrank.report import folds_report, ranking_report
 from kernelrank.report.alpha_errors import query_standard_errors
 from tests.report.html_page import HTMLPage
 from tests.report.pages import large_run, page
@@ -257,3 +257,20 @@ def test_bars_of_the_alpha_curve_are_standard_errors_over_queries():
             scores[~rest] = kr.RankRLS(alpha).fit(X[rest], y[rest], qid=qid[rest]).predict(X[~rest])
         values = kr.metrics.PairwiseAccuracy()(y, scores, qid=qid).values
         np.testing.assert_allclose(error, values.std(ddof=1) / np.sqrt(len(values)), rtol=1e-8)
+
+
+def test_scaled_features_have_no_column_that_repeats_another():
+    X, y, qid = make_ranking(n_queries=12, n_items=6, n_features=4, n_levels=3, random_state=0)
+    for columns, repeated in ((X, False), ((X - X.mean(axis=0)) / X.std(axis=0), True)):
+        page = ranking_report(RankRLS().fit(columns, y, qid=qid), columns, y, qid=qid)
+        weights = page.html[page.html.index('id="influence"') :].partition("</table>")[0]
+        assert ("deviation</th>" not in weights) == repeated
+        assert ("have a standard deviation of 1" in weights) == repeated
+
+
+def test_the_random_order_stands_beside_the_folds():
+    _, y, qid = make_ranking(n_queries=12, n_items=6, n_levels=3, random_state=0)
+    folds = [{"fold": "Fold1", "alpha": 1.0, "score": 0.8, "how": "on vali.txt", "test": 0.75}]
+    page = folds_report(folds, y, y + np.sin(np.arange(len(y))), qid=qid, measures=["pairwise_accuracy"])
+    row = page.html.partition("random order</th>")[2].partition("</tbody>")[0]
+    assert "0.500" in row

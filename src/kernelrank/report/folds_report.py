@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
+from kernelrank.report.baselines import Baselines
 from kernelrank.report.environment import today, versions
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import measure_all
@@ -93,6 +94,7 @@ def folds_report(
             "mean": float(np.mean(tested)) if tested else None,
             "n_items": len(truth),
             "values": values,
+            "baselines": Baselines.of(items, values, None),
             "query_picture": None
             if first is None or len(first) < 2
             else query_picture(first, random_state=random_state),

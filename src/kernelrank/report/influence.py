@@ -83,6 +83,11 @@ class Influence:
         )
 
     @property
+    def scaled(self) -> bool:
+        """Whether all columns have a standard deviation of one, so that a movement is the coefficient itself."""
+        return bool(np.all(np.abs(self.spreads - 1.0) < 1e-6))
+
+    @property
     def movements(self) -> Float:
         """The change of a score when a feature (or a kernel value) grows by one standard deviation."""
         moved: Float = self.coefficients * self.spreads

@@ -158,4 +158,4 @@ def _plain_powers(ax: Axes) -> None:
 
 def _power(value: float) -> str:
     exponent = round(float(np.log10(value)))
-    return f"10{str(exponent).translate(SUPERSCRIPTS)}" if abs(exponent) > 2 else f"{value:g}"
+    return f"10{str(exponent).translate(SUPERSCRIPTS)}" if not -3 <= exponent <= 4 else f"{value:,g}"
