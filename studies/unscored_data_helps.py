@@ -14,9 +14,10 @@ unscored items, drawn anew each time, with the parameters and bases that were ch
 Generated items have a score u, and two views of ten columns, ``x_v = a_v u + B_v z_v + noise``, with five disturbances
 z_v that are stronger than u. With z_1 and z_2 independent, the views are conditionally independent given u, and what
 they agree on is u; with z_1 = z_2 they agree on what misleads as well. A second run, which the paper has not, has ten
-scored queries only. OHSUMED and the ranked parses, where they are there, have two bases of one kernel as views, as in
-the paper. Scored queries are drawn from those that compare something while there are any, and test queries always: a
-query of ties says nothing about a choice, and has no error.
+scored queries at most. Sets that are there have two bases of one kernel as views, as in the paper. OHSUMED and the
+ranked parses have queries; documents of Reuters, samples of microarrays and pairs of proteins are dealt into some.
+Scored queries are drawn from those that compare something while there are any, and test queries always: a query of ties
+says nothing about a choice, and has no error.
 
 How to read it: transductive RankRLS chooses among fewer alphas than the others, for each of them costs it a training.
 The p-values are of one data set and its test queries, and are not corrected for how many there are.
@@ -39,9 +40,10 @@ from sklearn.preprocessing import StandardScaler
 import kernelrank as kr
 from kernelrank.errors import EdgeOfGridWarning
 from studies.book.cell import resampled_cell
+from studies.book.dealt_queries import interaction_queries, microarray_queries, reuters_queries
 from studies.book.parse_files import read_parses
 from studies.book.picture import picture
-from studies.book.sources import OHSUMED, PARSES
+from studies.book.sources import MICROARRAYS, OHSUMED, PARSES, REUTERS, Source, corpus
 from studies.book.study import Run, Study
 from studies.ohsumed import read_part
 
@@ -117,6 +119,18 @@ def parses(folder: Path) -> Items:
     """Read the parses, as coordinates in which their linear kernel, with a norm of one, is the same."""
     X, y, qid = (np.concatenate(parts) for parts in zip(*read_parses(folder), strict=True))
     return Items(X, y, qid)
+
+
+READ: dict[str, tuple[Source, Callable[[Path], Items]]] = {
+    "OHSUMED": (OHSUMED, documents),
+    "parses": (PARSES, parses),
+    "Reuters": (REUTERS, lambda path: Items(*reuters_queries(path))),
+    "prostate": (MICROARRAYS["singh"], lambda path: Items(*microarray_queries(path))),
+    "leukaemia": (MICROARRAYS["golub"], lambda path: Items(*microarray_queries(path))),
+    "colon": (MICROARRAYS["alon"], lambda path: Items(*microarray_queries(path))),
+    **{name: (corpus(name), lambda path: Items(*interaction_queries(path))) for name in ("HPRD50", "IEPA", "LLL")},
+}
+"""The sets by name: where each is, and how it is read."""
 
 
 def views_of(items: Items, by_columns: bool) -> list[kr.View]:
@@ -260,7 +274,8 @@ def protocol(run: Run) -> dict[str, Any]:
     sets: dict[str, tuple[Items, bool]] = {}
     for noun, independent in (("conditionally independent", True), ("disturbed alike", False)):
         sets[f"generated, views {noun}"] = generate(2 * half + n_test, independent=independent), True
-    for name, source, read in (("OHSUMED", OHSUMED, documents), ("parses", PARSES, parses)):
+    for name in run["sets"]:
+        source, read = READ[name]
         if run.data.has(source):
             sets[name] = read(run.data[source]), False
         else:
@@ -271,6 +286,8 @@ def protocol(run: Run) -> dict[str, Any]:
         quarter = half if by_columns else total // 4
         tests = n_test if by_columns else total - total // 2
         for title, n_scored in (("half scored", quarter), ("few scored", min(10, quarter // 2))):
+            if n_scored < 3:
+                continue  # too few to choose anything by
             counts = (n_scored, quarter, tests)
             found[f"{name}, {title}"] = repeat(items, counts, by_columns=by_columns, repeats=repeats, seed=run.seed)
     return found
@@ -292,7 +309,15 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
 
 STUDY = Study(
     protocol,
-    settings={"queries": (80, 20), "test_queries": (200, 40), "repeats": (2, 1)},
+    settings={
+        "queries": (80, 20),
+        "test_queries": (200, 40),
+        "repeats": (5, 1),
+        "sets": (
+            ("OHSUMED", "parses", "Reuters", "prostate", "leukaemia", "colon", "IEPA", "HPRD50", "LLL"),
+            ("parses", "LLL"),
+        ),
+    },
     published={"RankRLS": 0.348, "Co-RankRLS": 0.326},  # [TPBSH11] Table 1
     draw=draw,
 )
