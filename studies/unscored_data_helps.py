@@ -247,13 +247,17 @@ def repeat(items: Items, counts: tuple[int, int, int], *, by_columns: bool, repe
             if name in curve:
                 curve[name].append([query_errors(test, tuned.predict(part)).mean() for part in parts])
     means = {name: np.mean(values, axis=0) for name, values in errors.items()}
+    shared = min(len(row) for rows in curve.values() for row in rows)  # queries differ in size, so halves do
     return {
         "queries": [len(np.unique(part.qid)) for part in (split.scored, split.unscored, split.test)],
         "sizes": [len(part.y) for part in (split.scored, split.unscored, split.test)],
         "errors": {name: resampled_cell(values, seed) for name, values in means.items()},
         "beside RankRLS": {name: verdict(means[name], means["RankRLS"]) for name in LEARNERS[1:]},
         "beside two views": {"Co-RankRLS": verdict(means["Co-RankRLS"], means["two views"])},
-        "curve": {"sizes": sizes, **{name: np.mean(rows, axis=0) for name, rows in curve.items()}},
+        "curve": {
+            "sizes": CURVE[:shared],
+            **{name: np.mean([row[:shared] for row in rows], axis=0) for name, rows in curve.items()},
+        },
         "chosen": {"nu": parameters["Co-RankRLS"], "anchor": parameters["transductive"]},
         "seconds": time.process_time() - start,
     }
