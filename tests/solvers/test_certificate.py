@@ -167,3 +167,12 @@ def test_scores_that_are_not_those_of_w_are_computed_anew():
     proof = Proof(state, loss, 1.0, 0.0)
     found = proof.by_plane(w, kept, loss.at(kept), lambda _: Plane(np.array([-1.0]), 1.0))
     assert found.objective == 0.75
+
+
+@pytest.mark.parametrize("alpha", [0.005, 0.002])
+def test_many_columns_do_not_loosen_the_proof(alpha):
+    # The scores of many columns are small beside the sum of their terms, and so is what errors of a plane amount to.
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 6_000))
+    model = RankSVM(alpha).fit(X, X @ rng.standard_normal(6_000))
+    assert model.gap_ <= 1e-3

@@ -9,9 +9,10 @@ For ``J(w) = loss(Φ w) + alpha ‖w‖²`` there are two proofs:
 
 The numbers in them are computed in double precision, and so are the scores Φw. What that can amount to is bounded by
 ``n u`` times the sum of the absolute values for each sum of n terms, and added to the gap [Hig02]_: a reported gap is
-never below the true one. Errors δg of g move ``‖Φᵀg‖² / (4 alpha)`` by ``|w'|ᵀ |Φ|ᵀ |δg|``, where
-``w' = -Φᵀg / (2 alpha)``, and by their square. With c the largest absolute value in each column of Φ, the terms of a
-score add up to ``c · |w|`` at most, and ``|w'|ᵀ |Φ|ᵀ |δg| ≤ (c · |w'|) Σ |δg|``.
+never below the true one. Errors δg of g move ``‖Φᵀg‖² / (4 alpha)`` by ``(Φ w') · δg``, where
+``w' = -Φᵀg / (2 alpha)``, and by their square: by the largest score of w' times ``Σ |δg|`` at most. Errors of the
+product with Φᵀ have no such form. With c the largest absolute value in each column of Φ, the terms of a score add up to
+``c · |w|`` at most, and errors of ``ε c`` move the square by ``ε c · |w'|``.
 """
 
 from __future__ import annotations
@@ -65,10 +66,12 @@ class Plane:
         ``Φᵀg``.
     offset : float
     gradient_error : float, default=0.0
-        How far g may be from the gradient of such a plane, added up over the items, the product with Φᵀ included.
+        How far g may be from the gradient of such a plane, added up over the items.
     offset_error : float, default=0.0
     slope_error : ndarray, shape (r,), or float, default=0.0
         What else the slope may be off by.
+    product_error : float, default=0.0
+        What the product of g with Φᵀ may be off by, in units of the largest feature in each column.
     """
 
     slope: Float
@@ -76,6 +79,7 @@ class Plane:
     gradient_error: float = 0.0
     offset_error: float = 0.0
     slope_error: Float | float = 0.0
+    product_error: float = 0.0
 
     @classmethod
     def of(cls, point: LossPoint, slope: Float, enough: float = 0.0) -> Plane:
@@ -86,7 +90,7 @@ class Plane:
         assert point.plane_rounding is not None
         rounding = point.plane_rounding(enough)
         multiplied = sum_error(len(point.gradient)) * 2.0 * (point.offset + rounding.value)
-        return cls(slope, point.offset, rounding.gradient + multiplied, rounding.value)
+        return cls(slope, point.offset, rounding.gradient, rounding.value, product_error=multiplied)
 
 
 @dataclass(frozen=True)
@@ -159,15 +163,25 @@ class Proof:
         below = plane(self.enough * objective.value / float(largest @ np.abs(w) + 1e-300))
         aim = below.slope / (-2.0 * alpha)  # w'
         square = float(below.slope @ below.slope) / (4.0 * alpha)
-        slope_error = below.gradient_error * largest + below.slope_error
+        product_error = below.product_error * largest + below.slope_error
+        slope_error = product_error + below.gradient_error * largest
         error = (
             below.offset_error
-            + float(np.abs(aim) @ slope_error)
+            + float(np.abs(aim) @ product_error)
+            + below.gradient_error * self._largest_score(aim)
             + float(slope_error @ slope_error) / (4.0 * alpha)
             + sum_error(len(w) + 8) * (square + abs(below.offset))
         )
         lower = max(below.offset - square - error, 0.0)
         return objective.certificate(objective.value + objective.error - lower)
+
+    def _largest_score(self, w: Float) -> float:
+        """Bound the absolute scores of w; sharply where the rough bound was not enough."""
+        rough = float(self.problem.magnitudes @ np.abs(w))
+        if self.enough > 0.0:
+            return rough
+        scores = self.problem.features.multiply(w)
+        return min(rough, float(np.abs(scores).max()) + sum_error(self.problem.row_terms + STEPS) * rough)
 
     def by_gradient(self, w: Float, scores: Float, point: LossPoint, slope: Float) -> Certificate:
         """Prove by the gradient g of a smooth loss how far w is from the minimum; `slope` is Φᵀg at the point."""

@@ -48,7 +48,7 @@ class CuttingPlanes:
         self.alpha = alpha
         self.slopes: Float = np.zeros((0, size))  # A
         self.offsets: Float = np.zeros(0)  # b
-        self.errors: Float = np.zeros((0, 2))  # of the gradients and of the offsets
+        self.errors: Float = np.zeros((0, 3))  # of the gradients, the offsets and the products
         self.products: Float = np.zeros((0, 0))  # A Aᵀ
         self.weights: Float = np.zeros(0)  # β
         self.unused: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # in how many solutions in a row
@@ -70,7 +70,7 @@ class CuttingPlanes:
         self.products = grown
         self.slopes = np.vstack([self.slopes, slope])
         self.offsets = np.append(self.offsets, plane.offset)
-        self.errors = np.vstack([self.errors, [plane.gradient_error, plane.offset_error]])
+        self.errors = np.vstack([self.errors, [plane.gradient_error, plane.offset_error, plane.product_error]])
         self.weights = np.append(self.weights, 1.0 if k == 0 else 0.0)
         self.unused = np.append(self.unused, 0)
 
@@ -85,13 +85,14 @@ class CuttingPlanes:
     def combined(self) -> Plane:
         """Return the plane that the last minimum is the minimum of: ``Σ_k β_k (a_k · w + b_k)``."""
         beta, sum_of = self.weights, sum_error(2 * len(self) + 4)  # Σ β is one up to rounding, too
-        gradient_error, offset_error = beta @ self.errors
+        gradient_error, offset_error, product_error = beta @ self.errors
         return Plane(
             self.slopes.T @ beta,
             float(self.offsets @ beta),
             float(gradient_error) * (1.0 + sum_of),
             float(offset_error) * (1.0 + sum_of) + sum_of * float(np.abs(self.offsets) @ beta),
             sum_of * (np.abs(self.slopes).T @ beta),
+            float(product_error) * (1.0 + sum_of),
         )
 
 
