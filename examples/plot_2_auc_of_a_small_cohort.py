@@ -73,7 +73,7 @@ ROCDisplay.from_predictions(
     random_state=0,
     name="all others",
 )
-display.ax_.legend(loc="upper left", bbox_to_anchor=(0, -0.14), frameon=False)  # below the curves
+display.ax_.legend(loc="upper left", bbox_to_anchor=(0, -0.18), frameon=False)  # below the curves
 plt.title("Forty patients, and all others")
 
 # %%
