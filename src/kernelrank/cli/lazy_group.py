@@ -119,7 +119,12 @@ def tidy_help(command: Any) -> None:
 
 
 def _shorten_type(option: Any) -> None:
-    """Write no type beside a flag, which takes no value; move a long list of choices into the help."""
+    """Write no type beside a flag, which takes no value; move a long list of choices into the help.
+
+    An argument that may be repeated says so by its name: newer versions of typer would write the type of a list there.
+    """
+    if getattr(getattr(option, "type_descriptor", None), "is_list", False) and hasattr(option, "display_type_rich"):
+        option.display_type_rich = lambda ctx: option.metavar if option.opts[0].startswith("-") else ""  # noqa: ARG005
     if option is None or getattr(option, "metavar", None) is not None:
         return
     if getattr(option, "is_flag", False):

@@ -63,7 +63,9 @@ class Baselines:
         if found is None:
             return cls(rows, None)
         column, scores = found
-        known = list(getattr(items.X, "columns", range(items.X.shape[1])) if names is None else names)
+        known = list(getattr(items.X, "columns", ()) if names is None else names)
+        if names is None and not (known and all(isinstance(name, str) for name in known)):
+            known = [f"x{number}" for number in range(items.X.shape[1])]  # as the table of weights calls them
         name = str(known[column])
         return cls(rows, name if np.array_equal(scores, _column(items.X, column)) else f"\u2212{name}")
 

@@ -242,12 +242,15 @@ def _query_picture(items: MeasuredItems, result: MeasureResult | None, random_st
 
 
 def _worst(items: MeasuredItems, result: MeasureResult) -> list[tuple[Any, float, int, int]]:
-    """Return the worst queries: label, value, number of items and of levels."""
+    """Return the worst queries that are not ranked perfectly: label, value, number of items and of levels."""
     queries = Queries.from_labels(items.qid, len(items.y))
     members = dict(zip(queries.labels.tolist(), queries, strict=True))
     display = QueryScoreDisplay(result, n_worst=min(N_WORST, len(result)))
+    perfect = 0.0 if result.label.startswith("disagreement") else 1.0
     return [
-        (label, value, len(members[label]), len(np.unique(items.y[members[label]]))) for label, value in display.worst
+        (label, value, len(members[label]), len(np.unique(items.y[members[label]])))
+        for label, value in display.worst
+        if value != perfect
     ]
 
 
