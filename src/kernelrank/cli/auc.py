@@ -21,6 +21,7 @@ from kernelrank.progress import working
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
+    from kernelrank.estimators import GreedyRankRLS
     from kernelrank.model_selection import AUCEstimate, PermutationTest, TournamentROC
 
 __all__ = ["app"]
@@ -152,7 +153,7 @@ def auc(
     def estimator_of(X: Any) -> Any:
         """Make the model, with one grid and one gamma for whatever is held out and permuted."""
         if select is not None:
-            return settled(_selector(select, alpha, grid, X), X)
+            return settled(_selector(select, alpha, grid, X.shape[1]), X)
         return settled(learner.search(grid) if alpha is None else learner.estimator(alpha), X)
 
     estimator = estimator_of(cohort.X)
@@ -176,7 +177,7 @@ def auc(
         with working("drawing the page"):
             auc_page(answer, estimate, curve, test, model, cohort, items, comparisons).save(report)
     answer_auc(answer, estimate, curve, test, cohort, items, nested=alpha is None)
-    if select is not None:
+    if select is not None and model is not None:
         _show_selected(answer, model, items)
     for comparison in comparisons:
         comparison.show(answer)
@@ -276,14 +277,14 @@ def _check_selection(
     return False, permutations or 0
 
 
-def _selector(number: int, alpha: float | None, grid: Any, X: Any) -> Any:
+def _selector(number: int, alpha: float | None, grid: Any, n_columns: int) -> GreedyRankRLS:
     """Return what selects so many columns, or all if there are fewer, with one alpha or one chosen at each step."""
     from kernelrank.estimators import GreedyRankRLS
 
-    return GreedyRankRLS(min(number, X.shape[1]), alpha=grid if alpha is None else alpha)
+    return GreedyRankRLS(min(number, n_columns), alpha=grid if alpha is None else alpha)
 
 
-def _show_selected(answer: Answer, model: Any, items: Items) -> None:
+def _show_selected(answer: Answer, model: GreedyRankRLS, items: Items) -> None:
     """Add the columns that are selected from all items to the answer."""
     names = items.column_names
     chosen = [f"column {number}" if names is None else str(names[number]) for number in model.selected_.tolist()]

@@ -8,12 +8,11 @@ imported the package decides for their own process; this one belongs to the comm
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import LazyLoader
 from types import ModuleType
-from typing import Any
 
 __all__ = ["import_late"]
 
@@ -32,7 +31,7 @@ def import_late() -> None:
 class _Finder(MetaPathFinder):
     """Finds one module, as Python would, and gives it another loader."""
 
-    def __init__(self, module: str, loader: Any) -> None:
+    def __init__(self, module: str, loader: Callable[[SourceFileLoader], Loader]) -> None:
         self.module = module
         self.loader = loader
 

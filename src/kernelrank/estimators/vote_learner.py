@@ -43,7 +43,7 @@ class WarmStarts:
     def __init__(self) -> None:
         self.coefficients: dict[float, Float] = {}
 
-    def lend(self, learner: Any) -> None:
+    def lend(self, learner: object) -> None:
         """Let the next fit of a learner start from a kept solution, or keep its own."""
         if isinstance(learner, VoteLearner) and learner.judge_effect != "scale":
             learner._starts = self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def _draw_curves(ax: Axes, chart: Curves, line_options: dict[str, Any]) -> None:
     legend_above(ax)
 
 
-def _name_rows(ax: Axes, names: Any) -> None:
+def _name_rows(ax: Axes, names: Iterable[object]) -> None:
     """Write names beside their rows: text, whatever signs of formulas they hold."""
     shown = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in map(str, names)]
     ax.set_yticks(range(len(shown)), shown, parse_math=False)

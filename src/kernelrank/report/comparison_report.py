@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
+from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.report.baselines import random_order
@@ -147,7 +148,7 @@ def _warnings(compared: ComparedModels) -> list[str]:
     return [f"{counted(compared.n_queries, 'query')} are few: intervals and p-values are rough."]
 
 
-def _difference_picture(measure: str, differences: Any) -> Picture:
+def _difference_picture(measure: str, differences: Float) -> Picture:
     """Draw the differences of two models over the queries, in ascending order."""
     values = np.sort(differences)
     with drawing("differences", height=2.8) as canvas:
