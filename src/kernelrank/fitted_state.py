@@ -62,8 +62,7 @@ class FittedState:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> from kernelrank.arrays import Float, Matrix
-    from kernelrank.attribute_kinds import Array, WholeNumber
+    >>> from kernelrank.attribute_kinds import Array, WholeNumber
     >>> state = FittedState({"n_features_in_": WholeNumber(1, "features"), "mean_": Array(("features",))})
     >>> state.fault(SimpleNamespace(n_features_in_=2, mean_=np.zeros(3)))
     'mean_: expected an array of finite floats of shape (2,), got an array of float64 of shape (3,)'

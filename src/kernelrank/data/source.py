@@ -262,7 +262,11 @@ def first_bytes(source: Source, size: int = 1 << 16) -> bytes:
 
 def _checked(text: bytes, first_line: int, name: str) -> Block:
     if first_line == 1 and text.startswith(b"PAR1"):
-        raise FileFormatError("expected a text file; got a Parquet file. Read it by kernelrank.data.read_items", name)
+        raise FileFormatError(
+            "expected a text file; got a Parquet file. Give it the suffix .parquet, and read it by "
+            "kernelrank.data.read_items",
+            name,
+        )
     if b"\0" in text:
         line = first_line + text.count(b"\n", 0, text.index(b"\0"))
         raise FileFormatError("a NUL byte: is this a text file in UTF-8?", name, line)

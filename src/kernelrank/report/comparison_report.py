@@ -75,8 +75,7 @@ def comparison_report(
     Examples
     --------
     >>> from kernelrank import RankRLS, RankSVM, make_ranking
-    >>> from kernelrank.report import comparison_report
-    >>> X, y, qid = make_ranking(n_queries=20, random_state=0)
+    >>> X, y, qid = make_ranking(n_queries=20, n_levels=3, random_state=0)
     >>> train, test = qid < 10, qid >= 10
     >>> models = [kind().fit(X[train], y[train], qid=qid[train]) for kind in (RankRLS, RankSVM)]
     >>> scores = {type(model).__name__: model.predict(X[test]) for model in models}
