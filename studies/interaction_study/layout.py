@@ -20,13 +20,6 @@ def picked(results: list[CrossValidation]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
 
 
-def reaching(means: list[ExtractionScores], sketch: tuple[float, float]) -> str:
-    """Say how many splits have the figures of the sketch or better, which are known to a tenth."""
-    auc = np.array([round(100 * mean.auc, 1) >= sketch[0] for mean in means])
-    f = np.array([round(100 * mean.f, 1) >= sketch[1] for mean in means])
-    return f"or better: F {f.sum()} of {len(f)}, AUC {auc.sum()} of {len(f)}, both {(f & auc).sum()} of {len(f)}"
-
-
 def print_variant(name: str, results: list[CrossValidation], reference: list[CrossValidation]) -> None:
     def figures(some: list[CrossValidation]) -> np.ndarray:
         means = ExtractionScores.mean([result.mean() for result in some])

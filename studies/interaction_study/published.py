@@ -12,8 +12,6 @@ TABLE_1 = {
     "IEPA": (335, 482, 69.6, 82.7, 75.1, 7.0, 85.1, 5.1, 40.8, 57.6),
     "LLL": (164, 166, 72.5, 87.2, 76.8, 17.8, 83.4, 12.2, 55.9, 70.3),
 }
-# AUC and F of a sketch of 120 lines with the same features, its splits of IEPA and LLL unknown.
-SKETCH = {"AImed": (84.9, 56.1), "IEPA": (83.8, 72.9), "LLL": (84.0, 79.7)}
 # Tables 2 to 5, rows train and columns test: AUC, F with the threshold of the training set, the best one, and that of
 # the class proportion.
 _AUC = {

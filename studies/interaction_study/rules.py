@@ -12,17 +12,19 @@ from studies.interaction_study.corpora import Study
 from studies.interaction_study.layout import percent
 from studies.interaction_study.variants import Kernels, Variant, kernel_of
 
-# Rules are judged in the training parts of so many folds.
-N_PARTS = {"AImed": 4, "IEPA": 20, "LLL": 50}
+N_PARTS, N_PARTS_LARGE = 20, 4
+"""Rules are judged in the training parts of so many folds, of corpora with few and with thousands of pairs."""
 
 
 def rules_inside(study: Study, kernels: Kernels, alphas: tuple[float, ...]) -> None:
     """Cross-validate training parts as if each were all there is: what may be looked at to choose a rule."""
     learning = Learning("rls", alphas, "auc", None, 0)
     documents = np.array(study.corpus.documents)
-    parts = [study.folds(split) != fold for split in study.splits for fold in range(10)][: N_PARTS[study.name]]
+    n_parts = N_PARTS if len(study.labels) < 2000 else N_PARTS_LARGE
+    parts = [study.folds(split) != fold for split in study.splits for fold in range(10)][:n_parts]
     halves = kernel_of(study, Variant("halves", {"features": "dependencies+order"}))
     kinds = (("article", kernels[study.name, "article"]), ("halves", halves), ("parts", kernels[study.name, "parts"]))
+    print(f"  {'corpus, features (parts)':<26}{'AUC':>7}" + "".join(f"{rule[:6]:>7}" for rule in RULES[:-1]))
     for kind, K in kinds:
         found = []
         for number, part in enumerate(parts):

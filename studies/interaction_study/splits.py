@@ -13,7 +13,8 @@ from studies.interaction_study.variants import Kernels
 def show_splits(study: Study, kernels: Kernels, alphas: tuple[float, ...]) -> None:
     """Print means over folds, and of all folds together with scores compared across folds, for each kind."""
     learning = Learning("rls", alphas, "auc", None, 0)
-    print(f"  {study.name}")
+    head = "".join(f"{name:>7}" for name in ("AUC", "F", "AUC*", "F*"))
+    print(f"  {study.name:<30}{head:<30}{head}".rstrip() + "   * all folds together; article, then parts")
     for name, split in splits_without_chance(study):
         cells = ""
         for kind in ("article", "parts"):

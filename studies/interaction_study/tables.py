@@ -73,7 +73,7 @@ def row_of(results: list[CrossValidation]) -> dict[str, Any]:
 
 
 def across(studies: list[Study], kind: str, basis: int) -> dict[str, Any]:
-    """Train on each corpus and test on each other; AUC, F by thresholds, in percent."""
+    """Train on each corpus and test on each other; AUC with an interval over documents, F by thresholds, in percent."""
     found: dict[str, Any] = {}
     for train in studies:
         extractor = RelationExtractor(
@@ -85,8 +85,9 @@ def across(studies: list[Study], kind: str, basis: int) -> dict[str, Any]:
                 continue
             result = evaluate_on(extractor, test.corpus)
             f = {rule: 100 * result.measure(rule).f for rule in RULES}
+            low, high = (100 * end for end in result.intervals()["auc"])
             found[f"{train.name} → {test.name}"] = {
-                "AUC": 100 * result.best().auc,
+                "AUC": {"mean": 100 * result.best().auc, "low": low, "high": high},
                 "training": f["training"],
                 "best": 100 * result.best().f,
                 "proportion": f["proportion"],

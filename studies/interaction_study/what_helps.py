@@ -6,8 +6,7 @@ from kernelrank.relations import CrossValidation
 from kernelrank.relations.cross_validation import choose_inside
 from kernelrank.relations.extraction_scores import ExtractionScores
 from studies.interaction_study.corpora import Study
-from studies.interaction_study.layout import picked, print_variant, reaching
-from studies.interaction_study.published import SKETCH
+from studies.interaction_study.layout import picked, print_variant
 from studies.interaction_study.rank_svm import rank_svm
 from studies.interaction_study.variants import VARIANTS, Kernels, cross_validate_variant, features_of, is_order_weight
 
@@ -48,4 +47,4 @@ def order_weight_inside(study: Study, kernels: Kernels, alphas: tuple[float, ...
     means = [choose_inside(same_split).mean() for same_split in zip(*all_results, strict=True)]
     mean, spread = ExtractionScores.mean(means), ExtractionScores.deviation(means)
     values = f"F {100 * mean.f:.1f} ± {100 * spread.f:.1f}, AUC {100 * mean.auc:.1f} ± {100 * spread.auc:.1f}"
-    print(f"  {study.name:<8}{values}; like the sketch {reaching(means, SKETCH[study.name])}", flush=True)
+    print(f"  {study.name:<8}{values}", flush=True)
