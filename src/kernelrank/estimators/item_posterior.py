@@ -84,8 +84,16 @@ class ItemPosterior:
 
     def covariance(self, items: Index) -> Float:
         """Return the covariance of the scores of some items; their differences are what it is for."""
+        return self.given_covariance(items) + self.prior_covariance(items)
+
+    def given_covariance(self, items: Index) -> Float:
+        """Return the covariance of the scores of some items, given the variances of the prior."""
+        return self._precision.score_covariance(items)
+
+    def prior_covariance(self, items: Index) -> Float:
+        """Return what the uncertain variances of the prior add to it."""
         moves = self._moves[items]
-        return self._precision.score_covariance(items) + moves @ moves.T
+        return np.asarray(moves @ moves.T)
 
     def difference(self, first: Index, second: Index) -> tuple[Float, Float]:
         """Return differences of scores and their standard deviations."""

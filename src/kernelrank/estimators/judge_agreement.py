@@ -4,8 +4,8 @@ Without the votes E of one judge, Newton's step from the scores of all is
 
 ``f' = f + S' D_Eᵀ g_E``, ``S' = (I - S L_E)⁻¹ S``, ``L_E = D_Eᵀ diag(h_E) D_E``,
 
-with S the covariance of the scores, g and h the gradient and the curvature of the judge's votes: only the items of
-these votes take part. For least squares this is exact, for Bradley-Terry one step of Newton's method.
+with S the covariance of the scores for the variance of their prior, g and h the gradient and the curvature of the
+judge's votes: only the items of these votes take part. For least squares this is exact, for Bradley-Terry one step of Newton's method.
 
 The votes of a judge like all others go to the first item with the probabilities p of these scores. For a judge whose
 logits are σ times as large, the score test of σ = 1 compares ``Σ logit(p) (won - n p)`` with its standard deviation; a
@@ -97,11 +97,12 @@ def _one_judge(posterior: ItemPosterior, items: Index, own: Votes) -> tuple[floa
     """Return the number of decided votes, the agreement, what is expected, and the p-value."""
     f, D, model = posterior.scores[items], own.incidence.toarray(), posterior.estimate.model
     if posterior.knows_covariances:
-        S = posterior.covariance(items)
+        S = posterior.given_covariance(items)
         g, h = model.expected(own, D @ f, _row_variances(D, S))
         S = np.linalg.solve(np.eye(len(items)) - S @ (D.T @ (h[:, None] * D)), S)
         S = (S + S.T) / 2.0
         f = f + S @ (D.T @ g)
+        S = S + posterior.prior_covariance(items)
     else:
         S = np.diag(posterior.std[items] ** 2)
     d = D @ f
