@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.arrays import Matrix
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.score_pairs import list_score_pairs
 from kernelrank.comparisons.scored_comparisons import QueryWeight
@@ -28,38 +28,6 @@ from kernelrank.validation import check_pair_values, check_pairs, check_scores, 
 __all__ = ["VoteLearner"]
 
 
-class WarmStarts:
-    """Solutions for some votes, from which fits to most of them start; the first fit of each alpha is kept.
-
-    The minimum is the same from every start, so that only the number of steps changes. Scales of judges are the
-    exception, and start from zero.
-
-    Examples
-    --------
-    >>> WarmStarts().coefficients
-    {}
-    """
-
-    def __init__(self) -> None:
-        self.coefficients: dict[float, Float] = {}
-
-    def lend(self, learner: object) -> None:
-        """Let the next fit of a learner start from a kept solution, or keep its own."""
-        if isinstance(learner, VoteLearner) and learner.judge_effect != "scale":
-            learner._starts = self
-
-    def of(self, problem: VoteProblem, alpha: float) -> Float | None:
-        """Return where to start: zero effects, and the coefficients if there are as many."""
-        found = self.coefficients.get(alpha)
-        if found is None or len(found) != problem.size - problem.unknowns.size:
-            return None
-        return np.concatenate([np.zeros(problem.unknowns.size), found])
-
-    def keep(self, problem: VoteProblem, alpha: float, solution: VoteSolution) -> None:
-        """Keep the coefficients of a solution unless some are kept."""
-        self.coefficients.setdefault(alpha, solution.unknowns[problem.unknowns.size :, 0])
-
-
 class VoteLearner(Ranker, ScorePosterior):
     """The common part of fits to votes and of fits to scored items, whose pairs are votes; see `BradleyTerry`."""
 
@@ -69,7 +37,6 @@ class VoteLearner(Ranker, ScorePosterior):
     side_bias: bool
     judge_effect: JudgeEffect | None
     judge_alpha: float
-    _starts: WarmStarts
     solver: LinearSystem
     tol: float
     max_iter: int
@@ -149,11 +116,7 @@ class VoteLearner(Ranker, ScorePosterior):
     ) -> Self:
         problem = self._problem(X, votes)
         newton = VoteNewton(self.solver, self.tol, self.max_iter)
-        starts: WarmStarts | None = self.__dict__.pop("_starts", None)
-        start = None if starts is None else starts.of(problem, float(self.alpha))
-        solution = newton.solve(problem, self.alpha, start=start, step=progress.step)
-        if starts is not None:
-            starts.keep(problem, float(self.alpha), solution)
+        solution = newton.solve(problem, self.alpha, step=progress.step)
         progress.done()
         return self._keep_votes(problem, solution, newton, judges, queries)
 

@@ -18,7 +18,6 @@ from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cos
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import BradleyTerry, RankRLS
 from kernelrank.estimators.base import KernelLearner, check_alphas
-from kernelrank.estimators.vote_learner import WarmStarts
 from kernelrank.exact_cv.preference_items import leave_items_out
 from kernelrank.exact_cv.preference_sets import PreferenceProblem
 from kernelrank.features import Features
@@ -328,7 +327,6 @@ class Refits:
         self.estimator, self.X, self.pairs, self.given = estimator, X, pairs, given
         self.groups, self.items = groups, items
         self.tried: list[float | None] = [None] if alphas is None else [float(alpha) for alpha in alphas]
-        self.starts = WarmStarts()
 
     def _alike(self) -> Queries:
         """Return which preferences share a model."""
@@ -343,7 +341,6 @@ class Refits:
 
     def run(self, n_jobs: int | None, wanted: NDArray[np.bool_] | None = None) -> tuple[Float, Float | None]:
         """Return the differences and probabilities, each (l, n), of wanted preferences and of those like them."""
-        self._warm_up()
         sets = ItemSets.of_queries(self._alike())
         scored = [own for own in sets if wanted is None or wanted[own].any()]
         jobs = (joblib.delayed(self._without)(own) for own in scored)
@@ -355,15 +352,6 @@ class Refits:
             if probability is not None:
                 probability[own] = scores[1]
         return found, probability
-
-    def _warm_up(self) -> None:
-        """Fit Bradley-Terry models to all votes once: models without some of them start from there."""
-        if not isinstance(self.estimator, BradleyTerry) or not np.any(self.given.get("weight", 1.0)):
-            return
-        for alpha in self.tried:
-            model = clone(self.estimator) if alpha is None else clone(self.estimator).set_params(alpha=alpha)
-            self.starts.lend(model)
-            model.fit_pairs(self.X, self.pairs, **self.given)
 
     def completed(self, found: Float, n_jobs: int | None = None) -> Float:
         """Refit where a shortcut returned NaN because it lost precision."""
@@ -389,7 +377,6 @@ class Refits:
             return found, probability
         for number, alpha in enumerate(self.tried):
             model = clone(model) if alpha is None else clone(model).set_params(alpha=alpha)
-            self.starts.lend(model)
             model.fit_pairs(self.X, pairs[kept], **given)
             scores = model.predict(self.X)
             found[:, number] = scores[pairs[own, 0]] - scores[pairs[own, 1]]
