@@ -194,8 +194,7 @@ def leave_preferences_out(
     and O(s²) for each alpha. A fit takes O(s) for each preference, so that groups cost more than a few fits. With
     `items` it is O(s²) for every two items that are compared and each alpha, with some six products each. Where a set
     alone carries a direction of the features, it is refitted. An estimator that is refitted is trained once for each
-    group, for each two items that are compared, or for each preference that is different from all others. Those of
-    `BradleyTerry` start from the solution for all votes.
+    group, for each two items that are compared, or for each preference that is different from all others.
 
     Examples
     --------
