@@ -24,7 +24,7 @@ from kernelrank.metrics.auc_interval import Components, logit_interval
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
 from kernelrank.model_selection.holdout_data import HoldoutData
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study
 
 ALPHA = 1.0
@@ -194,26 +194,29 @@ def draw_curves(tables: dict[str, Any], folder: Path) -> None:
     titles = [title for title, by_size in results.items() if len(by_size) > 1]
     if not titles:
         return
-    with picture(folder / "auc_estimators_compared.svg", 3.2 * len(titles), 6) as figure:
-        axes = figure.subplots(2, len(titles), sharex=True, sharey="row", squeeze=False)
-        for column, title in enumerate(titles):
+    with picture(folder / "auc_estimators_compared.svg", 6.8, 2.4 * len(titles) + 0.8) as figure:
+        axes = figure.subplots(len(titles), 2, sharex=True, sharey="col", squeeze=False)
+        for row_of_plots, title in enumerate(titles):
             sizes = [int(m) for m in results[title]]
             for number, estimator in enumerate(PLOTTED):
                 rows = [results[title][str(m)][estimator] for m in sizes]
                 # A little apart, so that error bars can be told from one another.
                 where = np.array(sizes) * 1.02 ** (number - len(PLOTTED) / 2)
-                for ax, name in zip(axes[:, column], ("bias", "sd"), strict=True):
+                for ax, name in zip(axes[row_of_plots], ("bias", "sd"), strict=True):
                     values, errors = [row[name] for row in rows], [2 * row[f"{name}_se"] for row in rows]
                     ax.errorbar(where, values, errors, marker="o", markersize=3, label=estimator)
-            axes[0, column].axhline(0, color="black", linewidth=0.8)
-            axes[0, column].set_title(title, fontsize=9)
-            axes[1, column].set(xscale="log", yscale="log", xlabel="items")
-            axes[1, column].set_xticks(sizes, [str(m) for m in sizes])
-            axes[1, column].minorticks_off()
-        axes[1, 0].set_yticks([0.03, 0.05, 0.1, 0.2, 0.3], ["0.03", "0.05", "0.1", "0.2", "0.3"])
-        axes[0, 0].set_ylabel("bias, ± 2 standard errors")
-        axes[1, 0].set_ylabel("standard deviation of the deviation")
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+            bias, deviation = axes[row_of_plots]
+            bias.axhline(0, color="black", linewidth=0.8)
+            bias.set_ylabel(title.replace(", ", ",\n"))
+            deviation.set(xscale="log", yscale="log")
+            deviation.set_xticks(sizes, [str(m) for m in sizes])
+            deviation.set_yticks([0.03, 0.05, 0.1, 0.2, 0.3], ["0.03", "0.05", "0.1", "0.2", "0.3"])
+            deviation.minorticks_off()
+        axes[0, 0].set_title("bias, ± 2 standard errors")
+        axes[0, 1].set_title("standard deviation")
+        for ax in axes[-1]:
+            ax.set_xlabel("items")
+        legend_above(figure, axes[0, 0], columns=2)
 
 
 STUDY = Study(

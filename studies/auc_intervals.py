@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.intervals_cover import AUCS, measure, shifted, shuffled
 from kernelrank.errors import EdgeOfGridWarning
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study
 
 SHARES = (0.5, 0.1)
@@ -44,7 +44,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
         ax.axvline(0.95, color="black", linewidth=0.8)
         ax.invert_yaxis()
         ax.set(xlabel="share of the cohorts whose 95 % interval holds the expected AUC")
-        ax.legend()
+        legend_above(figure, ax)
 
 
 STUDY = Study(

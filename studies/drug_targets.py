@@ -28,7 +28,7 @@ import kernelrank as kr
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.metrics import DyadicConcordance, dyadic_concordance
 from studies.book.cell import spread_cell
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.sources import DAVIS
 from studies.book.study import Run, Study
 
@@ -165,7 +165,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             ax.errorbar(np.arange(len(cells)) + 0.12 * (number - 1), means, reach, fmt="o", label=name)
         ax.set_xticks(range(len(SETTINGS)), list(SETTINGS.values()))
         ax.set_ylabel("concordance over all dyads")
-        ax.legend()
+        legend_above(figure, ax)
 
 
 STUDY = Study(

@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from kernelrank.exact_cv import ItemSets, leave_sets_out
 from studies.auc_estimators_compared import ALPHA, SETTINGS, Draw, deal
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study
 
 FOLDS = {"leave-one-out": 0, "10-fold": 10, "5-fold": 5}
@@ -85,20 +85,20 @@ def protocol(run: Run) -> dict[str, Any]:
 
 def draw_bias(tables: dict[str, Any], folder: Path) -> None:
     """Draw the bias over the number of items."""
-    with picture(folder / "f_pooled_or_averaged.svg", 3 * len(tables), 3.2) as figure:
-        axes = figure.subplots(1, len(tables), sharey=True)
-        for ax, (title, sizes) in zip(axes, tables.items(), strict=True):
+    with picture(folder / "f_pooled_or_averaged.svg", 6.8, 2.6 * ((len(tables) + 1) // 2) + 0.8) as figure:
+        axes = figure.subplots((len(tables) + 1) // 2, 2, sharey=True, squeeze=False).ravel()
+        for ax, (title, sizes) in zip(axes, tables.items(), strict=False):
             where = [int(m) for m in sizes]
             for name in next(iter(sizes.values()))["rows"]:
                 values = [sizes[str(m)]["rows"][name]["bias"] for m in where]
                 ax.plot(where, values, marker="o", label=name, linestyle="--" if "averaged" in name else "-")
             ax.axhline(0, color="black", linewidth=0.8)
             ax.set(title=title, xlabel="items", xscale="log")
-            ax.title.set_fontsize(9)
             ax.set_xticks(where, [str(m) for m in where])
             ax.minorticks_off()
-        axes[0].set_ylabel("bias of F")
-        axes[-1].legend(fontsize=8)
+        for ax in axes[::2]:
+            ax.set_ylabel("bias of F")
+        legend_above(figure, axes[0], columns=2)
 
 
 STUDY = Study(protocol, settings={"draws": (2000, 200), "sizes": ((30, 50, 100, 200), (30, 100))}, draw=draw_bias)

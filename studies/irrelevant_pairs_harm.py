@@ -71,7 +71,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             left.plot(*PLACES[number], scores[number], "o", color=f"C{number // 2}", label=f"query {number // 2 + 1}")
         handles, labels = left.get_legend_handles_labels()
         left.legend(handles[::2], labels[::2])
-        left.set(xlabel="feature", ylabel="score", title="Inside queries down, between them up")
+        left.set(xlabel="feature", ylabel="score", title="down inside queries")
         offsets = [row["offset"] for row in tables["generated"]]
         for name in ("relevant pairs", "all pairs"):
             cells = [row[name] for row in tables["generated"]]

@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 import kernelrank as kr
 from kernelrank.metrics import disagreement
 from studies.book.cell import resampled_cell
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.sources import JESTER
 from studies.book.study import Run, Study
 
@@ -162,7 +162,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             ax.plot(where, PUBLISHED[method], "x", color=f"C{number}")
         ax.set(ylabel="disagreement error", xlabel="jokes rated by the reference users; × is published")
         ax.set_xticks(range(len(DENSITIES)), list(DENSITIES))
-        ax.legend(ncols=2, fontsize=8)
+        legend_above(figure, ax)
 
 
 STUDY = Study(

@@ -17,7 +17,7 @@ import kernelrank as kr
 from kernelrank.metrics import get_measure
 from studies.book.cell import resampled_cell, spread_cell
 from studies.book.parse_files import Part, read_parses
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.sources import PARSES
 from studies.book.study import Run, Study
 
@@ -121,7 +121,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
         ax.set_yticks(range(len(names)), names)
         ax.invert_yaxis()
         ax.set(xlabel="disagreement error")
-        ax.legend()
+        legend_above(figure, ax)
 
 
 STUDY = Study(protocol, data=(PARSES,), settings={"halves": (10, 2)}, published=PUBLISHED, draw=draw)

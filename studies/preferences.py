@@ -297,6 +297,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
         reach = [means - [c["low"] for c in rows.values()], [c["high"] for c in rows.values()] - means]
         ax.errorbar(means, list(rows), xerr=reach, fmt="o")
         ax.axvline(0, color="black", linewidth=0.8)
+        ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel="log-loss beside evalica's Bradley-Terry; left of 0 is better", title="llmfao")
 
 

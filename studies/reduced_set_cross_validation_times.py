@@ -24,7 +24,7 @@ from kernelrank.features import ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
 from kernelrank.solvers import Spectral
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study
 
 GAMMA, COLUMNS = 0.05, 20
@@ -147,7 +147,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             ax.set_xticks(PUBLISHED["basis"], [str(size) for size in PUBLISHED["basis"]])
             ax.minorticks_off()
         axes[0].set_ylabel("CPU time, decompositions")
-        axes[0].legend(fontsize=8)
+        legend_above(figure, axes[0], columns=2)
 
 
 STUDY = Study(

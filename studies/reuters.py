@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import kernelrank as kr
 from kernelrank.metrics import auc
 from studies.book.cell import resampled_cell, spread_cell
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.reuters_tables import PUBLISHED
 from studies.book.sources import REUTERS
 from studies.book.study import Run, Study
@@ -204,7 +204,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
         for name, marker in zip(shown, "o^x", strict=True):
             ax.plot(sizes, [row[name] for row in tables["topics"].values()], marker, label=name, alpha=0.8)
         ax.set(xscale="log", xlabel="documents of the topic", ylabel="AUC on the test documents")
-        ax.legend()
+        legend_above(figure, ax)
 
 
 STUDY = Study(

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
 from kernelrank.data import read_items
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.sources import MICROARRAYS, OHSUMED
 from studies.book.study import Run, Study
 from studies.ohsumed import read_part
@@ -107,8 +107,8 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
     arrays = tables["arrays"]
     if not arrays:
         return
-    with picture(folder / "selected_features.svg", 3 * len(arrays), 3) as figure:
-        axes = figure.subplots(1, len(arrays), sharey=True, squeeze=False)[0]
+    with picture(folder / "selected_features.svg", 5.6, 2.2 * len(arrays) + 0.6) as figure:
+        axes = figure.subplots(len(arrays), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for ax, (name, table) in zip(axes, arrays.items(), strict=True):
             k = [row["k"] for row in table["curve"]]
             ax.plot(k, [row["where_selected"] for row in table["curve"]], marker="o", label="where selected")
@@ -116,9 +116,9 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             ax.fill_between(
                 k, *([row[end] for row in table["curve"]] for end in ("low", "high")), alpha=0.2, color="C1"
             )
-            ax.set(title=name, xlabel="genes")
-        axes[0].set_ylabel("AUC")
-        axes[-1].legend(loc="lower right")
+            ax.set(title=name, ylabel="AUC")
+        axes[-1].set_xlabel("genes")
+        legend_above(figure, axes[0])
 
 
 STUDY = Study(

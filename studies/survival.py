@@ -220,6 +220,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             means, spreads = ([cell[part] for cell in cells.values()] for part in ("mean", "sd"))
             ax.errorbar(means, list(cells), xerr=spreads, fmt="o")
             ax.set(title=name, xlabel="concordance")
+            ax.locator_params(axis="x", nbins=2)
 
 
 STUDY = Study(

@@ -42,7 +42,7 @@ from kernelrank.errors import EdgeOfGridWarning
 from studies.book.cell import resampled_cell
 from studies.book.dealt_queries import interaction_queries, microarray_queries, reuters_queries
 from studies.book.parse_files import read_parses
-from studies.book.picture import picture
+from studies.book.picture import legend_above, picture
 from studies.book.sources import MICROARRAYS, OHSUMED, PARSES, REUTERS, Source, corpus
 from studies.book.study import Run, Study
 from studies.ohsumed import read_part
@@ -307,8 +307,8 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_yticks(range(len(tables)), list(tables))
         ax.invert_yaxis()
-        ax.set(xlabel="disagreement error beside RankRLS; left of 0 is better")
-        ax.legend()
+        ax.set(xlabel="difference in error to RankRLS")
+        legend_above(figure, ax)
 
 
 STUDY = Study(

@@ -199,17 +199,18 @@ def protocol(run: Run) -> dict[str, Any]:
 def draw(tables: dict[str, Any], folder: Path) -> None:
     """Draw the differences in NDCG to linear RankRLS, with intervals."""
     sets = tables["sets"]
-    with picture(folder / "what_a_user_would_pick.svg", 3.2 * len(sets) + 1, 3.2) as figure:
+    with picture(folder / "what_a_user_would_pick.svg", 6.4, 2.4 * len(sets)) as figure:
         for number, (name, table) in enumerate(sets.items()):
-            ax = figure.add_subplot(1, len(sets), number + 1)
+            ax = figure.add_subplot(len(sets), 1, number + 1)
             names = list(table["rows"])[::-1]
             cells = [table["rows"][one]["beside"] for one in names]
             means = np.array([cell["mean"] for cell in cells])
             reach = [means - [c["low"] for c in cells], [c["high"] for c in cells] - means]
             ax.errorbar(means, range(len(names)), xerr=reach, fmt="o")
             ax.axvline(0, color="black", linewidth=0.8)
-            ax.set_yticks(range(len(names)), names if number == 0 else [""] * len(names))
-            ax.set(title=name, xlabel="NDCG@10 beside linear RankRLS")
+            ax.set_yticks(range(len(names)), names)
+            ax.set(title=name)
+        ax.set_xlabel("NDCG@10 beside linear RankRLS")
 
 
 STUDY = Study(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["picture"]
+__all__ = ["legend_above", "picture"]
 
 
 @contextmanager
@@ -20,3 +20,8 @@ def picture(path: Path, width: float = 6.4, height: float = 4.0) -> Iterator[Any
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         figure.savefig(path, metadata={"Date": None})
+
+
+def legend_above(figure: Any, ax: Any, columns: int = 3) -> None:
+    """Write the labels of a plot above all plots of a figure, where they cover no point."""
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=columns, frameon=False)
