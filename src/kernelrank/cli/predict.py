@@ -34,7 +34,7 @@ def predict(
         typer.Option(
             "--format",
             "-f",
-            help="scores: one score per line. trec: a TREC run. csv, parquet: a table of query, item and score.",
+            help="scores: one score per line. trec: a TREC run. csv, parquet: a table of qid, id and score.",
         ),
     ] = "scores",
     tag: Annotated[str, typer.Option("--tag", help="Run name (last column of a TREC run).")] = "kernelrank",

@@ -57,10 +57,12 @@ def parameter_names(candidates: list[dict[str, Any]]) -> list[str]:
 
 
 def shown_value(value: Any) -> str:
-    """Return a parameter for a table."""
+    """Return a parameter for a table: four digits, large numbers to the unit."""
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 def answer_tests(
