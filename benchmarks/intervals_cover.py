@@ -55,14 +55,14 @@ class Cohort:
         return self.true_auc(self.search(X).fit(X, y).coef_)
 
 
-def shifted(m, n_positive, auc):
-    """Return the cohort whose expected AUC of the procedure is this one, by bisection."""
+def shifted(m, n_positive, auc, draws=CALIBRATION):
+    """Return the cohort whose expected AUC of the procedure is this one, by bisection over some draws."""
     if auc == 0.5:
         return Cohort(m, n_positive, 0.0)
     low, high = 0.0, 6.0
     for _ in range(10):
         cohort = Cohort(m, n_positive, (low + high) / 2)
-        mean = np.mean([cohort.trained_auc([1, seed]) for seed in range(CALIBRATION)])
+        mean = np.mean([cohort.trained_auc([1, seed]) for seed in range(draws)])
         low, high = (cohort.shift, high) if mean < auc else (low, cohort.shift)
     return Cohort(m, n_positive, (low + high) / 2)
 

@@ -24,7 +24,7 @@ def protocol(run: Run) -> dict[str, Any]:
     """Measure all cells, and the p-values."""
     warnings.simplefilter("ignore", EdgeOfGridWarning)
     cells = [
-        {**measure(shifted(m, round(share * m), auc), draws), "draws": draws}
+        {**measure(shifted(m, round(share * m), auc, run["calibration"]), draws), "draws": draws}
         for m, draws in zip(run["sizes"], run["draws"], strict=True)
         for share in SHARES
         for auc in AUCS
@@ -49,6 +49,11 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
 
 STUDY = Study(
     protocol,
-    settings={"sizes": ((30, 60, 100), (30,)), "draws": ((1000, 300, 300), (20,)), "shuffles": (200, 20)},
+    settings={
+        "sizes": ((30, 60, 100), (30,)),
+        "draws": ((1000, 300, 300), (20,)),
+        "calibration": (150, 10),
+        "shuffles": (200, 20),
+    },
     draw=draw,
 )
