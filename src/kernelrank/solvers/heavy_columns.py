@@ -41,7 +41,7 @@ MOST_HEAVY, HEAVY_BYTES = 1_000, 2**27
 """How many columns are solved exactly at most, and what they may take as a dense matrix."""
 
 FEWEST_HEAVY = 100
-"""With fewer, there is nothing to win."""
+"""With fewer, this takes longer than it saves."""
 
 LEAST_SHARE = 0.01
 """What the diagonal is at least, beside its mean."""
