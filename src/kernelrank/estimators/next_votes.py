@@ -23,6 +23,9 @@ __all__ = ["most_telling_pairs", "votes_to_tell_apart"]
 CANDIDATES = 100
 """Where not all covariances are known, so many of the least certain items are looked at, and count as independent."""
 
+EQUAL = 1e-9
+"""Gains that differ by less, relatively, are equal."""
+
 
 def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]]:
     """Return n different pairs of items whose votes would tell most about the scores, the best first.
@@ -54,7 +57,9 @@ def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]
         v = np.maximum(diagonal[:, None] + diagonal - 2.0 * S, 0.0)
         h = single_curvature(posterior, f[:, None] - f, v)
         gain = np.where(taken, -1.0, h * v)
-        i, j = (int(place) for place in np.unravel_index(int(np.argmax(gain)), gain.shape))
+        # Of pairs that differ by rounding only, the first one: the same votes give the same answer on every machine.
+        best_of_all = np.argmax(gain >= (1.0 - EQUAL) * gain.max())
+        i, j = (int(place) for place in np.unravel_index(int(best_of_all), gain.shape))
         taken[i, j] = True
         column = S[:, i] - S[:, j]
         S = S - np.outer(column, column) * (h[i, j] / (1.0 + h[i, j] * v[i, j]))
