@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
 
-__all__ = ["compile_seconds", "compiled"]
+__all__ = ["CompilingPays", "compile_seconds", "compiled"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,6 +58,34 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
+
+
+class CompilingPays:
+    """Decide between NumPy and a compiled loop: NumPy, until its work would have paid for compiling the loop.
+
+    Both give the same result.
+
+    Parameters
+    ----------
+    at_once : int
+        The loop pays in one call with more items than this.
+    in_all : int
+        The loop pays from the call on in which the items of all calls of this process exceed this.
+
+    Examples
+    --------
+    >>> pays = CompilingPays(at_once=100, in_all=250)
+    >>> pays(90), pays(101), pays(90), pays(1)
+    (False, True, True, True)
+    """
+
+    def __init__(self, at_once: int, in_all: int) -> None:
+        self.at_once, self.in_all, self.seen = at_once, in_all, 0
+
+    def __call__(self, n_items: int) -> bool:
+        """Count a call with so many items, and return whether the loop is to do it."""
+        self.seen += n_items
+        return n_items > self.at_once or self.seen > self.in_all
 
 
 def compile_seconds() -> dict[str, float]:

@@ -124,6 +124,9 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     _posterior_state: ClassVar[tuple[str, ...]] = ()
     """What a fit leaves for comparisons of items, beside the coefficients."""
 
+    _parameter_names: ClassVar[tuple[str, ...]]
+    """The names of the parameters of the class, once they were asked for."""
+
     alpha: float
     kernel: KernelLike
     gamma: GammaLike
@@ -157,6 +160,13 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         tags.input_tags.sparse = takes_sparse(self.kernel)
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters; scikit-learn looks at the signature at every clone and every check."""
+        if "_parameter_names" not in vars(cls):
+            cls._parameter_names = tuple(super()._get_param_names())
+        return list(cls._parameter_names)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there are coefficients; the number of features alone is no model."""

@@ -93,24 +93,27 @@ class SetSystems:
         first, second = np.tril_indices(u)
         diagonal = np.flatnonzero(first == second)
         packed = u * first + second
-        base, null = (part.reshape(n_sets, -1).take(packed, axis=1)[..., None] for part in (self.base, self.null))
+        base, null = (part.reshape(n_sets, -1).take(packed, axis=1) for part in (self.base, self.null))
         pivots = np.empty((n_sets, n))
         for part in blocks(n_sets, 8 * len(first) * (n + self.Q.shape[2]), CACHE_BYTES):
             products = self.Q[part].take(first, axis=1)
             products *= self.Q[part].take(second, axis=1)
             systems = np.empty((len(products), len(first) + k * u, n))
             M, right = systems[:, : len(first)], systems[:, len(first) :].reshape(-1, k, u, n)
-            np.matmul(products, self.sign * (d[part] if len(d) > 1 else d), out=M)
             right[:] = e[part].transpose(0, 2, 1, 3)
-            if self.sign < 0:
-                M += base[part]
-            if null[part].any():
-                t = M[:, diagonal].mean(axis=1, keepdims=True)
-                M += np.where(t > 0.0, t, 1.0) * null[part]
-            floor = base[part, diagonal]  # what pivots are compared with
+            if len(d) > 1:
+                gamma_blocks = np.matmul(products, self.sign * d[part])
+            else:  # one product for all sets
+                flat = products.reshape(-1, products.shape[2]) @ (self.sign * d[0])
+                gamma_blocks = flat.reshape(len(products), len(first), n)
+            entries = gamma_blocks[:, diagonal] + base[part][:, diagonal, None]
+            t = entries.mean(axis=1)
+            t[t <= 0.0] = 1.0
+            floor = base[part][:, diagonal, None]  # what pivots are compared with
             if not floor.all():
-                floor = np.where(floor == 0.0, M[:, diagonal], floor)
-            _solve_packed(systems, u, k)
+                entries += t[:, None] * null[part][:, diagonal, None]
+                floor = np.where(floor == 0.0, entries, floor)
+            _solve_packed(systems, gamma_blocks, base[part], null[part], t, u, k)
             e[part] = right.transpose(0, 2, 1, 3)
             inverse = M[:, diagonal]  # of R; its squares are one over the pivots
             with np.errstate(over="ignore"):  # where a pivot is zero
@@ -134,8 +137,8 @@ class SetSystems:
 
 
 @compiled
-def _solve_packed(M: Float, u: int, k: int) -> None:
-    """Solve ``R Rᵀ x = e`` for every set and λ, in place: the factor R overwrites its matrix, and x overwrites e.
+def _solve_packed(M: Float, P: Float, base: Float, null: Float, t: Float, u: int, k: int) -> None:
+    """Solve ``(P + base + t null) x = e`` for every set and λ: M holds ``R Rᵀ``, the matrix, and x overwrites e.
 
     The right sides stand below the matrix as further rows: what factorises a row of the matrix solves ``R z = e`` for a
     right side. The innermost loops run over λ, whose numbers stand side by side, so that all λ are factorised together.
@@ -143,11 +146,17 @@ def _solve_packed(M: Float, u: int, k: int) -> None:
     Parameters
     ----------
     M : ndarray, shape (sets, u (u + 1) / 2 + k u, n)
-        Packed lower triangles for every λ, and k right sides. The diagonal of R comes back as its reciprocals.
+        Room for packed lower triangles for every λ, and k right sides. The diagonal of R comes back as its reciprocals.
+    P : ndarray, shape (sets, u (u + 1) / 2, n)
+    base, null : ndarray, shape (sets, u (u + 1) / 2)
+    t : ndarray, shape (sets, n)
     u, k : int
     """
     n_sets, _size, n = M.shape
     for q in range(n_sets):
+        for entry in range(base.shape[1]):
+            for a in range(n):
+                M[q, entry, a] = P[q, entry, a] + base[q, entry] + t[q, a] * null[q, entry]
         row = 0
         for i in range(u + k):
             width = min(i + 1, u)
