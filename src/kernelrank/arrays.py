@@ -117,7 +117,7 @@ def blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Itera
 
 
 def block_rows(n_columns: int, block_bytes: int = BLOCK_BYTES) -> int:
-    """Return how many rows of a wide matrix make a block: BLAS wants some hundreds, however wide they are.
+    """Return how many rows of a wide matrix make a block: a few hundred, so that BLAS is fast.
 
     Examples
     --------
@@ -295,7 +295,7 @@ class GramSum:
 
     @classmethod
     def onto(cls, matrix: Float) -> GramSum:
-        """Return a sum that goes on from a symmetric matrix, C-contiguous, in its place; `matrix` completes it."""
+        """Return a sum that starts with a symmetric C-contiguous matrix and is stored in its memory."""
         total = cls(0)
         total._upper = matrix.T
         return total
@@ -311,7 +311,7 @@ class GramSum:
         self._upper += other._upper
 
     def matrix(self) -> Float:
-        """Return the whole matrix, in the memory of the sum: what is added later changes it."""
+        """Return the whole matrix, in the memory of the sum: later additions change it."""
         upper = self._upper
         for start in range(0, len(upper), SQUARE):
             stop = start + SQUARE

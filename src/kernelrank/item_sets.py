@@ -81,7 +81,7 @@ class ItemSets:
         return places, ItemSets(self.items[places], bounds)
 
     def whole_queries(self, queries: Queries) -> NDArray[np.bool_]:
-        """Tell for each set whether it is a union of whole queries. O(total log total) time."""
+        """Return for each set whether it is a union of whole queries. O(total log total) time."""
         owner = np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
         codes = queries.codes[self.items]
         keys, counts = np.unique(owner * len(queries) + codes, return_counts=True)

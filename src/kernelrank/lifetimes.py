@@ -21,7 +21,7 @@ from kernelrank.errors import InvalidInputError
 
 __all__ = ["Lifetimes", "event_times"]
 
-FIELDS = "a bool field (the event), a number field (the time) and, if wanted, a field 'weight'"
+FIELDS = "a bool field (the event), a number field (the time) and optionally a field 'weight'"
 
 
 def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
@@ -86,7 +86,7 @@ def _two_columns(y: Any) -> tuple[Any, Any] | None:
 
 
 def check_events(event: Any, n_items: int) -> NDArray[np.bool_]:
-    """Return events as a vector of bool; zeros and ones are taken too, other codes are refused."""
+    """Return events as a vector of bool; zeros and ones are accepted too, other values are an error."""
     values = np.asarray(event)
     if values.shape != (n_items,):
         raise InvalidInputError(f"Expected one event for each of {n_items} items; got shape {values.shape}.")

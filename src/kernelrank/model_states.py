@@ -132,7 +132,7 @@ LEARNER = FittedState(
         **ANY,
     },
     laws=(
-        ("X_fit_ where the kernel is not precomputed, and there alone", items_unless_precomputed),
+        ("X_fit_ if and only if the kernel is not precomputed", items_unless_precomputed),
         ("coefficients for the columns of the precomputed kernel", precomputed_columns),
         ("a kernel that gives finite numbers for X_fit_", kernel_works),
         ("one output for two classes, or one for each of more", outputs_for_classes),
@@ -236,7 +236,7 @@ DYADS = FittedState(
         "feature_names_columns_in_": Array(("column features",), of="labels"),
     },
     laws=(
-        ("the objects of a side where its kernel is not precomputed, and there alone", dyad_items_unless_precomputed),
+        ("the objects of a side if and only if its kernel is not precomputed", dyad_items_unless_precomputed),
         ("coefficients for the columns of precomputed kernels", dyad_precomputed_columns),
         ("kernels that give finite numbers for the objects of their sides", dyad_kernels_work),
     ),
@@ -330,7 +330,7 @@ STATES: dict[str, FittedState] = {
         outputs="n_pairs_",
     ),
     "Pipeline": FittedState(
-        needed={}, optional=ANY, laws=(("steps of which each takes what the one before returns", _steps_fit_together),)
+        needed={}, optional=ANY, laws=(("steps whose numbers of inputs and outputs match", _steps_fit_together),)
     ),
     "RLS": LEARNER,
     "RLSCV": LEARNER.with_optional(**SEARCH),
@@ -370,8 +370,8 @@ STATES: dict[str, FittedState] = {
         },
         optional=ANY,
         laws=(
-            ("a scale where it scales", lambda model: not model.with_std or model.scale_ is not None),
-            ("means where it centres", lambda model: not model.with_mean or model.mean_ is not None),
+            ("a scale if it scales", lambda model: not model.with_std or model.scale_ is not None),
+            ("means if it centres", lambda model: not model.with_mean or model.mean_ is not None),
         ),
         outputs="n_features_in_",
     ),

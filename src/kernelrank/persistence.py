@@ -99,8 +99,8 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InvalidInputError
-        When the estimator is not fitted, its class not registered, or a value cannot be kept; the message
-        names it, and nothing is written.
+        If the estimator is not fitted, its class is not registered, or a value cannot be saved; the message
+        names the cause, and nothing is written.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def trusted_types() -> list[str]:
-    """Return the types of kernelrank for the list of types that skops is to trust.
+    """Return the types of kernelrank that skops has to trust to load a model.
 
     With skops, another format without pickles, a model is loaded as
     ``skops.io.load(file, trusted=trusted_types())``. Only classes of kernelrank are listed; skops knows NumPy, SciPy

@@ -115,7 +115,7 @@ def working(what: str) -> Iterator[None]:
 
 @contextmanager
 def verbose_progress(what: str) -> Iterator[None]:
-    """Show the progress of what runs inside, without a terminal as lines, and how long it took.
+    """Show the progress of the enclosed work (as lines without a terminal), and how long it took.
 
     Calls inside another one, and in processes that work for another, add nothing of their own.
 
@@ -220,7 +220,7 @@ class _Display:
 
     @contextmanager
     def row(self, description: str, total: int | None, noun: str | None) -> Iterator[Callable[[int], None]]:
-        """Show a row, and give what counts its steps; without a noun nothing is counted."""
+        """Show a row, and return the function that counts its steps; without a noun nothing is counted."""
         with self._lock:
             progress = self._progress
             if progress is None:

@@ -32,7 +32,7 @@ class ProgressLines:
 
     @contextmanager
     def row(self, description: str, total: int | None, noun: str | None) -> Iterator[Callable[[int], None]]:
-        """Give what counts the steps of a row; without a noun nothing is counted.
+        """Return the function that counts the steps of a row; without a noun nothing is counted.
 
         Parameters
         ----------

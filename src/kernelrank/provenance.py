@@ -17,7 +17,7 @@ def final_step(model: Any) -> Any:
 
 
 def provenance(model: Any) -> dict[str, Any]:
-    """Return what is known of the data of a model; nothing, if it was not saved by the command."""
+    """Return what is recorded about the data of a model; an empty dict if the command did not save it."""
     found = getattr(model, "provenance_", None)
     return found if isinstance(found, dict) else {}
 

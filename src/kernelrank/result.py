@@ -14,7 +14,7 @@ __all__ = ["Result", "html_table"]
 
 
 class Result(ABC):
-    """What all results share: a subclass says what it found as facts and as columns, and has a `__str__`.
+    """Base class of all results: a subclass defines its facts, its columns and `__str__`.
 
     Dataclasses that inherit from this one pass ``repr=False``, for theirs would print every digit.
     """
@@ -43,7 +43,7 @@ class Result(ABC):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones unless given.
+            Created if omitted.
         line_options
             For matplotlib, such as ``color="red"``.
 

@@ -57,7 +57,7 @@ def escaped_json(text: str) -> str:
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """Whether a stream is open and a terminal; one that was closed before Python began is None."""
+    """Whether a stream is open and a terminal; None (a stream closed before Python started) is not."""
     # What a progress bar puts in the place of a stream says that it is none.
     stream = getattr(stream, "rich_proxied_file", stream)
     return stream is not None and bool(stream.isatty())

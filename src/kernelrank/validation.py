@@ -40,7 +40,7 @@ COLUMN_BYTES = 24
 
 
 def is_path(X: object) -> TypeGuard[FilePath]:
-    """Return whether a path stands where the items would.
+    """Return whether X is a path instead of items.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def scores_or_times(y: Any, event: Any) -> Any:
 
 
 def require_scores(y: Any) -> None:
-    """Raise an error for None for y."""
+    """Raise an error if y is None."""
     if y is None:
         raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
 

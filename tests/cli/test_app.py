@@ -128,7 +128,7 @@ def test_usage_errors_end_with_two(words, run, ranking):
     ("words", "message"),
     [
         (["fit", "nowhere.txt"], "nowhere.txt: there is no such file"),
-        (["fit", "empty"], "empty: a folder without train.txt"),
+        (["fit", "empty"], "empty: the folder has no train.txt"),
         (["fit", "train.txt", "-o", "nowhere/model.kr"], "nowhere/model.kr: there is no folder"),
         (["fit", "train.txt", "-o", "."], "is a folder; give the name of a file"),
         (["fit", "train.txt", "-o", "-"], "-: models and reports cannot be written to standard output"),
@@ -152,7 +152,7 @@ def test_usage_errors_end_with_two(words, run, ranking):
         (["predict", "model.kr", "test.txt", "--format", "parquet"], "--format parquet needs --output"),
         (["predict", "model.kr", "wide.txt"], "wide.txt"),
         (["evaluate", "model.kr", "test.txt", "-m", "bleu"], "unknown measure 'bleu'"),
-        (["evaluate", "model.kr", "test.txt", "-m", "auc", "--gain", "linear"], "--gain changes none of the measures"),
+        (["evaluate", "model.kr", "test.txt", "-m", "auc", "--gain", "linear"], "--gain has no effect on the measures"),
         (["evaluate", "model.kr", "test.txt", "--confidence", "95"], "confidence must lie between 0 and 1"),
         (["evaluate", "test.txt", "test.txt"], "test.txt, line 1: "),
         (["tune", "train.txt", "--alphas", "1:"], "--alphas: '1:' is not a list or range of numbers"),
@@ -213,7 +213,7 @@ def test_debug_shows_where(run, ranking):
 def test_a_bug_is_told_in_one_line(run, ranking, monkeypatch):
     monkeypatch.setattr("kernelrank.data.read_table", lambda *_, **__: {}["x"])
     ended = run("fit", "train.txt", code=1)
-    assert ended.err == "kernelrank: KeyError: 'x' (this should not happen; --debug shows where)\n"
+    assert ended.err == "kernelrank: KeyError: 'x' (an unexpected error; --debug shows the traceback)\n"
 
 
 def test_interrupted_it_leaves_nothing(run, ranking, monkeypatch):

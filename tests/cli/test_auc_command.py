@@ -82,8 +82,8 @@ def test_the_positive_class_and_why_stand_in_the_answer_the_json_and_the_page(ru
 def test_the_other_class_is_positive_where_it_is_asked_for(run, cohort):
     path = with_words(cohort, "case", "control")
     facts = run("auc", path, *AUC, "--positive", "control", "--json").json
-    assert (facts["positive_class"], facts["positive_class_reason"]) == ("control", "as asked")
-    assert any("the target 'control' is 1 and 'case' is 0, as asked" in note for note in facts["notes"])
+    assert (facts["positive_class"], facts["positive_class_reason"]) == ("control", "as requested")
+    assert any("the target 'control' is 1 and 'case' is 0, as requested" in note for note in facts["notes"])
 
 
 def positive_of(run, cohort, first, second):
@@ -174,5 +174,5 @@ def test_columns_may_be_scaled_inside(run, tmp_path):
     assert told["auc"] == pytest.approx(expected.auc)
     moved = [expit(logit(expected.auc) + logit(end) - logit(once.auc)) for end in once.interval]
     assert [told["low"], told["high"]] == pytest.approx(moved)
-    assert "as wide as with columns prepared once" in told["interval"]
+    assert "its width was computed with columns imputed and scaled once" in told["interval"]
     assert "--inside has no effect" in run(*words, "--inside", code=1).err

@@ -114,7 +114,7 @@ def test_new_measures_have_options_of_the_command(run, ranking):
     assert "place 2 not discounted, as in LETOR" in shown
     assert "Wilcoxon's signed ranks, zero differences left out" in " ".join(shown.split())
     assert (
-        "--threshold changes none of the measures"
+        "--threshold has no effect on the measures"
         in run("evaluate", "model.kr", "test.txt", "-m", "map", "--threshold", 1, code=1).err
     )
 
@@ -168,7 +168,7 @@ def test_runs_are_those_of_trec(run, ranking):
         for facts, name in zip(found, names.values(), strict=True):
             assert facts["mean"] == pytest.approx(expected[name], abs=1e-12)
     rules = found[0]["rules"]
-    assert rules == ["gain linear", "ties by falling item name", "empty queries count 0"]
+    assert rules == ["gain linear", "ties by descending item name", "empty queries count 0"]
     # What is printed, and what the help says of --trec, are the same words.
     assert ", ".join(rules) in run("evaluate", "mine.run", "test.qrels", "--trec", *words).out
     assert ", ".join(rules) in run("compare", "mine.run", "mine.run", "test.qrels", "--trec", *words).out

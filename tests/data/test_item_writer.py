@@ -78,8 +78,8 @@ def test_weights_groups_and_names(suffix, tmp_path):
 def test_names_that_mislead(tmp_path):
     items = make_items(feature_names=("score", "weight", "x"))
     assert write_items(items, tmp_path / "a.csv") == (
-        "the feature 'score' looks like the target: say what is when you read the file",
-        "the feature 'weight' looks like the weight: say what is when you read the file",
+        "the feature 'score' looks like the target: name the columns when you read the file",
+        "the feature 'weight' looks like the weight: name the columns when you read the file",
     )
     with pytest.raises(FileFormatError, match="could each be the target"):
         read_items(tmp_path / "a.csv")

@@ -84,7 +84,7 @@ def test_queries_of_the_file_itself_are_kept(tmp_path):
     (tmp_path / "train.txt.query").write_text("1\n1\n")
     items = read_items(tmp_path / "train.txt")
     assert items.qid.tolist() == [4, 4]
-    assert "train.txt.query is not read, for the file has queries of its own" in items.notes
+    assert "train.txt.query was ignored, because the data file has queries itself" in items.notes
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_complete_orders():
     assert found.judge.tolist() == [1] * 6 + [2] * 6
     assert found.notes == (
         "a PrefLib file: 4 items, 4 rankings, 2 of them different",
-        "the rankings made 12 preferences; those of one ranking together weigh as much as one vote",
+        "the rankings made 12 preferences; the preferences of one ranking together weigh as much as one vote",
     )
 
 

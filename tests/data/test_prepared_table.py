@@ -59,9 +59,9 @@ class TestOneOddity:
     def test_ordinal(self, read):
         items = read("y,stage\n1,III\n0,I\n1,NA\n0,II\n", ordinal={"stage": ["I", "II", "III"]})
         assert items.X.tolist() == [[2], [0], [1], [1]]
-        with pytest.raises(FileFormatError, match="column 'stage': 'III' is no level of 'stage': expected I, II"):
+        with pytest.raises(FileFormatError, match="column 'stage': 'III' is not a level of 'stage': expected I, II"):
             read("y,stage\n1,III\n0,I\n", ordinal={"stage": ["I", "II"]})
-        with pytest.raises(FileFormatError, match="there is no feature 'grade', which should be ordinal"):
+        with pytest.raises(FileFormatError, match="there is no feature 'grade', which ordinal names"):
             read(PLAIN, ordinal={"grade": ["1", "2"]})
 
     def test_semicolons(self, read):
@@ -108,7 +108,7 @@ class TestOneOddity:
     def test_a_name_twice(self, read):
         items = read("y,bmi,bmi,\n1,20,21,1\n0,25,26,2\n")
         assert items.feature_names == ("bmi", "bmi (2)", "column 4")
-        assert "column 3 is called 'bmi (2)' here, for its name occurs twice" in items.notes
+        assert "column 3 was renamed to 'bmi (2)', because its name occurs twice" in items.notes
 
     def test_exclude(self, read):
         assert read(PLAIN, exclude=["b*"]).feature_names == ("age",)
@@ -156,7 +156,7 @@ class TestFaults:
     def test_all_in_one_run(self, read):
         text = "y,age,bmi\n1,30,abc\n0,x,20\n1,50,21\n0,60,inf\n1,70,22\n0,80,23\n"
         message = (
-            r"3 problems: column 'age', line 3: 'x' is not a number; exclude leaves a column out; column 'bmi', "
+            r"3 problems: column 'age', line 3: 'x' is not a number; leave the column out with exclude; column 'bmi', "
             r"line 2: 'abc' is not a number.*; column 'bmi', line 5: 'inf' is not finite"
         )
         with pytest.raises(FileFormatError, match=message):
@@ -176,7 +176,7 @@ class TestFaults:
             read("y,age\n1,\n0,NA\n1,50\n", missing="error")
 
     def test_lines_of_another_width(self, read):
-        with pytest.raises(FileFormatError, match=r"line 2: 2 fields, but .* 3 columns; so it is in line 4"):
+        with pytest.raises(FileFormatError, match=r"line 2: 2 fields, but .* 3 columns; also wrong: line 4"):
             read("y,age,bmi\n1,30\n0,40,25\n1,50\n")
 
     def test_rules(self, read):

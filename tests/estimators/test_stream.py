@@ -105,7 +105,7 @@ def test_what_cannot_be_streamed_says_so():
     np.testing.assert_array_equal(model.coef_, before)
     with pytest.raises(InvalidInputError, match="the first batch had queries='whole'"):
         model.partial_fit(X, y, qid=qid + 100, queries="mergeable")
-    with pytest.raises(InvalidInputError, match="2 outputs, and the first batch had 1"):
+    with pytest.raises(InvalidInputError, match="2 outputs, but the first batch had 1"):
         model.partial_fit(X, np.column_stack([y, y]), qid=qid + 100)
     assert not hasattr(RankRLS(kernel="rbf"), "partial_fit")
     with pytest.raises(InvalidInputError, match="needs cost='magnitude' and ties='include'"):

@@ -179,7 +179,7 @@ def test_what_a_comparison_shows():
     frame = found.to_frame()
     assert list(frame["what"]) == ["first", "second", "difference"]
     assert list(frame["value"]) == [found.first.auc, found.second.auc, found.difference]
-    assert "p-value of no difference" in found._repr_html_()
+    assert "p-value (null hypothesis: no difference)" in found._repr_html_()
 
 
 def separated(P, N):

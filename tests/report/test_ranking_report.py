@@ -129,7 +129,7 @@ def test_edge_of_the_grid_is_a_warning():
         model = RankRLSCV([1.0, 10.0, 100.0]).fit(X, y, qid=QID)
     read = HTMLPage(ranking_report(model, X, y, qid=QID).html)
     assert "is the largest that was tried: try larger ones" in section(read, "warnings")
-    assert "chose alpha too" in section(read, "warnings")
+    assert "Alpha was chosen by the same held-out items" in section(read, "warnings")
 
 
 def test_a_solver_that_stopped_early_is_a_warning():

@@ -238,8 +238,8 @@ def test_what_cannot_be_used_is_refused_with_a_sentence(case, ask):
 
 
 def test_other_paths_methods_and_types_are_refused(ask):
-    assert ask("GET", "/nothing") == (404, {"error": "There is no such path; see / for what there is."})
-    assert ask("GET", "/rank") == (405, {"error": "The path takes another method; see / for what there is."})
+    assert ask("GET", "/nothing") == (404, {"error": "There is no such path; see / for a list of paths."})
+    assert ask("GET", "/rank") == (405, {"error": "The path takes another method; see / for a list of paths."})
     assert ask("POST", "/rank", "<x/>", "text/xml")[0] == 415
     assert ask("POST", "/compare", b"", ARROW)[0] == 415
     assert ask("POST", "/compare", {"model": "named", "first": [1, 2, 3]})[0] == 422

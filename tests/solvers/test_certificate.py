@@ -128,7 +128,7 @@ def test_a_basis_has_the_same_certificate(solver, loss, basis):
 def test_a_tolerance_below_rounding_ends_with_an_honest_gap(solver, loss):
     x, y = np.array([0.3, 1.7, 0.9, 1.1, 2.3]), np.array([0.0, 1.0, 1.0, 0.0, 2.0])
     model = RankSVM(0.1, solver=solver, loss=loss, tol=0.0)
-    with pytest.warns(NotConverged, match="as near as double precision gets here"):
+    with pytest.warns(NotConverged, match="the limit of double precision here"):
         model.fit(x[:, None], y)
     assert 0 < model.gap_ < 1e-12
     assert model.n_iter_ < 100

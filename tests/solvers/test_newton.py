@@ -211,7 +211,7 @@ def test_the_gap_that_is_left_is_told(solver):
 @pytest.mark.parametrize("solver", [Newton("hinge", 0.0), Newton("squared_hinge", 0.0)], ids=["hinge", "squared"])
 def test_rounding_ends_what_no_tolerance_ends(solver):
     X, y, qid = draw(50, 3, seed=7)
-    with pytest.warns(NotConverged, match="as near as double precision gets here"):
+    with pytest.warns(NotConverged, match="the limit of double precision here"):
         solution = solve(solver, X, y, qid, 1.0)
     assert solution.gap < 1e-10
     assert solution.n_iter < 1000

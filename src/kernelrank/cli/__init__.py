@@ -15,7 +15,7 @@ STOPPED = "stopped; nothing was left half written"
 
 
 def main() -> None:
-    """Run the command; without typer say how to get it."""
+    """Run the command; if typer is missing, print how to install it."""
     from kernelrank.cli.interruption import ignore_interruption, interrupted, watch_interruption
     from kernelrank.cli.late_imports import import_late
 

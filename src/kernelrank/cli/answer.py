@@ -17,7 +17,7 @@ __all__ = ["Answer", "plain"]
 
 
 def plain(value: Any) -> Any:
-    """Turn a value into what JSON knows; what is not a finite number becomes null.
+    """Convert a value to JSON types; numbers that are not finite become null.
 
     Examples
     --------

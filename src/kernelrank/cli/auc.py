@@ -151,7 +151,7 @@ def auc(
         answer.note("columns were scaled once, on all items; the classes were not used for that")
 
     def estimator_of(X: Any) -> Any:
-        """Make the model, with one grid and one gamma for whatever is held out and permuted."""
+        """Make the model, with the same alphas and gamma for all hold-outs and permutations."""
         if select is not None:
             return settled(_selector(select, alpha, grid, X.shape[1]), X)
         return settled(learner.search(grid) if alpha is None else learner.estimator(alpha), X)

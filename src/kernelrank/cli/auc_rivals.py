@@ -59,7 +59,7 @@ class NamedComparison:
 
 @dataclass(frozen=True)
 class Rivals:
-    """What the options say of the comparisons.
+    """The options --versus and --covariates.
 
     Parameters
     ----------

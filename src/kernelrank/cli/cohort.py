@@ -49,7 +49,7 @@ class Cohort:
 
         for what, values in (("queries", items.qid), ("weights of items", items.weight)):
             if values is not None:
-                answer.note(f"{what} take no part: every positive item is compared with every negative one, once")
+                answer.note(f"{what} are ignored: every positive item is compared once with every negative one")
         y: Any = items.y
         levels = np.unique(y)
         if len(levels) != 2:

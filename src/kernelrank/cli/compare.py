@@ -143,7 +143,7 @@ def compare(
     answer.line(f"p: {how}, two-sided; difference: first - second, with queries resampled.", style="dim")
     answer.line(f"Wilcoxon: p-value by {WILCOXON}, two-sided.", style="dim")
     if len(found) > 1:
-        answer.line("Several measures are several tests: a small p among many is less than it seems.", style="dim")
+        answer.line("Several measures are several tests: correct the p-values for multiple testing.", style="dim")
     answer.show()
 
 

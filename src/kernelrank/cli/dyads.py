@@ -245,7 +245,7 @@ def evaluate(
     input_format: options.InputFormat = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Measure the four settings beside each other: a new score, a new row, a new column, both new.
+    """Measure the four settings: a new score, a new row, a new column, both new.
 
     Every dyad is predicted by a model trained without its score, its row, its column, or both.
 

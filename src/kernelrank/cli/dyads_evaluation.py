@@ -96,7 +96,7 @@ def setting_table(answer: Answer, found: Measured, dyads: Dyads, learner: DyadLe
         ("setting", "what is new", "concordance", f"{100 * some.interval.level:.4g}% interval", "alpha"),
         rows,
     )
-    answer.line("Take the setting in which the model will be used; choose its alpha with dyads tune --setting.")
+    answer.line("Use the setting in which the model will be applied; choose its alpha with dyads tune --setting.")
     tried = len(found["cell"][1].alphas_)
     if nested:
         answer.note("alpha was chosen anew without each fold that is measured; the alpha shown is that of all scores")

@@ -158,7 +158,7 @@ def _evaluate_preferences(
         raise InvalidInputError(f"{judged}: is not a model file; --pairs needs a model")
     model = load_model(judged)
     items = for_model(source, model, needs_target=False).read(answer, needs_target=False)
-    preferences = file.without_ties(file.between(items, answer), answer, "which no order agrees with")
+    preferences = file.without_ties(file.between(items, answer), answer, "which neither order agrees with")
     if trained_on(model, file.path, "preferences"):
         answer.note(f"{judged} was trained on {file.path}: the agreement is too optimistic for new preferences")
     with speaking_of(items):

@@ -96,4 +96,4 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, (ValueError, UnicodeError, ImportError)):
         # scikit-learn refuses parameters and data with these; its sentences are meant for people, on several lines.
         return " ".join(str(error).split())
-    return f"{type(error).__name__}: {error} (this should not happen; --debug shows where)"
+    return f"{type(error).__name__}: {error} (an unexpected error; --debug shows the traceback)"

@@ -160,4 +160,4 @@ def _preferences(ranker: Any, items: Items, file: PreferenceFile, answer: Answer
         return {"pairs": found.pairs, "weight": found.weight, "magnitude": found.magnitude}
     if type(ranker).__name__ == "BradleyTerry":
         return file.votes(found, "bradleyterry")
-    return file.votes(file.without_ties(found, answer, "which --method ranksvm does not know"), "ranksvm")
+    return file.votes(file.without_ties(found, answer, "which --method ranksvm does not support"), "ranksvm")

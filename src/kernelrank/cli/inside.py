@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["estimated_inside", "moved"]
 
-AS_WIDE = "it is as wide as with columns prepared once, for all training sets"
+AS_WIDE = "its width was computed with columns imputed and scaled once, for all training sets"
 
 
 def _prepared_inside(items: Items, learner: LearnerOptions, estimator: BaseEstimator) -> tuple[Any, Any]:
@@ -109,7 +109,7 @@ def estimated_inside(
 
 
 def moved(once: AUCEstimate, auc: float) -> Interval:
-    """Return the interval of one estimate around another, as wide on the logit scale; at 0 and 1 as it is."""
+    """Move an interval to another estimate, with the same width on the logit scale; unchanged at 0 and 1."""
     from scipy.special import expit, logit
 
     low, high = once.interval

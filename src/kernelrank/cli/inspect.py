@@ -152,8 +152,8 @@ def _explain(answer: Answer, model: Any, source: SourceFile, pair: tuple[str, st
         found = explain(model, X, feature_names=column_names(model), training_ids=known.get("training_ids"), k=top)
     answer.fact("explanation", {"items": list(pair), **found.to_dict()})
     higher, lower = found.scores
-    relation = "above" if higher > lower else "below" if higher < lower else "beside"
-    title = f"{pair[0]} ({higher:.4g}) stands {relation} {pair[1]} ({lower:.4g}): difference {found.difference:+.4g}"
+    relation = "ranks above" if higher > lower else "ranks below" if higher < lower else "ties with"
+    title = f"{pair[0]} ({higher:.4g}) {relation} {pair[1]} ({lower:.4g}): difference {found.difference:+.4g}"
     noun, values = ("feature", "value") if found.kind == "features" else ("training item", "kernel")
     weight = "weight" if found.kind == "features" else "coefficient"
     rows = [

@@ -44,7 +44,7 @@ class Judgement:
 
     @classmethod
     def of_sets(cls, sets: Sequence[tuple[str, Items, Any]]) -> Judgement:
-        """Put test sets together: name, items and predicted scores of each, whose queries stay apart."""
+        """Combine test sets (name, items, predicted scores); queries of different sets stay different."""
         import numpy as np
 
         names = [name for name, _, _ in sets]
@@ -63,7 +63,7 @@ class Judgement:
         return cls(", ".join(names), np.concatenate(truth), scores, np.array(queries), known)
 
     def measure(self, measure: Measure, rules: MeasureRules) -> MeasureResult:
-        """Measure, with tied items placed as the rules say."""
+        """Compute a measure; the rules decide the order of tied items."""
         if self.run is not None:
             return self.run.measure(measure, order=rules.order(self.run.ids))
         order = rules.order(self.ids)
@@ -140,8 +140,8 @@ def _judge_run(answer: Answer, path: Path, qrels_path: Path) -> Judgement:
     if judged.unanswered_queries:
         number = len(judged.unanswered_queries)
         answer.note(
-            f"{path}: {counted(number, 'judged query', 'judged queries')} missing from the run: they count as found "
-            "nothing"
+            f"{path}: {counted(number, 'judged query', 'judged queries')} missing from the run: they count as empty "
+            "rankings"
         )
     if judged.n_unjudged:
         answer.note(f"{path}: {counted(judged.n_unjudged, 'item')} without a judgement count as not relevant")

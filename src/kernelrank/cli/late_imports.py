@@ -20,7 +20,7 @@ IMPORTER, LATE, UNNEEDED = "sklearn.utils.fixes", "scipy.stats", "pandas"
 
 
 def import_late() -> None:
-    """Let scikit-learn be imported without what takes long and is used seldom. To be called before it is imported.
+    """Postpone slow, rarely used imports of scikit-learn. Call this before scikit-learn is imported.
 
     A command that needs ``scipy.stats`` or pandas gets them as ever, when it imports them or takes something from them.
     """

@@ -181,7 +181,7 @@ def _answer(answer: Answer, board: Leaderboard, votes: Path, top: int, n_pairs: 
     _answer_judges(answer, board)
     pairs = board.next_pair(n_pairs)
     answer.fact("next_pairs", pairs)
-    answer.table("Votes that would tell most", ("item", "against"), [(str(a), str(b)) for a, b in pairs])
+    answer.table("Most informative next votes", ("item", "against"), [(str(a), str(b)) for a, b in pairs])
 
 
 def _answer_judges(answer: Answer, board: Leaderboard) -> None:

@@ -53,7 +53,7 @@ def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
 
 @dataclass(frozen=True)
 class LearnerOptions:
-    """What the options say of the learner; None where they are silent.
+    """The options of the learner; None where an option is not given.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class LearnerOptions:
         return getattr(search, kinds[self.method])(alphas, **self.parameters(), **options)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters that were given, and refuse those of another method."""
+        """Return the parameters that were given; raise an error for those of another method."""
         from kernelrank.errors import InvalidInputError
 
         special = {name: getattr(self, name) for name in ("cost", "loss", "ties", "query_weight")}
@@ -126,7 +126,7 @@ class LearnerOptions:
 
 
 def scaled(scaler: Any, X: Any) -> Any:
-    """Return the items as a ranker behind this scaling sees them."""
+    """Return the items with scaled columns."""
     return X if scaler is None else scaler.transform(X)
 
 

@@ -52,7 +52,7 @@ class MeasureRules:
             found.append(get_measure(measure, **rules))
         for name in self._given().keys() - used:
             flag = {"ties": "tied"}.get(name, name.replace("_", "-"))
-            raise InvalidInputError(f"--{flag} changes none of the measures {', '.join(map(str, wanted))}")
+            raise InvalidInputError(f"--{flag} has no effect on the measures {', '.join(map(str, wanted))}")
         return found
 
     def _given(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class MeasureRules:
         return self.trec and self.ties is None
 
     def rules_of(self, measure: Measure) -> list[str]:
-        """Return the rules of a measure in words; the order of the input is that of the names where `order` made it."""
+        """Return the rules of a measure in words, with trec_eval's rule for ties if items are ordered by name."""
         from kernelrank.metrics.ranked_lists import TIE_WORDS
 
         by_name = {TIE_WORDS["order"]: TIES_BY_NAME} if self._by_name else {}

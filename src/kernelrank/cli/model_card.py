@@ -103,7 +103,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _data(model: Any) -> str:
     known, names = provenance(model), column_names(model)
     if not known:
-        return "The model was fitted in Python; where its data comes from was not recorded."
+        return "The model was fitted in Python; the source of its data was not recorded."
     queries = known.get("queries")
     size = counted(known["items"], "item") + ("" if queries is None else f" in {counted(queries, 'query', 'queries')}")
     listed = []
@@ -143,16 +143,16 @@ def _measures(model: Any, data: str | None, measures: Sequence[dict[str, Any]]) 
 
 def _limits(model: Any, data: str | None, measures: Sequence[dict[str, Any]]) -> list[str]:
     known, ranker = provenance(model), final_step(model)
-    found = ["The measures hold for queries like those that were measured; a change of the data is not part of them."]
+    found = ["The measures are valid for queries similar to those that were measured, not for data that have changed."]
     if not measures:
         found = ["How well it ranks new queries is not known from this card."]
     elif data is not None and known.get("file") is not None and Path(data).name == Path(known["file"]).name:
         found.append("It was measured on a file of the same name as its training data: the measures may be optimistic.")
     if changed_parameters(model).get("kernel", "linear") != "linear":
-        found.append("Far from all training items, a kernel model says little: scores go to a constant, or grow.")
+        found.append("Scores of a kernel model are unreliable far from all training items.")
     if hasattr(ranker, "X_fit_") and ranker.X_fit_ is not None:
         count = counted(int(ranker.X_fit_.shape[0]), "training item")
         found.append(f"The file contains {count}: share it only where you may share these data.")
     if hasattr(ranker, "classes_"):
-        found.append("Scores are no probabilities.")
+        found.append("Scores are not probabilities.")
     return found

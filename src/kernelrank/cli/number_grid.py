@@ -41,7 +41,7 @@ def read_grid(text: str, flag: str) -> list[float]:
 
 
 def read_alphas(text: str) -> str | list[float]:
-    """Read ``--alphas``: a grid, or "auto" for one that the items make.
+    """Read ``--alphas``: a grid, or "auto" for one that is computed from the data.
 
     Examples
     --------

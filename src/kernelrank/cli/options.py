@@ -66,7 +66,7 @@ __all__ = [
     "positive_number",
 ]
 
-TIES_BY_NAME = "ties by falling item name"
+TIES_BY_NAME = "ties by descending item name"
 """How trec_eval places items with the same score."""
 
 FILE = "The file"

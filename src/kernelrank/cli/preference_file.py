@@ -75,7 +75,7 @@ class PreferenceFile:
         return found._replace(magnitude=_beside_ties(found)).chosen(~found.tie)
 
     def votes(self, found: Preferences, method: str) -> dict[str, Any]:
-        """Return what `fit_pairs` of a method takes that knows no magnitudes."""
+        """Return the arguments of `fit_pairs` for a method that does not support magnitudes."""
         from kernelrank.errors import InvalidInputError
 
         if _beside_ties(found) is not None:

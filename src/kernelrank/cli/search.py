@@ -134,7 +134,7 @@ def search_folds(
     folds: int,
     measure: Measure,
 ) -> Search:
-    """Choose by refitting without each fold, for what has no shortcut; queries stay whole, and groups without them."""
+    """Choose by refitting without each fold, for learners without a shortcut; queries, or else groups, stay whole."""
     import numpy as np
     from sklearn.model_selection import KFold
 
@@ -181,7 +181,7 @@ def search_on_file(
     measure: Measure,
     score: Callable[[Any], Any],
 ) -> Search:
-    """Choose by a file of its own: LETOR's vali.txt.
+    """Choose by the measure on a validation file, such as LETOR's vali.txt.
 
     `score` takes a fitted model and returns the measured value, that of an error with its sign changed.
     """

@@ -102,7 +102,7 @@ def select(
     ordinal: options.Ordinal = None,
     as_json: options.AsJSON = False,
 ) -> None:
-    """Select a few columns that rank well, and measure what the selection is worth.
+    """Select a few features that rank well, and cross-validate the selection.
 
     Columns are added one at a time; each step adds the one with the lowest exact cross-validation error. That error is
     the lowest of many, so the selection is repeated inside every training set and measured on the held-out part.
@@ -159,7 +159,7 @@ def select(
 
 
 def read_cv(cv: str) -> int | str:
-    """Return a number of folds, or a word."""
+    """Read --cv: a number of folds, or the name of a hold-out."""
     return int(cv) if cv.strip().isdigit() else cv.strip()
 
 

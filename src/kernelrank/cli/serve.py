@@ -56,7 +56,7 @@ def serve(
     with contextlib.closing(server.listen()) as listening:
         where = f"http://{host}:{listening.getsockname()[1]}"
         if host not in LOOPBACK:
-            answer.note(f"{host} can be reached by others, and the service asks nobody who they are")
+            answer.note(f"{host} can be reached from other machines, and the service has no authentication")
         answer.fact("address", where)
         answer.fact("models", served.names())
         answer.line(f"Serving {', '.join(served.names())} at {where}; Ctrl-C ends it.")

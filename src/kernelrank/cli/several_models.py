@@ -82,7 +82,7 @@ class SeveralModels:
         answer.line(f"The report is in {path}.")
 
     def tell(self, answer: Answer, data: Path) -> None:
-        """Tell the means of all models, and every two of them."""
+        """Add the means of all models, and the differences of every two, to the answer."""
         answer.fact("data", str(data))
         answer.fact("models", [self._facts(number) for number in range(len(self.compared))])
         for one in self.compared:

@@ -102,7 +102,7 @@ class SourceFile:
         )
 
     def may_be_large(self) -> bool:
-        """Whether the file may be too large for memory; of a Parquet file only its content tells."""
+        """Whether the file may be too large for memory; for Parquet this depends on its content."""
         from kernelrank.data.file_format import file_format
 
         if not self.path.is_file():
@@ -214,7 +214,7 @@ def survival_columns(
     if time is None or event is None:
         raise InvalidInputError("Expected --time and --event together; got one of them. --strata goes with both.")
     if target is not None or query is not None:
-        raise InvalidInputError("Expected --time and --strata in the place of --target and --query; got both.")
+        raise InvalidInputError("Expected --time and --strata instead of --target and --query; got both kinds.")
     return time, strata or ""
 
 
@@ -284,7 +284,7 @@ def fold_file(fold: Path, part: str) -> Path | None:
 
 
 def fold_part(path: Path, part: str) -> Path:
-    """Return the file of a fold, train, vali or test; a file is itself, and so is a folder of Parquet files."""
+    """Return the train, vali or test file of a fold; other files and Parquet folders are returned unchanged."""
     from kernelrank.data.file_format import is_parquet
 
     if not path.is_dir() or any(map(is_parquet, path.iterdir())):
@@ -300,4 +300,4 @@ def fold_part(path: Path, part: str) -> Path:
             f"{path}: a folder of {len(folds)} folds; give one of them, such as {folds[0]}, or use kernelrank "
             "tune, which measures all"
         )
-    raise InvalidInputError(f"{path}: a folder without {part}.txt; give a file, or a fold as LETOR has them")
+    raise InvalidInputError(f"{path}: the folder has no {part}.txt; give a file or a LETOR fold")

@@ -50,7 +50,7 @@ def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
 
 
 def parameter_names(candidates: list[dict[str, Any]]) -> list[str]:
-    """Return the parameters that some candidate has, the kernel first and alpha last; other kernels have others."""
+    """Return the parameters that some candidate has, the kernel first and alpha last."""
     known = {name: None for candidate in candidates for name in candidate}
     between = [name for name in known if name not in ("kernel", "alpha", "score")]
     return [*(["kernel"] if "kernel" in known else []), *between, "alpha"]

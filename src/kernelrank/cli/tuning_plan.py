@@ -20,7 +20,7 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is tried, and how it is judged.
+    """Which candidates are tried, and how they are measured.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class Plan:
 
     @property
     def sign(self) -> int:
-        """What makes a value one that is to be high: -1 for an error."""
+        """The factor that makes higher values better: -1 for an error measure."""
         return 1 if self.measure.higher_is_better else -1
 
     def search(self, X: Any, items: Items) -> Search:
-        """Hold out from one file."""
+        """Choose by cross-validation on one file."""
         from kernelrank.errors import InvalidInputError
 
         if self.learner.method not in REFITTED:
@@ -100,7 +100,7 @@ class Plan:
         return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
 
     def nested(self, found: Search, X: Any, items: Items) -> Any:
-        """Hold out the search itself: the scores of all items, or with held-out pairs the share of them in order."""
+        """Run nested cross-validation: return held-out scores, or for pairs the share in the right order."""
         from sklearn.base import clone
 
         from kernelrank.errors import InvalidInputError

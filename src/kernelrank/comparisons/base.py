@@ -80,7 +80,7 @@ class Comparisons(ABC):
         return largest_value(self.target())
 
     def overflow(self) -> str | None:
-        """Return what is wrong and what to do where the weights of the pairs overflow by the scores; None if not."""
+        """Return an error message if the scores make weights of pairs overflow; None otherwise."""
         return None
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Comparisons(ABC):
         """Return the diagonal of L, shape (m,)."""
 
     def uncompared_items(self) -> NDArray[np.bool_]:
-        """Tell which items are compared with none."""
+        """Return which items are compared with no other item."""
         return np.asarray(self.diagonal() == 0.0, dtype=np.bool_)
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Comparisons(ABC):
         """Multiply by the transposed root, ``Cᵀ V``."""
 
     def root_squares(self) -> Float:
-        """Return about the squared lengths of the rows of C, shape (k,): those of products with random signs, here."""
+        """Estimate the squared lengths of the rows of C, shape (k,), from products with random signs."""
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(self.n_items, 8))
         return np.asarray((self.centre(signs) ** 2).mean(axis=1))
 
@@ -139,7 +139,7 @@ class Comparisons(ABC):
 
     @abstractmethod
     def without(self, items: Index) -> Self:
-        """Return the graph induced on the other items: their edges fall away and degrees fall with them."""
+        """Return the graph induced on the other items, with correspondingly smaller degrees."""
 
     def submatrix(self, items: Index) -> Float:
         """Return L restricted to sets of items: (..., u) item numbers give (..., u, u)."""

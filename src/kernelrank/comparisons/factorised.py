@@ -87,7 +87,7 @@ class FactorisedComparisons(Comparisons):
         return (total + total.T) / 2
 
     def centre(self, V: Float) -> Float:
-        """Return ``C V``; means over a block are taken away first, which C does not see and rounding does."""
+        """Return ``C V``; block means are subtracted first, which changes nothing but rounding errors."""
         columns = as_columns(V)
         parts = [np.zeros((0, columns.shape[1]))]
         for factor in self._factors:
@@ -119,7 +119,7 @@ class FactorisedComparisons(Comparisons):
         return np.asarray(upper + np.triu(product, 1).T)
 
     def undo_centre(self, V: Float) -> Float | None:
-        """Return F with ``C F = V``, zero at the last item of each connected part; None where rows of a factor miss."""
+        """Return F with ``C F = V``, zero at the last item of each connected part; None if a factor lacks rows."""
         found = np.zeros((self.n_items, V.shape[1]))
         start = 0
         for factor in self._factors:

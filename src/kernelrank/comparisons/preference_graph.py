@@ -98,7 +98,7 @@ class Preferences(FactorisedComparisons):
 
     @property
     def sparse_laplacian(self) -> bool:
-        """Whether few pairs are compared beside all that there are."""
+        """Whether few of all possible pairs are compared."""
         return bool(SPARSE * self._adjacency.nnz <= self.n_items**2)
 
     @cached_property
@@ -114,12 +114,12 @@ class Preferences(FactorisedComparisons):
         return np.bincount(self.pairs[:, column], weights=values, minlength=self.n_items).astype(np.float64)
 
     def apply(self, V: Float) -> Float:
-        """Return ``L V``; the mean is taken away first, which L does not see and rounding does."""
+        """Return ``L V``; the mean is subtracted first, which changes nothing but rounding errors."""
         product: Float = self._laplacian @ (as_columns(V) - as_columns(V).mean(axis=0))
         return product.reshape(V.shape)
 
     def target(self) -> Float:
-        """Return ``M N``: what each item won less what it lost."""
+        """Return ``M N``: the weighted wins minus the weighted losses of each item."""
         weighted = self.weight * self.magnitude
         return as_columns(self._count(0, weighted) - self._count(1, weighted))
 

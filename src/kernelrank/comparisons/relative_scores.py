@@ -105,7 +105,7 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
         return {"query_weight": self.query_weight}
 
     def overflow(self) -> str | None:
-        """Return whether differences of scores have no squares, by which pairs are divided."""
+        """Return an error message if squared differences of scores, by which pairs are divided, overflow or vanish."""
         largest, own = 2.0 * self.largest_magnitude(), largest_value(self.weight)
         degree = float(np.max(self.diagonal(), initial=0.0))
         overflows = not math.isfinite(degree) and math.isfinite(own * own * self.n_items)

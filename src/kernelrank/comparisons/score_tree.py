@@ -66,7 +66,7 @@ class _Level:
         return cls(bounds, low / 2 + high / 2, high / 2 - low / 2)
 
     def far(self, pairs: Index) -> Index:
-        """Tell which pairs of cells are far from each other."""
+        """Return which pairs of cells are far from each other."""
         first, second = pairs.T
         gap = np.abs(self.middle[first] - self.middle[second]) - self.half[first] - self.half[second]
         return np.asarray(gap >= np.maximum(self.half[first], self.half[second]))

@@ -110,7 +110,7 @@ class ScoredComparisons(Comparisons):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The other keywords of the constructor: what `without` hands on."""
+        """The other keywords of the constructor, which `without` passes on."""
         return {}
 
     @cached_property
@@ -287,7 +287,7 @@ def compared_pair_weight(query_weight: QueryWeight, total: Float, compared: Floa
 
 
 def item_squares(weight: Float) -> Float:
-    """Return how much of each item's ``w²`` is no pair of two copies: ``min(w, w²)``.
+    """Return the part of each item's ``w²`` that is not a pair of two copies: ``min(w, w²)``.
 
     Examples
     --------

@@ -251,7 +251,7 @@ class ScoredQueries(ScoredComparisons):
         return degrees
 
     def uncompared_items(self) -> NDArray[np.bool_]:
-        """Tell which items are compared with none: degrees are differences, and rounding may leave some of nothing."""
+        """Return which items are compared with no other item; degrees cannot tell, because of rounding errors."""
         whole = self._item_c.ravel() * self.weight * self._by_query.total[self.queries.codes]
         return np.asarray(self.diagonal() <= 1e-14 * whole, dtype=np.bool_)
 
@@ -282,7 +282,7 @@ class ScoredQueries(ScoredComparisons):
         return (root * self.centre(as_columns(V) * inverse)).reshape(V.shape)
 
     def root_squares(self) -> Float:
-        """Return ``c w W_q``, of which each row takes a projection."""
+        """Return ``c w W_q``, an upper bound of the squared lengths of the rows."""
         return np.asarray(self._root_scale[1].ravel() ** 2)
 
     def gram(self, Phi: Matrix) -> Float:

@@ -140,7 +140,7 @@ class Votes:
         return f[self.head] - f[self.tail]
 
     def item_sums(self, values: Float) -> Float:
-        """Return for each item the values of its rows, with a minus where it is the second: the transpose of that."""
+        """Sum the values of the rows of each item, negative where it is the second: the transpose of `differences`."""
         sums = np.bincount(self.head, weights=values, minlength=self.n_items)
         sums -= np.bincount(self.tail, weights=values, minlength=self.n_items)
         return sums.astype(np.float64, copy=False)

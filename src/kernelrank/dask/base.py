@@ -104,7 +104,7 @@ class DaskLearner(BaseEstimator):
             raise InvalidInputError(f"X has {items.shape[1]} features, but the model has {self.n_features_in_}")
         expected = getattr(self, "feature_names_in_", None)
         if names is not None and expected is not None and list(names) != list(expected):
-            raise InvalidInputError("expected the columns of the training data in the same order; X has others")
+            raise InvalidInputError("expected the columns of the training data in the same order; X has other columns")
         model.__dict__.pop("feature_names_in_", None)
         rows = largest_partition(X) if is_frame(X) else None
         joined = None if rows is None else joined_columns(X, rows)

@@ -72,7 +72,7 @@ def gathered(client: Client, *tasks: Delayed) -> list[Any]:
 
 
 def reduced(function: Callable[[list[Any]], Any], parts: Sequence[Delayed], width: int = WIDTH) -> Delayed:
-    """Merge the results of many tasks in a tree, eight at a time or as many as is said, wherever they are.
+    """Merge the results of many tasks in a tree on the workers, eight (or a given number) at a time.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class ScoredItems:
         return ScoredItems(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def complete(self) -> NDArray[np.bool_]:
-        """Tell which items belong to a query that is here as a whole."""
+        """Return which items belong to a query whose items are all present."""
         pairs = np.unique(np.column_stack([self.query, self.part]), axis=0)
         queries, here = np.unique(pairs[:, 0], return_counts=True)
         complete: NDArray[np.bool_] = here[np.searchsorted(queries, self.query)] == self.n_parts

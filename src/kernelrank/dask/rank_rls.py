@@ -44,7 +44,7 @@ class DaskRankRLS(DaskLearner):
         A number of basis items, drawn at random among all items as `RankRLS` does; their row numbers; or the basis
         items themselves, which saves fetching them.
     random_state : int, RandomState or None, default=None
-        Draws the basis.
+        Random seed for drawing the basis.
     client : distributed.Client, str or None, default=None
         A client, or the address of a scheduler. Without it, the client in use, or else a local cluster for the time of
         the fit. A script that starts one needs ``if __name__ == "__main__":``.
@@ -132,7 +132,7 @@ n_features_in_, feature_names_in_
         y : dask array, series or data frame, shape (m,) or (m, n_outputs), or str
             Their scores, partitioned like X; or the name of the column, if X is a path.
         qid : dask array or series, shape (m,), or str, optional
-            The query of each item: any hashable labels in any order. One query unless given.
+            The query of each item: any hashable labels in any order. One query if omitted.
         sample_weight : dask array or series, shape (m,), or str, optional
             Item weights.
 

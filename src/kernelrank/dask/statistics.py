@@ -39,7 +39,7 @@ __all__ = ["Batch", "Statistics", "merge_statistics", "mergeable", "partition_st
 
 
 def mergeable(learner: RankRLS) -> bool:
-    """Whether a query may lie in several partitions: where its statistics are means and scatters."""
+    """Whether a query may lie in several partitions, because its statistics are means and scatters."""
     return resolved_cost(learner.cost) == "magnitude" and learner.ties == "include"
 
 
@@ -92,7 +92,7 @@ class Statistics:
 
     @property
     def tied(self) -> NDArray[np.bool_]:
-        """Which outputs have ties only: rounding is all that their scores differ by."""
+        """Which outputs have ties only, up to rounding errors."""
         rounding = 8 * np.finfo(np.float64).eps * self.largest
         ties: NDArray[np.bool_] = self.energy.sum(axis=0) <= self.pair_weight.sum() * rounding**2
         return ties

@@ -92,4 +92,4 @@ def scattered_row(qids: NDArray[Any], seen: set[Any]) -> int | None:
 
 def scattered_message(label: object) -> str:
     """Return the error message for a query whose rows are not contiguous."""
-    return f"query {shown(label)} comes back: whole_queries=True needs the rows of each query together"
+    return f"the rows of query {shown(label)} are not contiguous, which whole_queries=True needs: sort them by query"

@@ -59,7 +59,7 @@ NEGATIVE = frozenset(
 # One letter says something only beside its opposite: "m" and "b" are malignant and benign, "m" and "f" are not.
 OPPOSITES = {"t": "f", "y": "n", "m": "b"}
 
-GIVEN, MEANING, SORTED = "as asked", "by its meaning", "it sorts last"
+GIVEN, MEANING, SORTED = "as requested", "by its meaning", "it sorts last"
 """Why a class is positive."""
 
 
@@ -131,7 +131,7 @@ class Classes:
         if len(known) > 2:
             third = sorted(words.values())[2]
             listed = ", ".join(shown(word.encode()) for word in known[:5])
-            message = f"a third class in the target ({listed}): expected numbers, two classes, or which is positive"
+            message = f"the target has a third class ({listed}): expected numbers or two classes; name the positive one"
             raise table.error(message, third, column)
         if len(known) == 1:
             return cls._alone(known[0], table, column, guess=guess)
@@ -152,16 +152,17 @@ class Classes:
             raise table.error(f"no row has the positive class {positive!r}; the classes are {listed}", None, column)
         others = [word for word in words if word != positive]
         negative = others[0] if len(others) == 1 else ""
-        told = f"the target {positive!r} is 1 and {negative or 'everything else'!r} is 0, as asked"
+        rest = repr(negative) if negative else "everything else"
+        told = f"the target {positive!r} is 1 and {rest} is 0, as requested"
         return cls(negative, positive, GIVEN, told)
 
     @classmethod
     def _alone(cls, word: str, table: Table, column: int, *, guess: bool) -> Classes:
         plain = word.casefold()
         if guess and len(plain) > 1 and plain in POSITIVE:
-            return cls("", word, MEANING, f"the target {word!r} is 1, by its meaning; there is no other")
+            return cls("", word, MEANING, f"the target {word!r} is 1, by its meaning; there is no other class")
         if guess and len(plain) > 1 and plain in NEGATIVE:
-            return cls(word, "", MEANING, f"the target {word!r} is 0, by its meaning; there is no other")
+            return cls(word, "", MEANING, f"the target {word!r} is 0, by its meaning; there is no other class")
         message = f"all targets are {shown(word.encode())}: expected numbers or two classes"
         raise table.error(message, None, column)
 

@@ -101,7 +101,7 @@ class DelimitedTable(Table):
         self._chosen, self._numbers = sorted(columns), frozenset(numbers)
 
     def first_block(self) -> TableBlock | None:
-        """Read some rows, each when it is asked for."""
+        """Read the first rows, lazily."""
         for quotes, first_line, _ in itertools.chain(self._first_rows, self._rows(FIRST_BYTES)):
             block = self._unread_block(quotes, first_line) or self._block(quotes, first_line)
             if len(block):
@@ -250,10 +250,10 @@ class DelimitedTable(Table):
         wrong = [(found, line) for found, line in zip(widths, lines.tolist(), strict=True) if found != width]
         if wrong:
             found, line = wrong[0]
-            hint = ": is the first column without a name, as R writes it?" if set(widths) == {width + 1} else ""
+            hint = ": does the first column lack a name, as in files of R?" if set(widths) == {width + 1} else ""
             if len(wrong) > 1 and not hint:
                 others = ", ".join(str(other) for _, other in wrong[1:6]) + (", ..." if len(wrong) > 6 else "")
-                hint = f"; so it is in line{'s' * (len(wrong) > 2)} {others}"
+                hint = f"; also wrong: line{'s' * (len(wrong) > 2)} {others}"
             raise self.error(f"{found} fields, but the first line names {width} columns{hint}", line)
 
     def _check_encoding(self, text: bytes, first_line: int) -> None:
@@ -284,7 +284,7 @@ class DelimitedTable(Table):
         number_of: dict[str, int] = {}
         for number, name in enumerate(names, start=1):
             if not name and number > 1:
-                message = f"column {number} has no name: only the first one, if it holds ids, may have none"
+                message = f"column {number} has no name: only a first column of ids may have none"
                 raise FileFormatError(message, self.path, line)
             first = number_of.setdefault(name, number)
             if first != number:
@@ -304,9 +304,10 @@ class DelimitedTable(Table):
                 again += 1
                 new = f"{name or f'column {number}'} ({again})"
             if new != name:
-                changed.append(f"column {number} is called {new!r} here, for its name {_trouble(name)}")
+                changed.append(f"column {number} was renamed to {new!r}, because its name {_trouble(name)}")
             unique.append(new)
-        self.notes = (*self.notes, *changed[:5], *([f"and so are {len(changed) - 5} more"] if len(changed) > 5 else []))
+        more = [f"{len(changed) - 5} more columns were renamed"] if len(changed) > 5 else []
+        self.notes = (*self.notes, *changed[:5], *more)
         return tuple(unique)
 
 

@@ -57,7 +57,7 @@ class DelimitedBlock(ArrowBlock):
     def numbers(
         self, columns: Sequence[int], *, missing: bool = False, advice: str = "", dtype: DTypeLike = np.float64
     ) -> NDArray[Any]:
-        """Return numbers; a cell that is none is looked at as text."""
+        """Return numbers; cells that are not numbers are read as text, for the error message."""
         values = self._values(columns)
         if np.isfinite(values).all():
             return values.astype(dtype, copy=False)

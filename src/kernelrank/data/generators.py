@@ -118,8 +118,8 @@ def make_preferences(
 
     The utility of an item is ``x·w`` with variance one. Item a is preferred to b when ``u(a) − u(b) + e`` is
     positive, with logistic e of the given scale: the model of Bradley and Terry, in which a wins with
-    probability ``1 / (1 + exp(−(u(a) − u(b)) / noise))``. Pairs are drawn independently, so that the same two
-    items may meet often and either may win. Time and memory O(n_items · n_features + n_pairs).
+    probability ``1 / (1 + exp(−(u(a) − u(b)) / noise))``. Pairs are drawn independently, so that the same pair
+    may occur several times, with either winner. Time and memory O(n_items · n_features + n_pairs).
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def make_preferences(
     n_features : int, default=10
     n_pairs : int, default=1000
     noise : float, default=0.1
-        The scale of e; zero makes all preferences true.
+        The scale of e; with zero, all preferences follow the utilities.
     magnitudes : bool, default=False
         Return ``|u(a) − u(b) + e|`` as well.
     weights : bool, default=False

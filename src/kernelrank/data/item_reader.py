@@ -168,7 +168,7 @@ def read_item_chunks(
         How many rows a chunk has; the last one may have fewer.
     whole_queries : bool, default=False
         Whether a chunk holds whole queries only: it ends with the last query that fits into `chunk_rows`, and a query
-        that does not fit is a chunk of its own. The rows of each query must stand together.
+        that does not fit is a chunk of its own. The rows of each query must be contiguous.
     format, target, query, id, weight, groups, features, exclude, n_features, pos_label, guess_positive, needs_target
         See `read_items`.
 

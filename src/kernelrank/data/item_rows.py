@@ -20,7 +20,7 @@ from kernelrank.queries import Queries
 __all__ = ["ItemRows", "TableReader"]
 
 LABELS = ("qid", "groups")
-FEATURE_ADVICE = "; exclude leaves a column out"
+FEATURE_ADVICE = "; leave the column out with exclude"
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
     query = "" if rows.qid is None else f" in query {shown(rows.qid[pair[0]])}"
     message = (
         f"the id {shown(rows.ids[pair[0]])} occurs twice{query}, first in {first}: expected one item for each id; "
-        "say which column holds the ids, or an empty name if none does"
+        "name the column of the ids, or give an empty name if there is none"
     )
     raise table.error(message, int(rows.positions[pair[1]]), column)
 

@@ -127,7 +127,7 @@ def _misleading(columns: dict[str, NDArray[Any]], names: tuple[str, ...]) -> tup
     """List the features whose names would be taken for a target, a query or another role when the file is read."""
     told = {word: role for role, words in NAMES.items() for word in words}
     return tuple(
-        f"the feature {name!r} looks like the {told[plain_name(name)]}: say what is when you read the file"
+        f"the feature {name!r} looks like the {told[plain_name(name)]}: name the columns when you read the file"
         for name in names
         if plain_name(name) in told and not (plain_name(name) == "weight" and "qid" not in columns)
     )

@@ -100,7 +100,7 @@ class ParquetTable(Table):
         return np.dtype(np.float32 if types == {"float"} else np.float64)
 
     def varying_labels(self, column: int) -> bool:
-        """Say so of floats, which are integers where all of a block are, and of files that differ."""
+        """Return True for floats, whose blocks are integers if all are whole, and for files that differ in type."""
         types = self._types[self.names[column]]
         return len(types) > 1 or not types.isdisjoint({"halffloat", "float", "double"})
 

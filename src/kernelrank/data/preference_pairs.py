@@ -51,7 +51,7 @@ def read_pairs(
     - **Lines** are ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number of
       columns throughout; what follows a ``#`` is a comment, and a first line of these very words is a header.
 
-    Columns are known by their names, and `Preferences.notes` says which is what. Winner and loser are item numbers from
+    Columns are recognised by their names, and `Preferences.notes` lists them. Winner and loser are item numbers from
     zero if all of them are integers (as Python writes them), and otherwise names.
 
     Time O(bytes), and O(preferences) for rankings; memory O(preferences). A million votes take about a second as a
@@ -86,7 +86,7 @@ def read_pairs(
     magnitude : str, optional
         By how much the winner is better. Guessed: ``magnitude``, ``margin``.
 
-        An empty string for any of these columns says that there is none, where a name would suggest one.
+        Pass an empty string for any of these columns if there is none, although a name would suggest one.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def read_pairs(
     Raises
     ------
     FileFormatError
-        At the first line that cannot be read; the message names the file and the line. A name that is not among
-        `items` is told with those that are spelt like it.
+        At the first line that cannot be read; the message names the file and the line. An error about
+        a name that is not among `items` lists similar names.
     MissingExtraError
         For tables without pyarrow.
 

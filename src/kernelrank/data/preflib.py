@@ -202,8 +202,8 @@ class _Reader:
         counts = f"{self.n_voters:,} rankings, {self.n_lines:,} of them different"
         notes = [
             f"a PrefLib file: {len(self.names):,} items, {counts}",
-            f"the rankings made {len(tie):,} preferences{f', {n_ties:,} of them ties' if n_ties else ''}; those of one "
-            "ranking together weigh as much as one vote",
+            f"the rankings made {len(tie):,} preferences{f', {n_ties:,} of them ties' if n_ties else ''}; the "
+            "preferences of one ranking together weigh as much as one vote",
         ]
         if self.n_silent:
             notes.append(f"left out: {self.n_silent:,} rankings of a single item, which compare nothing")

@@ -250,7 +250,7 @@ def _learnt(
     """Learn what becomes of each column, and note which are left out and which are words."""
     for name in rules.ordinal:
         if name not in cells:
-            faults.add(f"there is no feature {name!r}, which should be ordinal")
+            faults.add(f"there is no feature {name!r}, which ordinal names")
     columns: list[PreparedColumn] = []
     left_out: list[str] = []
     for name, column in cells.items():

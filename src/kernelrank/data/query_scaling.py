@@ -46,5 +46,5 @@ def scale_within_queries(X: Any, qid: Any) -> Float:
 def scale_items_by_query(items: Items) -> Items:
     """Return the items of a file with their columns scaled inside each query."""
     if items.qid is None:
-        raise FileFormatError("Expected queries to scale by; got a file without them. Name their column.", items.path)
+        raise FileFormatError("Expected queries; the file has none. Name the query column.", items.path)
     return replace(items, X=scale_within_queries(items.X, items.qid))

@@ -65,7 +65,7 @@ class Layout:
             raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype!r}")
 
     def add(self, rows: Rows) -> None:
-        """Take note of some rows, and refuse what can already be refused. Time O(size)."""
+        """Add some rows to the layout, and raise the errors that are already certain. Time O(size)."""
         self.n_rows += len(rows)
         self.n_values += len(rows.values)
         self.integer_qids &= rows.qids is None or rows.qids.dtype.kind == "i"
@@ -238,7 +238,7 @@ def read_ranking(
     See Also
     --------
     read_ranking_chunks : the same file in bounded memory.
-    write_ranking : the way back.
+    write_ranking : write such a file.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def read_ranking_chunks(
         How many rows a chunk has; the last one may have fewer.
     whole_queries : bool, default=False
         Whether a chunk holds whole queries only: it ends with the last query that fits into `chunk_rows`, and
-        a query that does not fit is a chunk of its own. The rows of each query must stand together.
+        a query that does not fit is a chunk of its own. The rows of each query must be contiguous.
     n_features, dtype, zero_based, sparse, allow_nonfinite
         See `read_ranking`.
 

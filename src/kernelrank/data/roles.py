@@ -98,7 +98,7 @@ def plain_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class ColumnRequest:
-    """What the user said about the columns; None leaves it to the names, an empty string says that there is none.
+    """The columns named by the user; None: guess from the names, an empty string: there is no such column.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class _RoleSearch:
         bare = [column for column in free if self.plain[column] == "weight"]
         if bare and self.taken["query"] is None:
             name = self.table.names[bare[0]]
-            self.notes.append(f"column {name!r} is taken for a feature: say so if it holds the weights of the items")
+            self.notes.append(f"column {name!r} is used as a feature: name it as the weights if it holds item weights")
             return [column for column in free if column not in bare]
         return free
 

@@ -59,19 +59,19 @@ def with_side_files(items: Items, path: str | os.PathLike[str]) -> Items:
             items = dataclasses.replace(items, qid=_queries(file, len(items)))
             items = _noted(items, f"the queries are in {file.name}")
         else:
-            items = _noted(items, f"{file.name} is not read, for the file has queries of its own")
+            items = _noted(items, f"{file.name} was ignored, because the data file has queries itself")
     file = _found(Path(path), WEIGHTS)
     if file is not None:
         if items.weight is None:
             items = dataclasses.replace(items, weight=_weights(file, items))
             items = _noted(items, f"the weights are in {file.name}")
         else:
-            items = _noted(items, f"{file.name} is not read, for the file has weights of its own")
+            items = _noted(items, f"{file.name} was ignored, because the data file has weights itself")
     return items
 
 
 def refuse_side_queries(path: str | os.PathLike[str]) -> None:
-    """Refuse a file without queries of its own whose queries stand in a side file, where it is read in batches.
+    """Raise an error for a file that is read in batches if its queries are in a side file.
 
     Raises
     ------

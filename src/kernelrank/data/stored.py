@@ -220,7 +220,7 @@ def read_parquet_chunks(
     target : str
         The column of scores.
     query : str, optional
-        The column of query labels; the rows of a query must stand together.
+        The column of query labels; the rows of a query must be contiguous.
     features : sequence of str, optional
         The columns of features; all others that hold numbers or booleans unless given, but the index of a data frame.
     chunk_rows : int, default=100_000

@@ -162,7 +162,7 @@ def number_fault(token: bytes) -> str:
     if MISSING.fullmatch(token):
         return f"{shown(token)} is missing: expected a number"
     if read_decimal(token) is not None:
-        return f"{shown(token)} is not finite: expected a number of ordinary size"
+        return f"{shown(token)} is not finite: expected a finite number"
     if DECIMAL_COMMA.fullmatch(token):
         return f"{shown(token)} is not a number: expected a decimal point, not a comma"
     if TRUTH.fullmatch(token):

@@ -278,8 +278,8 @@ class TablePreparation:
     @staticmethod
     def _fault(prepared: PreparedColumn, word: str) -> str:
         if prepared.kind == "ordinal":
-            return f"{shown(word.encode())} is no level of {prepared.name!r}: expected {', '.join(prepared.levels)}"
-        return number_fault(word.encode()) + "; exclude leaves a column out"
+            return f"{shown(word.encode())} is not a level of {prepared.name!r}: expected {', '.join(prepared.levels)}"
+        return number_fault(word.encode()) + "; leave the column out with exclude"
 
     def as_data(self) -> dict[str, Any]:
         """Return a representation of numbers, strings and lists, for saving."""

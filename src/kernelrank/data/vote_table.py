@@ -164,7 +164,7 @@ class _VoteReader:
         for number, (word, value) in enumerate(zip(words.tolist(), truths, strict=True)):
             if value is None:
                 row = int(np.argmax(codes == number))
-                message = f"{shown(word)} says neither yes nor no: expected 1 or 0, true or false, yes or no"
+                message = f"{shown(word)} is neither yes nor no: expected 1 or 0, true or false, yes or no"
                 raise self.table.error(message, int(block.positions[row]), column)
         return np.array(truths, dtype=np.bool_)[codes]
 

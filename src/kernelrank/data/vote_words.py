@@ -39,12 +39,12 @@ UNKNOWN = 9
 
 
 def is_missing(word: str) -> bool:
-    """Return whether a cell is empty or says that nothing is known."""
+    """Return whether a cell is empty or has a word for a missing value."""
     return MISSING.fullmatch(word.encode()) is not None
 
 
 def truth(word: str) -> bool | None:
-    """Read yes or no; what is missing is no, and any other word neither.
+    """Read yes or no: True, or False (also if missing), or None for any other word.
 
     Examples
     --------
@@ -133,4 +133,4 @@ class WinnerWords:
         if is_missing(word):
             return f"the winner is missing: {expected}"
         hint = "; 0 and 1 may mean either side: write left and right" if word in ("0", "1") else ""
-        return f"{shown(word)} says no winner: {expected}{hint}"
+        return f"{shown(word)} does not name a winner: {expected}{hint}"

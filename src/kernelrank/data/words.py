@@ -82,7 +82,7 @@ def first_long(lengths: NDArray[Any]) -> int | None:
 
 
 def long_message(what: str, length: int) -> str:
-    """Say that a label is too long.
+    """Return the error message for a label that is too long.
 
     Examples
     --------

@@ -22,7 +22,7 @@ DENSE_ENOUGH = 0.1
 def prepare(
     problem: DyadicProblem, solver: str, *, tol: float, max_iter: int | None, regularisation: Regularisation
 ) -> PreparedSolver:
-    """Choose a solver, unless one is named, and do its costly part.
+    """Choose a solver, unless one is named, and do its expensive step.
 
     ============================================= ============== ======================================================
     scores and kernels                            solver         cost

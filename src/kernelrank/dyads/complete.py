@@ -107,7 +107,7 @@ class CompletePrimal:
 
 
 def above_rounding(values: Float) -> NDArray[np.bool_]:
-    """Tell which eigenvalues are more than the rounding of zero."""
+    """Return which eigenvalues are above the rounding errors of zero."""
     return np.asarray(values > len(values) * float(np.finfo(np.float64).eps) * values.max(initial=0.0))
 
 

@@ -38,7 +38,7 @@ ITERATIONS = 100.0
 
 
 def by_shortcut(size: int, lost: int, kept: int) -> bool:
-    """Return whether some objects leave at less cost by systems of their size than by another decomposition.
+    """Return whether holding out some objects by small systems costs less than another decomposition.
 
     Parameters
     ----------

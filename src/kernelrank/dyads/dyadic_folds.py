@@ -38,7 +38,7 @@ NOTHING: Index = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class LeavingDyads:
-    """What leaves at once.
+    """The dyads that are held out together.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class LeavingDyads:
     predicted: Index
 
     def mask(self, shape: tuple[int, int]) -> NDArray[np.bool_]:
-        """Return which cells leave, (m₁, m₂)."""
+        """Return which cells are held out, (m₁, m₂)."""
         leaving = np.zeros(shape, dtype=np.bool_)
         leaving[self.rows] = True
         leaving[:, self.columns] = True
@@ -66,7 +66,7 @@ class LeavingDyads:
 
 @dataclass(frozen=True)
 class DyadicFolds:
-    """What leaves together, one after the other.
+    """The folds of dyads: which are held out together.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class DyadicFolds:
         return list(np.arange(self.shape[side])[:, None]) if folds is None else folds
 
     def leaving(self, known: NDArray[np.bool_]) -> Iterator[LeavingDyads]:
-        """Return all that leaves, one after the other; of single cells the known ones."""
+        """Return the held-out dyads, fold by fold; of single cells only the known ones."""
         if self.setting == "cell":
             for cells in self._single_cells(known) if self.cells is None else self.cells:
                 yield LeavingDyads(NOTHING, NOTHING, cells, cells)

@@ -44,23 +44,23 @@ def dyadic_holdout(
     """Predict held-out scores of dyads in one of four settings: new cells, rows, columns or both.
 
     How well a model predicts depends very much on what is new: a missing score of a known drug and a known target, a
-    new drug, a new target, or a new drug with a new target. All four are exact: as if the model had been trained again
-    without what is held out.
+    new drug, a new target, or a new drug with a new target. All four are exact: they equal the predictions of a model
+    trained again without the held-out dyads.
 
     Parameters
     ----------
     estimator : KroneckerRLS, KroneckerRankRLS or TwoStepRLS, or KroneckerRLSCV, KroneckerRankRLSCV or TwoStepRLSCV
-        Its parameters are used; it need not be fitted, and stays as it is. A search chooses alpha anew without what is
-        held out (nested cross-validation); give it the same `setting`.
+        Its parameters are used; it need not be fitted, and is not changed. A search chooses alpha again without the
+        held-out dyads (nested cross-validation); give it the same `setting`.
     X_rows, X_columns, Y
         As in `KroneckerRLS.fit`.
     setting : {"cell", "row", "column", "both"} or a list of these, default="cell"
         What is new: the score, the object of the row, that of the column, or both objects. With one set of objects
-        (`relation`) a cell leaves together with its mirror and an object with its row and its column: "row" predicts
-        f(a, b) without a, "column" without b, "both" without a and b.
+        (`relation`) a cell is held out together with its mirror image, and an object with its row and its column: "row"
+        predicts f(a, b) without a, "column" without b, "both" without a and b.
     cv : int, splitter or iterable of splits, optional
-        What leaves together: folds of cells (the known ones, row by row), of rows or of columns; of one cell or object
-        each by default. For "both", folds of the rows and of the columns; a tuple of two gives them one by one. With
+        What is held out together: folds of cells (the known ones, row by row), of rows or of columns; by default one
+        cell or object each. For "both", folds of the rows and of the columns; a tuple of two gives different ones. With
         one set of objects, cells are pairs of objects. A number of folds is shuffled by `random_state` of the
         estimator.
     alphas : array-like of float, optional

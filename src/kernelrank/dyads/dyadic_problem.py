@@ -35,7 +35,7 @@ Ranked: TypeAlias = Literal["columns", "rows"]
 
 @dataclass(frozen=True)
 class Regularisation:
-    """What the norm costs in each pair of eigendirections: E.
+    """The penalty E of each pair of eigendirections.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Regularisation:
         return self.rows * column_values[None, :] + self.columns * row_values[:, None] + self.both
 
     def divided(self, weight: float) -> Regularisation:
-        """Return E beside errors that count `weight` times: divided by it. A ranking is no two-step problem."""
+        """Return E divided by `weight`, for errors that count `weight` times. Not for two-step learning."""
         return Regularisation(self.rows / weight, self.columns / weight, self.both / weight)
 
 
@@ -123,7 +123,7 @@ class DyadicProblem:
 
     @property
     def sign(self) -> int:
-        """What f(b, a) is times f(a, b): 1 symmetric, -1 reciprocal, 0 if nothing is known."""
+        """The sign s of ``f(b, a) = s f(a, b)``: 1 symmetric, -1 reciprocal, 0 for neither."""
         return {"symmetric": 1, "reciprocal": -1}.get(self.relation or "", 0)
 
     @property
@@ -154,7 +154,7 @@ class DyadicProblem:
         return 1.0 / (mu1[:, None] * mu2[None, :] + self.complete_regularisation(regularisation).costs(mu1, mu2))
 
     def complete_regularisation(self, regularisation: Regularisation) -> Regularisation:
-        """Return E beside errors that all count once: divided by ω of the ranked side."""
+        """Return E divided by ω of the ranked side, for errors that all count once."""
         n = self.shape[0] if self.ranked == "rows" else self.shape[1]
         if self.ranked is not None and n < 2:
             raise NothingToCompareError(f"expected at least two {self.ranked} to rank; got one")
@@ -187,7 +187,7 @@ class DyadicProblem:
         return replace(self, Y=None, cells=cells)
 
     def turned(self) -> DyadicProblem:
-        """Return the problem with rows for columns and columns for rows."""
+        """Return the problem with rows and columns exchanged."""
         assert self.Y is not None
         other: dict[str, Ranked] = {"rows": "columns", "columns": "rows"}
         ranked = None if self.ranked is None else other[self.ranked]

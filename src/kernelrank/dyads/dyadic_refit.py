@@ -152,6 +152,6 @@ def reduced_scores(
 
 def _nothing_left(leaving: LeavingDyads) -> str:
     return (
-        f"nothing is known without {len(leaving.rows)} rows and {len(leaving.columns)} columns, such as "
+        f"no known score is left without {len(leaving.rows)} rows and {len(leaving.columns)} columns, such as "
         f"{leaving.rows[:1].tolist()} and {leaving.columns[:1].tolist()}: use more folds"
     )

@@ -87,7 +87,7 @@ class DyadicSide:
 
     @cached_property
     def centred_spectrum(self) -> SideSpectrum:
-        """U and μ of CKC, where constants are no eigenvector with an eigenvalue above zero."""
+        """U and μ of CKC, in which constants have the eigenvalue zero."""
         mean = self.K.mean(axis=0)
         values, vectors = self.decomposed(self.K - mean - (mean - mean.mean())[:, None])
         vectors -= vectors.mean(axis=0)
@@ -98,7 +98,7 @@ class DyadicSide:
         return DyadicSide(self.K[np.ix_(kept, kept)], Kernel("precomputed"), self.name)
 
     def decomposed(self, A: Float) -> tuple[Float, Float]:
-        """Return eigenvalues and eigenvectors of a kernel of this side, overwritten; refuse it if it is indefinite."""
+        """Decompose a kernel of this side, which is overwritten; raise an error if it is indefinite."""
         scale = float(np.abs(A).max(initial=0.0))
         values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
         if not self.kernel.semidefinite and values[0] < -self._rounding() * len(A) * scale:

@@ -55,7 +55,7 @@ class FewCells:
         return replace(self, problem=self.problem.without_cells(leaving))
 
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:  # noqa: ARG002
-        """Return the dual coefficients; there is no use for a start."""
+        """Return the dual coefficients; a starting point is not used."""
         assert regularisation.constant
         A = np.empty((*self.problem.shape, self.problem.n_outputs))
         for outputs, cells in self.problem.output_cells():

@@ -58,7 +58,7 @@ class KnownCells:
         return len(self.rows) == self.shape[0] * self.shape[1] and bool(np.all(self.count == 1.0))
 
     def without(self, leaving: NDArray[np.bool_]) -> KnownCells:
-        """Return the cells that do not leave, by a mask (m₁, m₂)."""
+        """Return the cells that are not held out, given a mask (m₁, m₂)."""
         kept = ~leaving[self.rows, self.columns]
         if not kept.any():
             raise InvalidInputError("a training fold has no known score: use more folds")

@@ -32,7 +32,7 @@ class KroneckerRankRLS(KroneckerRLS):
     rank : {"columns", "rows"}, default="columns"
         What is ranked: the columns for each row, or the rows for each column.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every dyad (a pair weighs one over the number of known dyads of its row), or
+        Which units have equal weight: pairs, dyads (a pair weighs one over the number of known dyads of its row), or
         every row, as in `RankRLS`.
     relation, solver, tol, max_iter, random_state
         As in `KroneckerRLS`.

@@ -47,7 +47,7 @@ class KroneckerRLS(PlainDyadicLearner):
     max_iter : int, optional
         The largest number of their iterations; ten times the number of unknowns unless given.
     random_state : int, RandomState or None, default=None
-        Draws the items that ``gamma="median"`` looks at.
+        Random seed for drawing the items that ``gamma="median"`` uses.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -63,7 +63,7 @@ class KroneckerRLS(PlainDyadicLearner):
     kernel_rows_, kernel_columns_ : Kernel
         The kernels of the fit.
     gamma_rows_, gamma_columns_ : float or None
-        The numbers that gamma stood for.
+        The values of gamma used in the fit.
     solver_ : str
         The solver that was used.
     n_iter_ : int

@@ -90,7 +90,7 @@ class PlainDyadicLearner(DyadicLearner):
         Returns
         -------
         list
-            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+            One fitted model for each alpha, in their order. This estimator itself is not changed.
         """
         learner: Self = clone(self)
         problem = learner._problem(X_rows, X_columns, Y)

@@ -22,8 +22,8 @@ class TwoStepRLS(PlainDyadicLearner):
     """Two-step RLS for dyads: one ridge regression over the rows and one over the columns.
 
     Predicts ``F = K₁ (K₁ + alpha_rows I)⁻¹ Y (K₂ + alpha_columns I)⁻¹ K₂``: the order of the two steps makes no
-    difference. Where cells of Y are unknown, they are filled with the model's own predictions: the fixed point, which
-    minimises ``Σ_known (y - f)²`` and the norm of which two-step learning is the ridge regression.
+    difference. Unknown cells of Y are filled with the model's own predictions. This fixed point minimises
+    ``Σ_known (y - f)²`` plus the penalty for which two-step learning is the ridge regression.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class Agreement:
 
     @property
     def parts(self) -> list[slice]:
-        """Where the features of each view stand."""
+        """The columns of the features of each view."""
         return [slice(start, stop) for start, stop in pairwise(self.bounds.tolist())]
 
     def penalty(self, nu: float) -> Float:

@@ -46,15 +46,15 @@ class AllPathsVectorizer(GraphTransformer):
     Parameters
     ----------
     combine : {"max", "sum"}, default="max"
-        The maximum is what the published figures used, by the errata [Air09]; the sum stands in the article. A maximum
-        below zero, which negative weights can lead to, counts as zero.
+        How the walks between two labels are combined. According to the errata [Air09], the published figures used the
+        maximum; the article describes the sum. A negative maximum (of negative weights) counts as zero.
     normalize : bool, default=False
-        Whether each vector has length one, so that the kernel is a cosine. The length is that of the whole vector:
-        pairs that `fit` has not seen are left out after it is taken.
+        Whether to scale each vector to length one, so that the kernel is a cosine. The length includes pairs of labels
+        that did not occur in `fit`; they are left out afterwards.
     n_jobs : int, optional
-        The number of threads; None is one, unless in a `joblib.parallel_config` context, and -1 all. The loops are
-        compiled and do not hold the interpreter, so that threads do what processes would, without copies of the
-        graphs. The result does not depend on it.
+        The number of threads; None is one, unless in a `joblib.parallel_config` context, and -1 all. The compiled loops
+        release the global interpreter lock, so that threads run in parallel without copies of the graphs. The result
+        does not depend on it.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class AllPathsVectorizer(GraphTransformer):
     The spectral radius of A has to be below one, or the weights have no sum. This is checked for each graph, exactly up
     to rounding. Graphs without cycles always pass. Weights may be negative.
 
-    scikit-learn's `check_estimator` does not apply, for it fits arrays; its conventions hold.
+    scikit-learn's `check_estimator` does not apply, because it fits arrays; its conventions hold.
 
     Examples
     --------

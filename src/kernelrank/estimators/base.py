@@ -97,7 +97,7 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
 
 
 def is_fitted_state(name: str) -> bool:
-    """Whether an attribute is what a fit leaves: its results, or the statistics of a stream."""
+    """Whether an attribute is set by a fit: its results, or the statistics of a stream."""
     return name.endswith("_") or name == "_stream"
 
 

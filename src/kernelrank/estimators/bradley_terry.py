@@ -33,8 +33,8 @@ class BradleyTerry(VoteLearner):
     """Bradley-Terry model of votes: logistic regression on the differences of two items.
 
     The item h is preferred to j with probability ``1 / (1 + exp(-(f_h - f_j)))``. Minimises
-    ``Σ weight log(1 + exp(-(f_h - f_j))) + alpha ‖f‖²`` over all votes, to a gap that is proved. Without features, take
-    a sparse identity matrix for X: each item then has a score of its own, and nothing is ever made dense.
+    ``Σ weight log(1 + exp(-(f_h - f_j))) + alpha ‖f‖²`` over all votes, with a certified optimality gap. Without
+    features, pass a sparse identity matrix as X: each item then has its own score, and X is never made dense.
 
     Parameters
     ----------
@@ -46,18 +46,18 @@ class BradleyTerry(VoteLearner):
     gamma, degree, coef0, kernel_params
         Options of the kernel, as in `RankRLS`.
     ties : {"half", "davidson"}, default="half"
-        What a tie is: half a vote for each of the two items, or an outcome with a probability of its own, with win,
+        How a tie counts: as half a vote for each of the two items, or as an outcome with its own probability, with win,
         loss and tie in the proportions ``exp(d / 2)``, ``exp(-d / 2)`` and ``exp(θ)``, where d is the difference and
         one θ is learnt for all pairs [Dav70]_.
     side_bias : bool, default=False
         Whether to learn by how much the first side (left, at home, read first) is preferred, in the unit of the scores.
-        It has a penalty of 0.005, a normal prior with a standard deviation of 10, whatever alpha is: wide enough to
-        change nothing, and enough for a finite value where all votes go to one side. θ has the same penalty.
+        It has a fixed penalty of 0.005, a normal prior with a standard deviation of 10: wide enough to have no
+        practical effect, and finite if all votes go to one side. θ has the same penalty.
     judge_effect : {"side", "scale"}, optional
-        What differs between judges: their side bias, one for each judge beside the common one, or a positive scale
-        that multiplies the differences, which is small for a judge who votes almost at random. The logarithms of the
-        scales have a mean of zero, so that the scores keep their unit. With scales the problem is not convex: the
-        solution is a stationary point, and `gap_` holds for the scales as they are.
+        What differs between judges. "side": each judge has a side bias, in addition to the common one. "scale": each
+        judge has a positive factor of the differences, which is small for a judge who votes almost at random. The
+        logarithms of the factors have a mean of zero. With "scale" the problem is not convex: the
+        solution is a stationary point, and `gap_` is for fixed factors.
     judge_alpha : float, default=0.5
         The penalty of the squared side biases, or squared logarithms of scales, of the judges: a normal prior with
         variance ``1 / (2 judge_alpha)``.
@@ -68,12 +68,12 @@ class BradleyTerry(VoteLearner):
         How the system of a Newton step is solved. "auto" factorises up to 2,000 unknowns for sparse X and 10,000 for
         dense ones or a basis, and iterates beyond.
     tol : float, default=1e-8
-        The gap, as a share of the objective, that must be proved. One step more is taken after it, so that scores have
-        about as many digits as double precision gives. A fit that cannot prove the gap warns.
+        The optimality gap, relative to the objective, at which to stop. One more step follows, so that scores have
+        about the accuracy of double precision. A fit that cannot prove the gap warns.
     max_iter : int, default=100
         The largest number of Newton steps.
     random_state : int, RandomState or None, default=None
-        Draws the basis.
+        Random seed for drawing the basis.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -94,7 +94,7 @@ class BradleyTerry(VoteLearner):
     judges_ : ndarray
         The labels of the judges, if there are judge effects.
     judge_effects_ : ndarray, shape (n_judges,)
-        The side bias of each judge beside `side_bias_`, or the scale of each.
+        The side bias of each judge, in addition to `side_bias_`, or the factor of each judge.
     gap_ : float
         The objective J is above its minimum by ``gap_ J`` at most, rounding included.
     objective_ : float
@@ -115,8 +115,8 @@ class BradleyTerry(VoteLearner):
     -----
     Votes on the same pair are added up first, O(l) time. Then each of about 6 to 10 Newton steps costs O(k) for k
     different pairs, and O(m r² + r³) for r columns or, iterating, O(nnz + k) for each of some dozens of products.
-    Memory O(l), and r² where the system is factorised: the model keeps that factor. Disconnected or separable votes
-    have finite scores, for alpha is positive: about ``log(1 / alpha)``, with a large variance in `covariance`.
+    Memory O(l), and r² if the system is factorised: the model keeps that factor. Scores of disconnected or separable
+    votes are finite, because alpha is positive: about ``log(1 / alpha)``, with a large variance in `covariance`.
 
     References
     ----------
@@ -194,7 +194,8 @@ class BradleyTerry(VoteLearner):
         """Fit to scored items: every pair of a query with ``y_i > y_j`` is a vote for i.
 
         This is the pairwise logistic loss of RankNet. The pairs are listed, at most 20 million of them; items with
-        equal scores are no pair. They are no independent votes: `covariance` and `compare` are then too sure.
+        equal scores are not a pair. The pairs are not independent votes, so `covariance` and `compare` understate the
+        uncertainty.
 
         Parameters
         ----------
@@ -203,7 +204,7 @@ class BradleyTerry(VoteLearner):
         y : array-like, shape (m,)
             Their scores.
         qid : sequence, shape (m,), optional
-            The query of each item: any hashable labels in any order. One query unless given.
+            The query of each item: any hashable labels in any order. One query if omitted.
         sample_weight : array-like, shape (m,), optional
             Item weights; the pair (i, j) weighs ``w_i w_j``.
 
@@ -238,8 +239,8 @@ class BradleyTerry(VoteLearner):
         weight : array-like, shape (l,), optional
             How often each vote counts; once unless given.
         side : array-like of int, shape (l,), optional
-            One where the item of column 0 stood on the first side (left, at home, read first), minus one where that of
-            column 1 did, zero where that is unknown. For `side_bias` and ``judge_effect="side"``, else ignored.
+            1 if the item of column 0 was on the first side (left, at home, read first), -1 if that of column 1 was,
+            0 if unknown. For `side_bias` and ``judge_effect="side"``, else ignored.
         judge : sequence, shape (l,), optional
             The judge of each vote: any hashable labels. For `judge_effect`, else ignored.
 
@@ -250,7 +251,8 @@ class BradleyTerry(VoteLearner):
         Warns
         -----
         NotConverged
-            If `max_iter` was reached, or rounding does not let the gap be proved; the message has the gap that is left.
+            If `max_iter` was reached, or rounding errors prevent the proof of the gap; the message has the remaining
+            gap.
 
         Examples
         --------
@@ -277,7 +279,7 @@ class BradleyTerry(VoteLearner):
         Returns
         -------
         list of BradleyTerry
-            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+            One fitted model for each alpha, in their order. This estimator itself is not changed.
         """
         learner: Self = clone(self)
         X = learner._check_items(X, reset=True)
@@ -308,7 +310,7 @@ class BradleyTerry(VoteLearner):
         Returns
         -------
         list of BradleyTerry
-            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+            One fitted model for each alpha, in their order. This estimator itself is not changed.
         """
         learner: Self = clone(self)
         X = learner._check_items(X, reset=True)
@@ -326,18 +328,18 @@ class BradleyTerry(VoteLearner):
         pairs : array-like of int, shape (l, 2)
             Row numbers of X.
         side : array-like of int, shape (l,), optional
-            One where the item of column 0 stands on the first side, minus one where that of column 1 does, zero where
-            that is unknown; zero unless given. It matters with a side bias only.
+            1 if the item of column 0 is on the first side, -1 if that of column 1 is, 0 (the default) if unknown.
+            Only used with a side bias.
 
         Returns
         -------
         ndarray, shape (l, 2) or, with ``ties="davidson"``, (l, 3)
-            That the item of column 0 wins, that of column 1, and a tie. A judge has the scale one, and no side bias of
-            his own.
+            The probabilities that the item of column 0 wins, that the item of column 1 wins, and of a tie, for a judge
+            without effects of their own.
 
         Notes
         -----
-        Only after `fit_pairs`: pairs of scored items are no independent votes, and have no such probabilities.
+        Only after `fit_pairs`: pairs of scored items are not independent votes, and have no such probabilities.
         """
         scores = self.predict(X)
         pairs = check_pairs(pairs, len(scores))

@@ -80,7 +80,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         Returns
         -------
         ndarray, shape (t,) or (t, k)
-            For two classes, above zero speaks for ``classes_[1]``; for more, one column for each class.
+            For two classes, values above zero mean ``classes_[1]``; for more, one column for each class.
         """
         return self._raw_scores(X)
 
@@ -91,7 +91,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         ----------
         X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed, or a path
             The items, or a file of them as in `RankRLS.fit`, read in batches: its columns by name if the model was
-            fitted to names, else all that hold numbers.
+            fitted to named columns, else all columns of numbers.
 
         Returns
         -------

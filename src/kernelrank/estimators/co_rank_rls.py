@@ -35,22 +35,22 @@ class CoRankRLS(ViewRanker):
         The weight of the disagreement, which is a sum over unscored pairs and ordered pairs of views. With zero the
         views are learnt one by one, and unscored items are not needed.
     views : int or list of View, dict or kernel, default=2
-        A number of views that differ in their basis only; or what each of them is: a `View`, a dict of its parameters,
-        or a kernel. At least two.
+        A number of views that differ only in their basis; or a list with a `View`, a dict of its parameters, or a
+        kernel for each view. At least two.
     basis : int, "all", sequence of int or None, default=None
-        The basis of the views that have none of their own: how many items, which are drawn from the scored and the
-        unscored items so that no two views have one in common while there are enough; or the numbers of the items, as
-        in `View`. With "all" every item is in the basis, which is the dense, not sparse, Co-RankRLS. None takes 100,
-        or as many as there are for each view.
+        The basis of views without one of their own: a number of items, drawn from the scored and the
+        unscored items, without items in common between views as far as possible; or the numbers of the items, as
+        in `View`. With "all" every item is in the basis: the dense instead of the sparse Co-RankRLS. None takes 100
+        items for each view, or as many as there are.
     kernel : str, callable or kernel object, default="rbf"
-        The kernel of the views that have none of their own. With a linear one, bases of n_features items or more all
-        span the same functions, so that views should differ in their columns.
+        The kernel of views without one of their own. With a linear kernel, all bases of n_features items or more
+        span the same functions, so views should then differ in their columns.
     gamma, degree, coef0, kernel_params
         Its parameters, as in `RankRLS`.
     cost, ties, query_weight
         As in `RankRLS`; `query_weight` holds for scored and unscored queries.
     random_state : int, RandomState or None, default=None
-        Draws the bases.
+        Random seed for drawing the bases.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -64,7 +64,7 @@ class CoRankRLS(ViewRanker):
         Their numbers. With ``X_unscored`` the scored items are numbered first and the unscored ones after them; of a
         stream, those of its first block.
     kernels_ : list of Kernel
-        The kernel of each view, which later changes of the parameters leave as it is.
+        A copy of the kernel of each view; later changes of the parameters do not affect it.
     gamma_ : list of float or None
         The gamma of each kernel, as in `RankRLS`; a rule is applied to the basis items of the view.
     columns_ : list of ndarray of int or None
@@ -89,12 +89,12 @@ class CoRankRLS(ViewRanker):
     -----
     With R basis items in all views together, m scored and l unscored items of n features: O((m + l)(R n + R²) + R³)
     time, linear in l. Memory is R² and the features of a few items, whatever l is; unscored items are read once.
-    `predict` takes O(t R n). Rounding costs scores ε times the largest eigenvalue of the problem over alpha, which nu
-    times the unscored pairs can make large.
+    `predict` takes O(t R n). The rounding error of scores is about ε times the largest eigenvalue of the problem over
+    alpha; a large nu and many unscored pairs make this eigenvalue large.
 
-    Agreement helps where few queries are scored and the views err independently of each other given the score; where
-    they err alike, or where scores are plenty, it does not, and a search over nu should be allowed to choose zero
-    (`studies/unscored_data_helps.py` shows all of these).
+    Agreement helps if few queries are scored and the errors of the views are independent given the score. It does not
+    help if the views make the same errors, or with many scored queries; let a search over nu choose zero
+    (`studies/unscored_data_helps.py` has examples).
 
     In a pipeline, mark unscored items by NaN in y, so that they go through the same steps; or name ``X_unscored`` in
     the pipeline's ``transform_input``.
@@ -180,14 +180,14 @@ class CoRankRLS(ViewRanker):
         y : array-like, shape (m,) or (m, n_outputs)
             Their scores. A query has scores for all of its items, or NaN for all.
         qid : sequence, shape (m,), optional
-            The query of each item: any hashable labels in any order. One query unless given.
+            The query of each item: any hashable labels in any order. One query if omitted.
         X_unscored : array-like or sparse matrix, shape (l, n_features), path, or iterable of blocks, optional
             The unscored items: an array, which may be memory-mapped; the path of a file as in `RankRLS.fit`; or blocks
-            ``(X, qid)``, such as a generator gives. The items of a query must stand together in a file and in blocks,
-            where it may go on from one to the next.
+            ``(X, qid)``, such as a generator yields. In a file and in blocks, the items of a query must be contiguous;
+            a query may continue in the next block.
         qid_unscored : sequence of shape (l,), or str, optional
-            The queries of an array, which have nothing to do with those of `qid`; the name of the query column of a
-            file, whose other columns that hold numbers are features. Blocks bring their own. One query unless given.
+            The queries of an array, independent of those of `qid`; or the name of the query column of a
+            file, whose other columns of numbers are features. Blocks have their own. One query if omitted.
         sample_weight : array-like, shape (m,), optional
             Weights of the scored items; the pair (i, j) weighs ``w_i w_j``.
 
@@ -229,7 +229,7 @@ class CoRankRLS(ViewRanker):
         Returns
         -------
         list of CoRankRLS
-            One fitted model for each alpha, in their order, with the same bases. This estimator itself stays as it was.
+            One fitted model for each alpha, in their order, with the same bases. This estimator itself is not changed.
 
         Notes
         -----

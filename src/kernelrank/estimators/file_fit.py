@@ -93,7 +93,7 @@ def _check_learner(learner: StreamLearner, path: FilePath) -> None:
     """Raise an error for what cannot be learnt in batches, and say why."""
     if learner._can_stream():
         return
-    reason = "there is no reading a precomputed kernel in batches"
+    reason = "a precomputed kernel cannot be read in batches: use another kernel"
     if not learner._kernel_of_parameters().precomputed:
         reason = f"kernel={learner.kernel!r} without a basis compares every item with every other: give basis=1000"
     raise InvalidInputError(

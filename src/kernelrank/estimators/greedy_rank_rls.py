@@ -23,34 +23,34 @@ __all__ = ["GreedyRankRLS"]
 class GreedyRankRLS(GreedySelector, Ranker):
     """Linear RankRLS on a few features, selected greedily by exact cross-validation.
 
-    Starts without features. Each step adds the feature with which the held-out error is lowest: every query, or every
-    pair of items, is held out in turn, exactly, for every feature that might be next. The model is that of `RankRLS`
-    on the selected features. It is an estimator and a scikit-learn selector at once.
+    Starts without features. Each step adds the feature that gives the lowest held-out error: for every candidate
+    feature, every query, or every pair of items, is held out in turn, exactly. The model equals `RankRLS`
+    on the selected features. It is an estimator and a scikit-learn selector.
 
     Parameters
     ----------
     n_features_to_select : int or "auto", default="auto"
-        How many features to select; how many groups, if there are `feature_groups`. "auto" stops where the held-out
+        How many features to select; how many groups, if there are `feature_groups`. "auto" stops when the held-out
         error stops falling: at the last step that lowers it by more than the standard error of the difference times the
-        normal quantile ``1 - 1/n``, for it is the best of n features. Five steps in a row without such a fall end the
-        search.
+        normal quantile ``1 - 1/n``, because it is the best of n features. Five steps in a row without such a fall end
+        the search.
     alpha : float, sequence of float or "auto", default=1.0
-        The regularisation strength, as in `RankRLS`. Of several values, each step takes the one with which the held-out
-        error of the features selected so far is lowest, and the next feature is selected with it; the first feature is
+        The regularisation strength, as in `RankRLS`. Of several values, each step takes the one with the lowest
+        held-out error of the features selected so far, and selects the next feature with it; the first feature is
         selected together with its alpha. "auto" is nine powers of four times the mean squared length of the centred
         columns.
     criterion : {"auto", "leave_query_out", "leave_pair_out"}, default="auto"
         What is held out: each query, or each pair of items of one query. "auto" holds out queries if there are several,
         else pairs. The criterion is the sum of the squared errors of the held-out differences, weighted as in training.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same, as in `RankRLS`.
+        Which units have equal weight, as in `RankRLS`.
     floating : bool, default=False
-        Whether features may leave again: after each step, while the error without one of them is lower than that of the
-        best set of this size so far [PNK94]_.
+        Whether features may be removed again: after each step, as long as the error without one of them is lower than
+        that of the best set of this size so far [PNK94]_.
     feature_groups : sequence, shape (n_features,), optional
-        Labels of the features. Those with the same label, such as the dummies of a category, enter together.
+        Labels of the features. Features with the same label, such as the dummies of a category, are selected together.
     required_features : sequence of int or str, optional
-        Numbers or names of features that enter first, in this order, and never leave.
+        Numbers or names of features that are selected first, in this order, and never removed.
     dtype : {"float64", "float32"}, default="float64"
         The precision of the arrays that are as large as X.
     n_jobs : int, optional
@@ -61,7 +61,7 @@ class GreedyRankRLS(GreedySelector, Ranker):
     Attributes
     ----------
     selected_ : ndarray of int64, shape (k,)
-        The selected columns, in the order in which they entered.
+        The selected columns, in the order of their selection.
     path_ : list of dict
         One entry for each step: the "feature" (of a group, the first) and whether it was "added", the "criterion" and
         its "standard_error", "alpha", the selected "columns" and their "coefficients". If pairs were held out, also
@@ -83,9 +83,9 @@ class GreedyRankRLS(GreedySelector, Ranker):
     O(k m n). A group of b columns costs O(m b²) a step. A sparse X is made dense block by block, and needs the same
     arrays.
 
-    Columns are compared as they are: scale them, for a large column needs a small coefficient. Errors that agree to ten
-    digits are equal, and the lowest column is taken. The criterion is the lowest of many, so it is optimistic: judge
-    the selection on other data.
+    Scale the columns first, because a large column needs a small coefficient. If errors agree to ten
+    digits, the column with the lowest number is taken. The criterion is the lowest of many, so it is optimistic:
+    evaluate the selection on other data.
 
     References
     ----------

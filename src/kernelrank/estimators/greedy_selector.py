@@ -114,9 +114,9 @@ class GreedySelector(SelectorMixin, KernelLearner):
         qid : sequence, shape (m,), optional
             The query of each item, one query unless given. `GreedyRLS` only holds out queries together.
         sample_weight : array-like, shape (m,), optional
-            Item weights. `GreedyRankRLS` weighs the pair (i, j) by ``w_i w_j``: with pairs held out, weights that
-            differ cost k times the time unless ``query_weight="items"``, for the problem without a pair then depends on
-            its weights.
+            Item weights. `GreedyRankRLS` weighs the pair (i, j) by ``w_i w_j``. With pairs held out, unequal weights
+            take k times as long unless ``query_weight="items"``, because the problem without a pair depends on its
+            weights.
 
         Returns
         -------

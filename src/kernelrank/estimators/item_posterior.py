@@ -83,7 +83,7 @@ class ItemPosterior:
         return np.asarray(np.sqrt(variance))
 
     def covariance(self, items: Index) -> Float:
-        """Return the covariance of the scores of some items; their differences are what it is for."""
+        """Return the covariance of the scores of some items, to compute variances of differences."""
         return self.given_covariance(items) + self.prior_covariance(items)
 
     def given_covariance(self, items: Index) -> Float:
@@ -149,7 +149,7 @@ class ItemPosterior:
         return limits[0], limits[1]
 
     def told_apart(self, first: Index, second: Index, confidence: float) -> NDArray[np.bool_]:
-        """Return which first items stand above which second ones, shape (number of first, number of second)."""
+        """Return which first items are significantly above which second ones, shape (first, second)."""
         z = self.quantile(confidence)
         apart = self.scores[first][:, None] - self.scores[second]
         if not isinstance(self._precision, DensePrecision):
@@ -187,7 +187,7 @@ class ItemPosterior:
         return 1 + above, m - below
 
     def groups(self, confidence: float) -> list[Index]:
-        """Return the largest runs of the ranking in which no item stands above another for sure; they may overlap.
+        """Return the largest runs of the ranking in which no item is significantly above another; they may overlap.
 
         Time O(m²) where covariances are known, otherwise O(m times the longest run).
         """

@@ -31,10 +31,10 @@ __all__ = ["Leaderboard"]
 class Leaderboard(RankedItems):
     """Rank items by votes, with or without features, with intervals of scores and ranks.
 
-    A score says how often an item wins: with ``model="bradley_terry"`` the item a beats b with probability
-    ``1 / (1 + exp(-(f_a - f_b)))``. With ``"least_squares"`` a vote is 1 or -1, and its mean is ``f_a - f_b``. Scores
-    are relative to the mean score of all items with votes. Votes that do not connect all items, or that all go one way,
-    have finite scores and wide intervals, and `notes_` says so.
+    The higher its score, the more often an item wins: with ``model="bradley_terry"`` the item a beats b with
+    probability ``1 / (1 + exp(-(f_a - f_b)))``. With ``"least_squares"`` a vote is 1 or -1, and its mean is ``f_a -
+    f_b``. Scores are relative to the mean score of all items with votes. If votes do not connect all items, or an item
+    wins or loses all of its votes, scores are finite, intervals are wide, and `notes_` mentions it.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ class Leaderboard(RankedItems):
         How probable a vote is, given the difference of two scores. A tie is half a vote each way.
     alpha : float or "auto", default="auto"
         Regularisation strength: the penalty of the squared scores, or of the squared coefficients with features. A
-        number gives the scores of `BradleyTerry` or of `RankRLS` at this alpha. "auto" takes scores as normally
-        distributed and estimates their variance together with them, by the evidence of a variational approximation;
-        intervals then count that this variance is uncertain.
+        number gives the scores of `BradleyTerry` or of `RankRLS` at this alpha. "auto" assumes normally distributed
+        scores and estimates their variance together with them, by the evidence of a variational approximation;
+        intervals then allow for the uncertainty of this variance.
     confidence : float, default=0.95
-        How much an interval is to hold, and what telling two items apart asks for.
+        Confidence level of the intervals, and of the comparison of two items.
     random_state : int, default=0
-        Where the random numbers of leaderboards with more than 1,000 items begin.
+        Random seed; used with more than 1,000 items only.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -64,7 +64,7 @@ class Leaderboard(RankedItems):
         The variance of a vote around the difference of two scores, for least squares; 1 for Bradley-Terry, which has
         no such number.
     notes_ : list of str
-        What the votes do not tell, in sentences.
+        Sentences on what the votes do not determine.
     n_votes_ : int
         The number of votes.
     judges_ : ndarray, shape (n_judges,), or None
@@ -77,8 +77,8 @@ class Leaderboard(RankedItems):
     X_fit_ : array, sparse matrix or None
         Standardised features.
     coef_, prior_, curvature_, moves_, scales_ : ndarray
-        The posterior: its mean, the precision of the prior, the curvature of each pair, what one standard deviation
-        of the logarithm of each estimated variance does to the mean, and the weights and variances of a mixture.
+        The posterior: its mean, the precision of the prior, the curvature of each pair, the change of the mean for one
+        standard deviation of the logarithm of each estimated variance, and the weights and variances of a mixture.
 
     Notes
     -----
@@ -86,15 +86,15 @@ class Leaderboard(RankedItems):
     have a variance of their own under "auto", and features are standardised.
 
     Intervals are those of a normal posterior: the variational approximation under "auto", and Laplace's for a number.
-    Under "auto" they reach as far as Student's distribution with the degrees of freedom of the estimated variances
-    says. A rank interval leaves out the ranks of items that are separable from this one, compared one by one:
+    Under "auto" they use quantiles of Student's distribution with the degrees of freedom of the estimated variances.
+    A rank interval leaves out the ranks of items that are separable from this one, compared one by one:
     `rank_low` is one more than the number of items above it whose difference has an interval without zero.
 
     Votes are added up first, O(l) time for l votes. Up to 1,000 items (and features) each of some 10 to 30 passes takes
     O(m³) time, and memory is O(m²). Beyond, no m × m matrix is formed: systems are solved by conjugate gradients, O(m +
-    k) for each product, and variances are estimated from 64 draws of the posterior, right to a few per cent; where many
-    pairs of items are looked at, these then count as independent. `benchmarks/leaderboard_intervals_cover.py` shows
-    that intervals cover.
+    k) for each product, and variances are estimated from 64 draws of the posterior, with an error of a few per cent;
+    comparisons of many pairs of items then take scores as independent. `benchmarks/leaderboard_intervals_cover.py`
+    measures the coverage of the intervals.
 
     Examples
     --------

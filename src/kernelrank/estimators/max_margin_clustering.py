@@ -26,17 +26,17 @@ __all__ = ["MaxMarginClustering"]
 class MaxMarginClustering(ClusterMixin, KernelLearner):
     """Cluster items so that a kernel RLS classifier separates the clusters well.
 
-    Of all labels, those are looked for to which regularised least squares fits best: they minimise
+    Searches for the labels that regularised least squares fits best: they minimise
     ``min over f of ‖y - f‖² + alpha ‖f‖²``, with ``y`` of ±1 for two clusters, and with a column of zeros and ones for
     each of more clusters [GPK09]_. Clusters are then separated by wide gaps; unlike in k-means they need not be round.
-    `balance` is what excludes the trivial answer, one cluster of all items.
+    `balance` excludes the trivial solution, one cluster of all items.
 
     Parameters
     ----------
     n_clusters : int, default=2
         The number of clusters.
     alpha : float, default=1.0
-        The regularisation strength, beside a sum (not the mean) over items: larger values mean smoother boundaries.
+        Regularisation strength: larger values mean smoother boundaries. The loss is a sum (not a mean) over items.
     kernel : str, callable or kernel object, default="rbf"
         The kernel, as in `RankRLS`. There is no intercept: centre the columns of X before you use "linear".
     gamma, degree, coef0, kernel_params
@@ -44,13 +44,13 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
     basis : int or sequence of int, optional
         Basis items, as in `RankRLS`: for more than a few thousand items.
     balance : float, default=0.5
-        The smallest size of a cluster, as a part of ``m / n_clusters``: 1 makes all clusters equally large, up to
-        rounding; 0 allows any size from one item on.
+        The smallest size of a cluster, as a fraction of ``m / n_clusters``: 1 makes all clusters equally large, up to
+        rounding; 0 allows any size.
     n_init : int or "auto", default="auto"
         How many descents are started: "auto" takes 50 up to 400 items, and fewer for more items, down to 5. Half of
         the starts, at most, come from the leading eigenvectors of the kernel matrix; the others are drawn.
     random_state : int, RandomState or None, default=None
-        Draws starts, their disturbances, the order in which items are tried, and a basis.
+        Random seed of the starts, the perturbations, the order in which items are tried, and a basis.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -63,7 +63,7 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
     lower_bound_ : float
         No labels of these sizes have a smaller objective: ``Σ_c s_c alpha / (μ_c + alpha)`` over the clusters, with the
         largest eigenvalues μ of the kernel matrix and the most uneven sizes s that are allowed; for two clusters
-        ``m alpha / (μ_1 + alpha)``. It is mostly far from being reached.
+        ``m alpha / (μ_1 + alpha)``. The bound is usually not tight.
     n_clusters_ : int
         The number of clusters of the fit.
     coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, solver_, n_iter_, n_features_in_, feature_names_in_
@@ -76,10 +76,10 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
     Notes
     -----
     A move of an item to another cluster is tried in O(1) and made in O(m); with a basis of r items, from 2,000 items
-    on, in O(r) both. Items also change places. The labels of each descent are disturbed and lowered again, 20 times
-    for up to 200 items, and fewer times for more. Before that: O(m³) time and two m × m arrays; with a basis O(m r²)
-    and m × r numbers. The search is a heuristic. ``python benchmarks/clustering_finds_the_optimum.py`` compares it with
-    all possible labels.
+    on, in O(r) both. Two items may also exchange their clusters. The labels of each descent are perturbed and improved
+    again, 20 times for up to 200 items, and fewer times for more. Before that: O(m³) time and two m × m arrays; with a
+    basis O(m r²) and m × r numbers. The search is a heuristic. ``python benchmarks/clustering_finds_the_optimum.py``
+    compares it with all possible labels.
 
     References
     ----------
@@ -199,7 +199,7 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
 
         Notes
         -----
-        Training items get their own labels again, unless these were given or `balance` holds them where they are.
+        Training items get their own labels again, except where given labels or `balance` forced another one.
         """
         return np.asarray(np.argmax(self._raw_scores(X), axis=1))
 

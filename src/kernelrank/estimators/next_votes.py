@@ -28,7 +28,7 @@ EQUAL = 1e-9
 
 
 def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]]:
-    """Return n different pairs of items whose votes would tell most about the scores, the best first.
+    """Return the n most informative pairs of items to vote on, the best first.
 
     Parameters
     ----------

@@ -45,11 +45,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     gamma, degree, coef0, kernel_params
         Parameters of the kernel, as in `RankRLS`.
     basis_selection : {"uniform", "per_query", "k_means", "leverage"}, default="uniform"
-        How a number of basis items is chosen: each item as likely as any other; as many from each query, which needs
+        How basis items are chosen: uniformly at random; equally many from each query, which needs
         qid; the centres of k-means, which need not be items; or in proportion to approximate ridge leverage scores. Not
-        used where `basis` gives the numbers of the items.
+        used if `basis` has the numbers of the items.
     random_state : int, RandomState or None, default=None
-        Draws the basis.
+        Random seed for drawing the basis.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     rank_ : int
         The numerical rank of their kernel, which is the number of features made: duplicated basis items add none.
     kernel_ : Kernel
-        The kernel of the fit, which later changes of the parameters leave as it is.
+        A copy of the kernel used in the fit; later changes of the parameters do not affect it.
     gamma_ : float or None
         As in `RankRLS`.
     n_features_in_ : int

@@ -32,7 +32,7 @@ KEPT_UNKNOWNS = 2_000
 
 
 class PreferencePosterior(ScorePosterior):
-    """A least-squares ranker that knows how sure it is of the differences learnt from preferences."""
+    """A least-squares ranker with the posterior of the differences learnt from preferences."""
 
     _posterior_name: ClassVar[str] = "posterior of the preferences"
 
@@ -114,12 +114,12 @@ class PreferencePosterior(ScorePosterior):
         if not hasattr(self, "preference_squares_"):
             return (
                 f"Expected a model that was fitted by fit_pairs, or calibrated; got a {type(self).__name__} of scores. "
-                "Do model = kernelrank.calibrate_comparisons(model, X, y, qid=qid)"
+                "Calibrate it first: model = kernelrank.calibrate_comparisons(model, X, y, qid=qid)"
             )
         if self._kernel().precomputed and not hasattr(self, "basis_"):
-            return "compare needs k(x, x) of the items, which a precomputed kernel does not tell. Give kernel and X"
+            return "compare needs k(x, x) of new items, which a precomputed kernel lacks: fit with a named kernel and X"
         return (
             f"Expected a fit_pairs with at most {KEPT_UNKNOWNS:,} columns, and no more columns than items; got "
             f"{self.n_features_in_:,} features, solved by {self.solver_!r}. Give basis=np.arange(n_items), which is "
-            "the same model, or a smaller basis. Models of a path keep no factor: fit the one that you choose"
+            "the same model, or a smaller basis. For a model of fit_pairs_path, fit the chosen alpha by fit_pairs"
         )

@@ -27,8 +27,8 @@ __all__ = ["RankRLS"]
 class RankRLS(PreferencePosterior, Ranker, StreamLearner):
     """Kernel ranking by regularised least squares over pairs.
 
-    Minimises ``Σ (y_i - y_j - (f_i - f_j))² + alpha ‖f‖²`` over all pairs (i, j) inside a query, exactly, and never
-    builds a pair. Only differences are learnt: a constant added to all scores of a query changes nothing.
+    Minimises ``Σ (y_i - y_j - (f_i - f_j))² + alpha ‖f‖²`` over all pairs (i, j) inside a query, exactly, without a
+    list of pairs. Only differences are learnt: a constant added to all scores of a query changes nothing.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
         Parameter of the kernels that have it. None is ``1 / n_features``, the default of scikit-learn's kernels (one
         for "chi2"); "scale" is ``1 / (n_features * X.var())``, as in `SVC`; "median" is one over the median squared
         distance between two different items, of 1,000 drawn at random if there are more (for "laplacian", over the
-        median Manhattan distance). A rule sees the items without their labels. Whatever is held out from some items
-        shares the gamma of all of them; a stream has that of its first batch, a file or a cluster that of the basis.
+        median Manhattan distance). "scale" and "median" do not use y. Hold-outs use the gamma of all items; a stream
+        uses that of its first batch, a file or a cluster that of the basis.
     degree : float, default=3
         The degree of the "poly" kernel.
     coef0 : float, default=1.0
@@ -58,7 +58,7 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
     ties : {"include", "exclude"}, default="include"
         Whether two items with the same score are a pair whose difference should be zero.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query: a pair weighs one over
+        Which units have equal weight: pairs, items (a pair weighs ``1 / n_q``), or queries: a pair weighs one over
         the weight of all pairs that are compared in its query, ``1 / (n_q choose 2)`` without weights and with ties.
     basis : int or list of int, optional
         A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
@@ -66,17 +66,17 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
     solver : {"auto", "cholesky", "spectral", "conjugate_gradient", "nystrom_conjugate_gradient"}, default="auto"
         How the minimum is found; see `kernelrank.solvers.choose_solver` for the automatic choice.
     tol : float, optional
-        The error of the scores, beside their spread inside queries, at which conjugate gradients stop: as it is
-        estimated from the last steps, in the root mean square. Unless given 1e-5 where ``solver="auto"`` takes them,
-        which no measure of a ranking sees, and 1e-10 where they are asked for by name.
+        Conjugate gradients stop at this root mean square error of the scores, relative to their spread inside queries
+        and estimated from the last steps. Default: 1e-5 if ``solver="auto"`` chose them, which is too small to change
+        a measure of the ranking, and 1e-10 if you chose them.
     max_iter : int, optional
         The largest number of iterations of conjugate gradients; ten times the number of unknowns unless given.
     warm_start : bool, default=False
         Whether conjugate gradients start from the coefficients of the last fit.
     missing : {"error", "ignore"}, default="error"
-        What a NaN in y means: an error, or an item that takes no part in that output's comparisons.
+        Whether a NaN in y is an error, or the item is left out of the comparisons of that output.
     random_state : int, RandomState or None, default=None
-        Draws the basis.
+        Random seed for drawing the basis.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -91,9 +91,9 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
     basis_ : ndarray of int, shape (r,)
         The numbers of the basis items, if there is a basis.
     kernel_ : Kernel
-        The kernel of the fit, which later changes of the parameters leave as it is.
+        A copy of the kernel used in the fit; later changes of the parameters do not affect it.
     gamma_ : float or None
-        The number that gamma stood for; None if the kernel has no gamma.
+        The value of gamma used in the fit; None if the kernel has no gamma.
     solver_ : str
         The solver that was used.
     n_iter_ : int
@@ -202,24 +202,24 @@ preference_count_
         ----------
         X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed, or a path
             The items. A path is that of a Parquet file, a folder of Parquet files, a CSV, TSV, SVMlight or LETOR file
-            (compressed or not), all read in batches, or of a ``.npy`` file, which is mapped into memory. In files with
-            named columns, all that hold numbers are features but y and qid.
+            (compressed or not), all read in batches, or of a ``.npy`` file, which is memory-mapped. In files with
+            named columns, all columns of numbers except y and qid are features.
         y : array-like, shape (m,) or (m, n_outputs), or str
             Their scores; each output is learnt as if it were alone. The name of the column in a file that has names;
             left out for SVMlight.
         qid : sequence, shape (m,), or str, optional
-            The query of each item: any hashable labels in any order. One query unless given. The name of the
+            The query of each item: any hashable labels in any order. One query if omitted. The name of the
             column in a file that has names; left out for SVMlight.
         sample_weight : array-like, shape (m,), optional
             Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times. Not for files.
         event : array-like of bool, or of 0 and 1, shape (m,), optional
-            Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
+            Whether the event, such as death, happened at the time in y. Otherwise the time is censored: the
             item is only known to last longer. y may also be a structured array of events and
             times, or a data frame with both as columns. Two columns of a plain array are two outputs.
             Not for files.
         queries : {"whole", "mergeable"}, default="whole"
-            For files: whether the rows of a query stand together, so that one that comes back in a later batch is an
-            error, or may be anywhere, which takes r² numbers of memory for each query.
+            For files: "whole" if the rows of each query are contiguous (otherwise an error is raised), "mergeable" if
+            they may be anywhere, which takes r² numbers of memory for each query.
 
         Returns
         -------
@@ -231,8 +231,8 @@ preference_count_
         sort; tied events are not compared. Strata are queries. The score grows with the time survived, and the risk is
         its negative.
 
-        A file gives the model of its items in memory. It needs a linear kernel or a basis, and takes the memory of one
-        batch and r² numbers, for r columns or basis items. A terminal shows how far it has been read.
+        A file gives the same model as its items in memory. It needs a linear kernel or a basis, and memory for one
+        batch and r² numbers, for r columns or basis items. A terminal shows the progress.
 
         Examples
         --------
@@ -277,7 +277,7 @@ preference_count_
         magnitude : array-like, shape (l,), optional
             By how much; one unless given.
         weight : array-like, shape (l,), optional
-            What the squared error of each preference is multiplied by; one unless given.
+            The weight of the squared error of each preference; one unless given.
 
         Returns
         -------
@@ -314,7 +314,7 @@ preference_count_
         Returns
         -------
         list of RankRLS
-            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+            One fitted model for each alpha, in their order. This estimator itself is not changed.
 
         Notes
         -----
@@ -339,7 +339,7 @@ preference_count_
         Returns
         -------
         list of RankRLS
-            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+            One fitted model for each alpha, in their order. This estimator itself is not changed.
 
         Notes
         -----

@@ -31,7 +31,7 @@ class RankSVM(Ranker):
     """Ranking support vector machine (hinge loss over pairs) in linearithmic time.
 
     Minimises ``Σ max(0, 1 - (f_i - f_j)) + alpha ‖f‖²``, or with squared hinges, over all pairs (i, j) inside a query
-    with ``y_i > y_j``. Pairs are never built, ties are no pairs, and the solution is proved to be within `tol` of the
+    with ``y_i > y_j``. Pairs are never listed, ties are not pairs, and the solution is proved to be within `tol` of the
     minimum by its duality gap.
 
     Parameters
@@ -40,23 +40,23 @@ class RankSVM(Ranker):
         Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over pairs. To
         match a solver that minimises ``½ ‖w‖² + C mean hinge``, set ``alpha = n_pairs / (2 C)``.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        What a pair costs whose scores are less than one apart, or in the wrong order.
+        The loss of a pair whose scores differ by less than one, or are in the wrong order.
     kernel : str, callable or kernel object, default="linear"
         As in `RankRLS`.
     gamma, degree, coef0, kernel_params
         Options of the kernel, as in `RankRLS`.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item (a pair weighs ``1 / n_q``), or every query: a pair weighs one over
+        Which units have equal weight: pairs, items (a pair weighs ``1 / n_q``), or queries: a pair weighs one over
         the weight of all pairs that are compared in its query, one over their number without item weights.
     basis : int or list of int, optional
         A number of basis items drawn at random, or the items themselves: predictions are then combinations of their
         kernels only. All items, unless given, which for a kernel that is not linear takes m² numbers.
     solver : {"auto", "newton", "bundle"}, default="auto"
-        How the minimum is found: truncated Newton, which smooths the hinge and goes on with cutting planes where
-        rounding ends that, or a bundle method, cutting planes alone, for the hinge only. "auto" is Newton.
+        How the minimum is found. "newton": truncated Newton on a smoothed hinge, continued with cutting planes if
+        rounding errors stop it. "bundle": cutting planes alone, for the hinge only. "auto" is "newton".
     tol : float, default=1e-3
-        The duality gap, as a share of the objective, at which to stop. Double precision proves gaps down to some
-        1e-12 for small problems; a fit that cannot prove what is asked for warns, and `gap_` tells what it proves.
+        The duality gap, relative to the objective, at which to stop. In double precision gaps down to about 1e-12 can
+        be proved for small problems; a fit that does not reach `tol` warns, and `gap_` has the gap that it proves.
     max_iter : int, default=1000
         The largest number of Newton steps and of cutting planes.
     warm_start : bool, default=False
@@ -77,13 +77,13 @@ class RankSVM(Ranker):
     basis_ : ndarray of int, shape (r,)
         Their numbers.
     gap_ : float
-        The duality gap, relative: the objective J at the solution is above its minimum by ``gap_ J`` at most. Rounding
-        is included, of the scores and of the proof itself, so that the gap is never below the true one. The largest
-        over the outputs. While the fit goes on, callbacks find an estimate here.
+        The relative duality gap: the objective J at the solution is above its minimum by ``gap_ J`` at most. It
+        includes the rounding errors of the scores and of the bound itself, so that it is never below the true gap. The
+        largest over the outputs. During a fit, callbacks find an estimate here.
     objective_ : float or ndarray, shape (n_outputs,)
         The objective at the solution, rounded.
     kernel_ : Kernel
-        The kernel of the fit, which later changes of the parameters leave as it is.
+        A copy of the kernel used in the fit; later changes of the parameters do not affect it.
     gamma_ : float or None
         As in `RankRLS`.
     solver_ : str
@@ -208,11 +208,11 @@ class RankSVM(Ranker):
         y : array-like, shape (m,) or (m, n_outputs)
             Their scores; each output is learnt as if it were alone.
         qid : sequence, shape (m,), optional
-            The query of each item: any hashable labels in any order. One query unless given.
+            The query of each item: any hashable labels in any order. One query if omitted.
         sample_weight : array-like, shape (m,), optional
             Item weights; the pair (i, j) weighs ``w_i w_j``, so a weight of k repeats the item k times.
         event : array-like of bool, or of 0 and 1, shape (m,), optional
-            Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
+            Whether the event, such as death, happened at the time in y. Otherwise the time is censored: the
             item is only known to last longer. y may also be a structured array of events and
             times, or a data frame with both as columns. Two columns of a plain array are two outputs.
 
@@ -223,7 +223,7 @@ class RankSVM(Ranker):
         Notes
         -----
         With censored times the pairs (i, j) are those in which j had the event and i is known to last longer: the
-        survival SVM of [PNK15]_ with ``rank_ratio=1``, at the same price as scores. The risk is the negative score.
+        survival SVM of [PNK15]_ with ``rank_ratio=1``, at the same cost as for scores. The risk is the negative score.
 
         References
         ----------
@@ -250,7 +250,7 @@ class RankSVM(Ranker):
         X, pairs
             As in `RankRLS.fit_pairs`.
         weight : array-like, shape (l,), optional
-            What the cost of each preference is multiplied by; one unless given.
+            The weight of the loss of each preference; one unless given.
 
         Returns
         -------
@@ -288,6 +288,6 @@ class RankSVM(Ranker):
         Returns
         -------
         list of RankSVM
-            One fitted model for each alpha, in their order. This estimator itself stays as it was.
+            One fitted model for each alpha, in their order. This estimator itself is not changed.
         """
         return self._fit_scores_path(X, event_times(y, event), alphas, qid, sample_weight)

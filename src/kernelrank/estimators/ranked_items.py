@@ -118,7 +118,7 @@ class RankedItems(BaseEstimator):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones unless given.
+            Created if omitted.
         k : int, default=20
         line_options
             For matplotlib's `plot`.
@@ -231,7 +231,7 @@ class RankedItems(BaseEstimator):
         Returns
         -------
         list of (label, label)
-            Different pairs, the most telling first; fewer than n only if there are fewer.
+            Different pairs, the most informative first; fewer than n only if there are fewer.
 
         Notes
         -----
@@ -248,13 +248,13 @@ class RankedItems(BaseEstimator):
         Parameters
         ----------
         power : float, default=0.8
-            With which probability, if the difference of two scores is what it seems to be.
+            Statistical power: the probability to separate them if the true difference equals the estimate.
 
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or dict of ndarray
             Columns ``above, below, difference, std_error, votes``: for each item and the next one, the votes between
-            these two that are needed beside those that were cast; infinity if the scores are equal.
+            these two that are needed in addition to those already cast; infinity if the scores are equal.
         """
         if not 0.0 < power < 1.0:
             raise InvalidInputError(f"Expected a power between 0 and 1; got {power}.")
@@ -271,10 +271,10 @@ class RankedItems(BaseEstimator):
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or dict of ndarray
-            Columns ``judge, votes, agreement, expected, pvalue, flagged``, those who agree least first. `votes` are no
-            ties. `agreement` is the share that goes to the item that the others prefer, `expected` what it would be for
-            a judge like the others, `pvalue` how probable so little agreement is for such a judge. Of the flagged
-            judges at most 5 % are expected to be flagged by chance.
+            Columns ``judge, votes, agreement, expected, pvalue, flagged``, those who agree least first. `votes` does
+            not count ties. `agreement` is the share that goes to the item that the others prefer, `expected` what it
+            would be for a judge like the others, `pvalue` how probable so little agreement is for such a judge. Of the
+            flagged judges at most 5 % are expected to be flagged by chance.
 
         Notes
         -----

@@ -98,7 +98,7 @@ class Ranker(RegressorMixin, KernelLearner):
         ----------
         X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed, or a path
             The items, or a file of them as in `RankRLS.fit`, read in batches: its columns by name if the model was
-            fitted to names, else all that hold numbers.
+            fitted to named columns, else all columns of numbers.
 
         Returns
         -------
@@ -109,7 +109,8 @@ class Ranker(RegressorMixin, KernelLearner):
     def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> float:
         """Return the pairwise accuracy, averaged over queries (and outputs).
 
-        Of censored times, the concordance index: the share of the pairs of known order, all strata together.
+        For censored times, return the concordance index: the share of pairs of known order that are in the right order,
+        over all strata together.
 
         Parameters
         ----------
@@ -122,7 +123,7 @@ class Ranker(RegressorMixin, KernelLearner):
         sample_weight : array-like, shape (t,), optional
             Item weights.
         event : array-like of bool, shape (t,), optional
-            Whether the event happened at the time that y tells; the time is censored otherwise.
+            Whether the event happened at the time in y; the time is censored otherwise.
 
         Returns
         -------

@@ -48,7 +48,7 @@ class Regressor(RegressorMixin, KernelLearner):
         ----------
         X : array-like or sparse matrix, shape (t, n_features), or (t, m) if the kernel is precomputed, or a path
             The items, or a file of them as in `RankRLS.fit`, read in batches: its columns by name if the model was
-            fitted to names, else all that hold numbers.
+            fitted to named columns, else all columns of numbers.
 
         Returns
         -------

@@ -24,7 +24,7 @@ class RLSClassifier(Classifier):
     Parameters
     ----------
     alpha : float, default=1.0
-        The regularisation strength, beside a sum (not the mean) over items: larger values mean smoother models.
+        Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over items.
     kernel, gamma, degree, coef0, kernel_params
         The kernel, as in `RankRLS`.
     basis, solver, tol, max_iter, warm_start, random_state

@@ -50,7 +50,7 @@ class ScoreComparison(Result):
 
     @classmethod
     def normal(cls, difference: Float, std: Float, basis: str) -> Self:
-        """Take differences as normally distributed, with their standard deviations.
+        """Make a comparison from normally distributed differences, with their standard deviations.
 
         A difference whose standard deviation is zero has the probability 1, 0, or a half if it is zero as well.
         """
@@ -67,7 +67,7 @@ class ScoreComparison(Result):
         return f"{found} ({self.basis})"
 
     def _facts(self) -> list[tuple[str, str]]:
-        rows = [("compared", f"{len(self.difference):,}"), ("what it rests on", self.basis)]
+        rows = [("compared", f"{len(self.difference):,}"), ("computed from", self.basis)]
         shown = zip(self.difference[:10], self.std[:10], self.probability[:10], strict=True)
         rows += [
             (f"comparison {number}", f"{difference:.4g} ± {std:.4g}, probability {probability:.3f}")

@@ -67,7 +67,7 @@ class _Component:
 
 
 def mix_scores(votes: Votes, estimate: ScoreEstimate, freedom: float) -> ScoreEstimate:
-    """Integrate the variance of scores out, where votes leave it open; else return the estimate.
+    """Integrate out the variance of scores if there are few votes; else return the estimate.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class ScorePosterior(KernelLearner):
         """Return the covariance of the scores of items.
 
         For `BradleyTerry` this is the Laplace approximation of the posterior, from the curvature of the objective at
-        its minimum: alpha is the precision of a normal prior, 2 alpha for each weight, and effects of sides, judges and
+        its minimum: each weight has a normal prior with the precision 2 alpha, and effects of sides, judges and
         ties are integrated out. For `RankRLS` fitted to preferences it is the posterior itself, with the noise that
         `noise_` estimates.
 
@@ -59,13 +59,13 @@ class ScorePosterior(KernelLearner):
         Returns
         -------
         ndarray, shape (t, t)
-            Standard errors of the scores are the roots of its diagonal. That of a difference is smaller where two
-            scores depend on each other.
+            The square roots of its diagonal are the standard errors of the scores. Differences of positively correlated
+            scores have smaller standard errors.
 
         Notes
         -----
-        O(t s² + t² s) time for s coefficients. With a precomputed kernel it has no part for what the basis items do not
-        span: k(x, x) is not known there.
+        O(t s² + t² s) time for s coefficients. With a precomputed kernel the variance outside the span of the basis
+        items is missing, because k(x, x) is unknown.
         """
         rows = self._coefficient_rows(X)
         roots = self._covariance_roots(rows)
@@ -97,7 +97,7 @@ class ScorePosterior(KernelLearner):
         -----
         O(k s²) time for s coefficients; O(k s) for a calibrated model.
 
-        The posterior of preferences takes alpha as known. On simulated preferences, 1.96 standard deviations cover the
+        The posterior of preferences treats alpha as known. On simulated preferences, 1.96 standard deviations cover the
         true difference in 94 to 96% of the comparisons where alpha is that of the simulation, but only in 89 to 92%
         where `RankRLSCV` chose it from the same preferences. Choose alpha on other data, or multiply the standard
         deviations by 1.3, which covered 94 to 97%.

@@ -79,7 +79,7 @@ class StreamLearner(KernelLearner):
         ----------
         X : array-like or sparse matrix, shape (m, n_features)
             The items of the batch. A kernel other than the linear one needs a basis, which is chosen from the first
-            batch and stays.
+            batch and then kept.
         y : array-like, shape (m,) or (m, n_outputs)
             Their scores; none may be missing.
         qid : sequence, shape (m,), optional
@@ -87,8 +87,8 @@ class StreamLearner(KernelLearner):
         sample_weight : array-like, shape (m,), optional
             Item weights.
         queries : {"whole", "mergeable"}, default="whole"
-            Whether each query comes in one batch, so that one that returns is an error, or may be continued. The
-            latter needs ``cost="magnitude"``, ``ties="include"`` and r² numbers of memory for each query.
+            "whole": each query is in one batch, and a query that occurs again is an error. "mergeable": queries may be
+            split between batches; needs ``cost="magnitude"``, ``ties="include"`` and r² numbers of memory per query.
 
         Returns
         -------
@@ -121,8 +121,8 @@ class StreamLearner(KernelLearner):
         Parameters
         ----------
         batches : iterable of (X, y), (X, y, qid) or longer tuples
-            As `kernelrank.data.read_ranking_chunks` and `kernelrank.data.read_parquet_chunks` give them; what follows
-            qid is passed over.
+            As `kernelrank.data.read_ranking_chunks` and `kernelrank.data.read_parquet_chunks` yield them; entries after
+            qid are ignored.
         queries : {"whole", "mergeable"}, default="whole"
             As in `partial_fit`.
 
@@ -133,7 +133,7 @@ class StreamLearner(KernelLearner):
         Notes
         -----
         O(m r²) time in all; memory one batch and r² numbers. A terminal shows how many rows have been learnt. An error
-        or Ctrl-C, here or in what makes the batches, leaves this estimator as it was.
+        or Ctrl-C, here or in the source of the batches, leaves this estimator unchanged.
 
         See Also
         --------
@@ -189,8 +189,8 @@ class StreamLearner(KernelLearner):
         Parameters
         ----------
         X, y, qid, sample_weight
-            The queries as they were learnt, in any order. Other items under a known label are refused; regression has
-            no queries, and there only items that cannot have been learnt are noticed.
+            The queries as they were learnt, in any order. Other items under a known label are an error; regression has
+            no queries, and only detects items that cannot have been learnt.
 
         Returns
         -------
@@ -199,8 +199,8 @@ class StreamLearner(KernelLearner):
         Warns
         -----
         LostDigitsWarning
-            When the rounding of what was forgotten is more than 1e-8 of the coefficients that remain, because its items
-            were very much larger. From 10 % on it is an error.
+            If rounding errors left by the removed queries exceed 1e-8 of the remaining coefficients, because their
+            items were very much larger. From 10 % on it is an error.
         """
         stream = self._learnt()
         if stream.mode == "mergeable":
@@ -269,9 +269,9 @@ class StreamLearner(KernelLearner):
     ) -> None:
         n_outputs = sum(len(columns) for columns, _ in graphs)
         if stream is not None and (stream.one_output != one_output or stream.right.shape[1] != n_outputs):
-            raise InvalidInputError(f"y has {n_outputs} outputs, and the first batch had {stream.right.shape[1]}")
+            raise InvalidInputError(f"y has {n_outputs} outputs, but the first batch had {stream.right.shape[1]}")
         if stream is not None and stream.mode != mode:
-            raise InvalidInputError(f"queries={mode!r}, and the first batch had queries={stream.mode!r}")
+            raise InvalidInputError(f"queries={mode!r}, but the first batch had queries={stream.mode!r}")
         if mode == "mergeable" and not (graphs[0][1].parts_merge and len(graphs) == 1):
             raise InvalidInputError("queries='mergeable' needs cost='magnitude' and ties='include'")
 

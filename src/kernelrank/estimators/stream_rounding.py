@@ -38,7 +38,7 @@ N_SIGNS = 4
 
 @dataclass(frozen=True)
 class StreamRounding:
-    """How much of the statistics is rounding.
+    """The rounding errors of the statistics of a stream.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class StreamRounding:
         return cls(SUMMATION * EPSILON * diagonal, SUMMATION * EPSILON * np.maximum(size, np.abs(right)))
 
     def after(self, gram: Float, right: Float, *batch: Float) -> StreamRounding:
-        """Return the rounding after a batch came or went, with the sums that it left."""
+        """Return the rounding errors after a batch was added or removed, with the new sums."""
         change = type(self).of(*batch)
         return StreamRounding(
             np.hypot(np.hypot(self.gram, change.gram), EPSILON * np.abs(np.diagonal(gram))),
@@ -74,11 +74,11 @@ class StreamRounding:
         )
 
     def exceeds(self, fresh: StreamRounding) -> bool:
-        """Whether a refit, of rounding `fresh`, would know more digits."""
+        """Whether a refit, with the rounding errors `fresh`, would be more accurate."""
         return bool(np.any(self.gram > LOST * fresh.gram) or np.any(self.right > LOST * fresh.right))
 
     def probes(self) -> Float:
-        """Return right-hand sides that rounding stands for, shape (r, signs × (1 + outputs))."""
+        """Return random right-hand sides of the size of the rounding errors, shape (r, signs × (1 + outputs))."""
         signs = np.where(np.random.default_rng(0).random((len(self.gram), N_SIGNS)) < 0.5, -1.0, 1.0)
         sizes = np.column_stack([np.sqrt(self.gram), self.right])
         return (sizes[:, :, None] * signs[:, None, :]).reshape(len(signs), -1)

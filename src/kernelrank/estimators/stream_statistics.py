@@ -30,7 +30,7 @@ NEGATIVE = 100.0
 
 @dataclass(frozen=True)
 class BatchStatistics:
-    """What a batch of whole queries gives.
+    """The sums over a batch of whole queries.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ class TransductiveRankRLS(Ranker):
     alpha : float, default=1.0
         Regularisation strength of every training, as in `RankRLS`.
     anchor : float, default=1.0
-        How much the chosen scores are held to the inductive prediction, the paper's γ. As it grows they become that
-        prediction, and the model becomes `RankRLS` on the scored queries.
+        How close the chosen scores stay to the inductive prediction (the paper's γ). For large values they equal that
+        prediction, and the model is `RankRLS` on the scored queries.
     cv : int or list of lists of query labels, optional
         How the cross-validation divides the queries: into a number of folds of about as many items each, or into unions
         of queries, each query in exactly one. Each query is a fold unless given, which is also the fastest: a fold of u
@@ -55,14 +55,14 @@ class TransductiveRankRLS(Ranker):
     kernel, gamma, degree, coef0, kernel_params
         As in `RankRLS`.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same, in training and in the cross-validated error: every pair, every item or every query. The
+        Which units have equal weight, in training and in the cross-validated error: pairs, items or queries. The
         paper has "queries".
     basis : int or list of int, optional
         A number of basis items drawn at random from all items, scored or not, or the items themselves: predictions are
         then combinations of their kernels only. The basis is a feature map that stays as it is in every fold. All
         items, unless given.
     random_state : int, RandomState or None, default=None
-        Draws the basis.
+        Random seed for drawing the basis.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -82,18 +82,18 @@ n_features_in_
 
     Notes
     -----
-    The paper has scores for the given items only. For new ones `predict` uses RankRLS trained on all queries, with the
-    scores given and the scores chosen. This model agrees with the method at its end: trained on the scored queries and
-    on its own predictions, RankRLS is the same model again, so with a large anchor `predict` is inductive as well.
+    The paper has scores for the given items only. For new items `predict` uses RankRLS trained on all queries, with the
+    given and the chosen scores. This is consistent: RankRLS trained on the scored queries and on its own predictions is
+    the same model again, so with a large anchor `predict` is inductive as well.
 
-    The costs that leave ties out, "unit" and "relative", and ``ties="exclude"`` are not offered: what they compare
-    depends on the scores that are to be found, and the objective would no longer be quadratic.
+    The costs that leave ties out, "unit" and "relative", and ``ties="exclude"`` are not supported: their pairs
+    depend on the unknown scores, and the objective would no longer be quadratic.
 
     With m items, v of them unscored, and s the smaller of m and the number of columns: a factorisation of size s,
     O(m s²) time in all, O(u² s + u³) for a fold of u items, and another decomposition of size v, which serves every
-    anchor of `fit_path`; memory two m × s arrays and v². Where v is more than twice the number of columns nothing v × v
-    is formed: each anchor takes O(v s² + s³) then. At last one training. Accuracy is that of training and of a
-    least-squares problem: see `kernelrank.exact_cv.transduction`, where the method is derived.
+    anchor of `fit_path`; memory two m × s arrays and v². If v is more than twice the number of columns, no v × v matrix
+    is formed: each anchor then takes O(v s² + s³). Finally one training. `kernelrank.exact_cv.transduction` derives the
+    method and its accuracy.
 
     References
     ----------
@@ -166,7 +166,7 @@ n_features_in_
             Their scores, NaN for every item of an unscored query and for no other. Several outputs must miss the same
             queries.
         qid : sequence, shape (m,)
-            The query of each item: any hashable labels in any order. One query, which is an error here, unless given.
+            The query of each item: any hashable labels in any order. Required, because one query cannot be held out.
         sample_weight : array-like, shape (m,), optional
             Item weights; the pair (i, j) weighs ``w_i w_j``.
 
@@ -193,7 +193,7 @@ n_features_in_
         Returns
         -------
         list of TransductiveRankRLS
-            One fitted model for each anchor, in their order. This estimator itself stays as it was.
+            One fitted model for each anchor, in their order. This estimator itself is not changed.
 
         Notes
         -----

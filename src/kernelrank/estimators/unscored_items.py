@@ -193,4 +193,4 @@ class _Runs:
         return codes
 
 
-TOGETHER = "in a stream each query must be finished before the next; sort the items by query, or give one array"
+TOGETHER = "in a stream the rows of each query must be contiguous; sort the items by query, or give one array"

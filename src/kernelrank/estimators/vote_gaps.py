@@ -20,7 +20,7 @@ FEW = 3
 
 @dataclass(frozen=True)
 class VoteGaps:
-    """What votes do not tell.
+    """What votes do not determine.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ class VoteGaps:
         )
 
     def sentences(self, items: NDArray[Any]) -> list[str]:
-        """Say what is missing, with the names of items."""
+        """Describe what is missing in sentences, with the names of items."""
         said = []
         if len(self.sizes) > 1:
             listed = ", ".join(f"{size:,}" for size in self.sizes[:FEW])
             more = ", ..." if len(self.sizes) > FEW else ""
             said.append(
                 f"The votes do not connect all items: there are {len(self.sizes):,} groups, of {listed}{more} items, "
-                "and no vote compares items of two groups. Their order across groups rests on regularisation alone."
+                "and no vote compares items of two groups. Only the regularisation decides how groups are ordered."
             )
         if self.one_way:
             parts = [
@@ -86,12 +86,12 @@ class VoteGaps:
             ]
             who = f" ({'; '.join(parts)})" if parts else ""
             said.append(
-                f"Some votes went one way only{who}. Without regularisation scores would be infinite; here they are "
-                "finite, with wide intervals."
+                f"Some items only win or only lose against others{who}. Without regularisation their scores would be "
+                "infinite; here they are finite, with wide intervals."
             )
         if self.n_without_votes:
             noun = "item has" if self.n_without_votes == 1 else "items have"
-            said.append(f"{self.n_without_votes:,} {noun} no vote: features alone rank them.")
+            said.append(f"{self.n_without_votes:,} {noun} no votes: they are ranked by their features only.")
         return said
 
 

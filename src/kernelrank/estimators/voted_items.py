@@ -120,7 +120,7 @@ def named_features(features: Any) -> tuple[NDArray[Any], Matrix]:
 
 
 def standardised(X: Matrix) -> Matrix:
-    """Return features with a mean of zero and a variance of one; sparse ones keep their means, which no vote sees."""
+    """Return features with mean zero and variance one; sparse ones keep their means, which affect no difference."""
     if is_sparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
         variance = np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2

@@ -126,7 +126,7 @@ def leave_basis_out(
 
 @dataclass(frozen=True)
 class BasisPlaces:
-    """Where the items stand in a basis.
+    """The positions of items in a basis.
 
     Parameters
     ----------

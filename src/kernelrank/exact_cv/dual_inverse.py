@@ -56,7 +56,7 @@ TILE = 64
 
 
 class SmallPivotError(InvalidInputError):
-    """Rounding has taken the digits of a block of Γ."""
+    """Rounding errors are as large as a block of Γ."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class DualInverse:
         return self.entries(items, items)
 
     def residuals(self, items: Index) -> Float:
-        """Return r with ``Γ_UU r = e_U``: what the model without these items misses on them, shape (u, k).
+        """Return r with ``Γ_UU r = e_U``: the held-out residuals of these items, shape (u, k).
 
         Raises
         ------
@@ -207,7 +207,7 @@ class DualInverse:
         return np.asarray(lapack.dpotrs(factor, self.coefficients[items], lower=1)[0])
 
     def without(self, items: Index | slice) -> DualInverse:
-        """Return Γ of the problem that some items have left, by a Schur complement.
+        """Return Γ of the problem without some items, by a Schur complement.
 
         λ stays what it is: it must be the one of all that leave. O(u² m) time, and u m numbers.
 

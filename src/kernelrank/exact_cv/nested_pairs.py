@@ -36,7 +36,7 @@ SETS_AT_ONCE = 256
 
 
 def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float | None:
-    """Count the pairs that leave-pair-out puts into the right order in what remains without each set.
+    """Count the pairs that leave-pair-out orders correctly among the items outside each set.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ __all__ = ["NestedHoldout", "inner_scores"]
 def inner_scores(
     problem: Problem, outer: ItemSets, inner: ItemSets, alphas: Float
 ) -> Iterator[tuple[ItemSets, Float | None]]:
-    """Hold the inner sets out from what remains without each outer set.
+    """Hold out the inner sets from the items outside each outer set.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _solve_sets(
 
 
 class NestedHoldout:
-    """RLS, or RankRLS with ``query_weight="items"``, on a kernel matrix, and its relatives without some groups.
+    """RLS, or RankRLS with ``query_weight="items"``, on a kernel matrix, and the same without some groups.
 
     Parameters
     ----------

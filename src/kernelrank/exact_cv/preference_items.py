@@ -45,7 +45,7 @@ CONVERGED_WITH_BASIS = 1e-15
 
 
 def leave_items_out(problem: PreferenceProblem, features: Features, alphas: Float) -> Float:
-    """Return the difference of each preference by the model that saw neither of its items.
+    """Return the difference of each preference by a model trained without both of its items.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class _Constraints:
         return np.asarray((self.places.column_of[items] >= 0) | (self.places.left_of[items] >= 0), dtype=np.bool_)
 
     def directions(self, items: Index) -> Float | None:
-        """Return the directions that are lost, shape (at most 2, s); None where rounding leaves that open."""
+        """Return the directions that are lost, shape (at most 2, s); None if rounding errors hide them."""
         columns, gone = self.places.columns(items), self.places.left(items)
         return self.map.lost_directions(columns, gone, self.inverse[columns])
 

@@ -219,7 +219,7 @@ class _Shared:
         self.set_bytes = 0
 
     def residual_form(self, _: Index) -> NDArray[np.bool_]:
-        """Tell for which λ the scores are ``y - r``, shape (1, n)."""
+        """Return for which λ the scores are ``y - r``, shape (1, n)."""
         return np.asarray(self.lams[None] <= self.decomposition.trace)
 
     def system(self, _: Index, items: Index) -> tuple[Float, Float]:
@@ -244,7 +244,7 @@ class _EachItsOwn:
         self.set_bytes = 8 * decomposition.left.shape[1] * lams.shape[1] * (1 + self.target.shape[1])
 
     def residual_form(self, kappa_of: Index) -> NDArray[np.bool_]:
-        """Tell for which λ the scores are ``y - r``, shape (sets, n)."""
+        """Return for which λ the scores are ``y - r``, shape (sets, n)."""
         return np.asarray(self.lams[kappa_of] <= self.decomposition.trace)
 
     def system(self, kappa_of: Index, items: Index) -> tuple[Float, Float]:

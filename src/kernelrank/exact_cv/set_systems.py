@@ -69,7 +69,7 @@ class SetSystems:
         self.base = graph.submatrix(items) if sign < 0 else np.zeros((len(items), size, size))
 
     def solve(self, e: Float, d: Float) -> Float:
-        """Put r, shape (sets, u, k, n), into the place of e_U; return the smallest relative pivots, shape (sets, n).
+        """Overwrite e_U by r, shape (sets, u, k, n); return the smallest relative pivots, shape (sets, n).
 
         Parameters
         ----------

@@ -81,7 +81,7 @@ class Problem:
 
     @property
     def has_shortcut(self) -> bool:
-        """Whether any set has one by a decomposition: a basis has its own, and what is too large has none."""
+        """Whether a decomposition gives a shortcut for some sets: not for a basis, and not if it is too large."""
         return self.features.basis is None and self.features.size <= DIRECT_LIMIT
 
     @property
@@ -101,7 +101,7 @@ class Problem:
 
     @cached_property
     def uncompared(self) -> NDArray[np.bool_]:
-        """The items that are compared with none: weight zero, or alone or all tied in their query."""
+        """The items that are compared with no other item: weight zero, or alone or all tied in their query."""
         return self.base.uncompared_items()
 
     def scale(self, sets: ItemSets) -> Float:
@@ -109,7 +109,7 @@ class Problem:
         return self.graph.scale_without(sets) if self.has_shortcut else np.full(len(sets), np.nan)
 
     def common_scale(self, n_leaving: int, *, basis: bool = False) -> float | None:
-        """Return κ of all sets of so many items, whichever they are: everything that leaves, outer and inner items.
+        """Return κ of all sets of a given number of items, which counts all held-out items, outer and inner.
 
         None where sets of one size differ in κ, or where some have no shortcut or nothing is left to compare. Pairs
         have a shortcut with a `basis`, too.
@@ -146,7 +146,7 @@ class Problem:
         return replace(self, features=FullKernel(Kernel("precomputed"), features.block(items, items)), spectra=None)
 
     def nothing_to_compare(self, sets: ItemSets) -> NDArray[np.bool_]:
-        """Tell for each set and output whether no two scores differ in what remains, so that all scores are zero.
+        """Return for each set and output whether all remaining scores are tied, so that all predictions are zero.
 
         O(total log total) time, but for sets that touch every query and may take all but one level: O(m log m) each.
         """
@@ -168,7 +168,7 @@ class Problem:
         return result
 
     def differences_survive(self, n_leaving: int) -> bool:
-        """Return whether so many items never take the last difference of a ranking with them, in any output."""
+        """Return whether different scores remain in every output, whichever items of this number are held out."""
         if self.graph.queries is None:
             return True
         codes = np.zeros(self.graph.n_items, dtype=np.int64)

@@ -52,7 +52,7 @@ def export(
 ) -> list[str]:
     """Write a fitted ranker as a file that another program scores with.
 
-    The scaler in front, the preparation of a table that the command learnt, and all outputs are part of the file. Time
+    The file includes the scaler of a pipeline, the preparation of a table by the command, and all outputs. Time
     and memory O(numbers of the model).
 
     Parameters
@@ -75,19 +75,19 @@ def export(
         "json"                              the coefficients with their names, of any kernel that has a name
         ==================================  =====================================================================
     name : str, optional
-        What a search engine is to call the model; the name of the file, without its suffix, unless given.
+        The name of the model in a search engine; the name of the file, without its suffix, unless given.
     dtype : {"float64", "float32"}, default="float64"
         The numbers that an ONNX model takes and returns; inside it computes in double precision.
 
     Returns
     -------
     list of str
-        What is worth knowing: where the other program will score otherwise.
+        Notes on differences between the scores of the other program and of the model.
 
     Raises
     ------
     InvalidInputError
-        When the format cannot hold the model; the message names those that can, and nothing is written.
+        If the format cannot represent the model; the message names the formats that can, and nothing is written.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def onnx_fault(formula: ScoringFormula) -> str | None:
         if term.metric not in KERNELS:
             return f"it has linear, poly, rbf and cosine kernels, and the kernel is {term.metric}"
     if 8 * sum(term.items.size for term in formula.terms) > MOST_BYTES:
-        return f"it is smaller than {MOST_BYTES / 1e9:g} GB"
+        return f"it holds at most {MOST_BYTES / 1e9:g} GB, and the model is larger"
     return None
 
 

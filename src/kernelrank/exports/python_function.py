@@ -97,10 +97,10 @@ CELLS = 4_000_000
 
 
 def python_fault(formula: ScoringFormula) -> str | None:
-    """Say what of a formula the function cannot hold; None if it holds all of it."""
+    """Return which part of a formula the function cannot represent; None if it can represent all."""
     for term in formula.terms:
         if term.metric not in KERNELS or set(term.kernel.parameters) - {"gamma", "degree", "coef0"}:
-            return f"it knows the kernels linear, {', '.join(KERNELS)}, and the kernel is {term.metric}"
+            return f"it supports the kernels linear, {', '.join(KERNELS)}, and the kernel is {term.metric}"
     return None
 
 

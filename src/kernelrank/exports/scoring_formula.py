@@ -134,7 +134,7 @@ def _fills(column: Any) -> list[float]:
 
 
 def formula_of(model: Any) -> ScoringFormula:
-    """Return the formula of a fitted ranker, which may stand behind scalers and a Nyström map in a pipeline.
+    """Return the formula of a fitted ranker, alone or after scalers and a Nyström map in a pipeline.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ __all__ = ["engine_fault", "engine_notes", "plugin_model", "solr_model"]
 
 
 def engine_fault(formula: ScoringFormula) -> str | None:
-    """Say what of a formula a linear model of a search engine cannot hold; None if it holds all of it."""
+    """Return which part of a formula a search engine cannot represent; None if it can represent all."""
     if formula.terms:
         return f"it holds linear models only, and the kernel is {formula.terms[0].metric}"
     if not formula.one_output:
@@ -25,14 +25,14 @@ def engine_fault(formula: ScoringFormula) -> str | None:
     if formula.takes_words:
         assert formula.preparation is not None
         words = [column.name for column in formula.preparation.columns if column.kind != "number" or column.indicator]
-        return f"it prepares no words or missing cells, and the model has the columns {', '.join(words[:5])}"
+        return f"it cannot encode words or missing cells, and the model has such columns: {', '.join(words[:5])}"
     if len(set(formula.feature_names)) < len(formula.feature_names):
-        return "it knows features by name, and two of them share one"
+        return "it identifies features by name, and two features have the same name"
     return None
 
 
 def engine_notes(formula: ScoringFormula) -> list[str]:
-    """Say where a search engine will score otherwise than the model."""
+    """Return notes on differences between the scores of a search engine and of the model."""
     if formula.preparation is not None and formula.preparation.missing in ("median", "mean"):
         return [
             f"a feature that a document does not have counts as 0, not as the {formula.preparation.missing} of its "

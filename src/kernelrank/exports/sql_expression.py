@@ -26,7 +26,7 @@ MOST_TERMS = 50_000
 
 
 def sql_fault(formula: ScoringFormula) -> str | None:
-    """Say what of a formula an SQL expression cannot hold; None if it holds all of it."""
+    """Return which part of a formula an SQL expression cannot represent; None if it can represent all."""
     for term in formula.terms:
         if term.metric not in KERNELS:
             return f"it has linear, poly and rbf kernels, and the kernel is {term.metric}"

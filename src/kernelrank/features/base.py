@@ -72,7 +72,7 @@ class Features(ABC):
 
     @property
     def kept_items(self) -> Matrix | None:
-        """The items that a model keeps to predict; None where it needs none, or only their kernels."""
+        """The items that a model keeps for predictions; None if it needs none, or only their kernels."""
         return None
 
     @property
@@ -85,7 +85,7 @@ class Features(ABC):
         raise NotImplementedError(f"{type(self).__name__} cannot recompute its kernel")
 
     def uncentred_diagonal(self, comparisons: Comparisons) -> Float | None:  # noqa: ARG002
-        """Return how large the diagonal of ``C K Cᵀ`` would be if nothing cancelled; None for features in columns."""
+        """Return a bound of the diagonal of ``C K Cᵀ`` without cancellation; None for explicit columns."""
         return None
 
     @abstractmethod
@@ -171,7 +171,7 @@ class ColumnFeatures(Features):
         """Map some of the items only."""
 
     def coefficient_sums(self, comparisons: Comparisons, w: Float) -> Float | float:  # noqa: ARG002
-        """Return how large coefficients of basis items are beside what predictions differ by; see `Rounding`."""
+        """Return the size of coefficients of basis items, relative to differences of predictions; see `Rounding`."""
         return 0.0
 
     def shifted_features(self, comparisons: Comparisons) -> ColumnFeatures:  # noqa: ARG002

@@ -66,7 +66,7 @@ class KernelMap:
 
     @classmethod
     def of(cls, kernel: Kernel, K: Float) -> KernelMap:
-        """Factorise the kernel of a basis, in its place: K is lost. A kernel that is indefinite there is refused."""
+        """Factorise the kernel of a basis in place (K is overwritten); raise an error if it is indefinite."""
         refuse_indefinite(kernel, K)
         # The transpose of a symmetric matrix is the same one, in the order that LAPACK overwrites. A negative tolerance
         # is its default: r ε times the largest diagonal entry.
@@ -149,7 +149,7 @@ class KernelMap:
         return found
 
     def without(self, places: Index) -> Callable[[Float], Float] | None:
-        """Return what turns features Φ into those of the basis without some of its items.
+        """Return the matrix that turns features Φ into those of the basis without some of its items.
 
         This is Paper III's update of the map itself [Air11]_, for losses that have no closed form. A model without
         these basis items is one whose weights are orthogonal to what the basis no longer spans (`lost_directions`).

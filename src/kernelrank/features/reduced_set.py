@@ -126,7 +126,7 @@ class ReducedSet(ExplicitFeatures):
         return super().energy() if self._kernels is None else float(self.kernel.diagonal(self.items).sum())
 
     def multiply(self, W: Float) -> Float:
-        """Return ``Φ W``; where Φ is not kept as ``K_MR (U⁻¹ W)``, for a map of every row would cost O(m r²)."""
+        """Return ``Φ W``; if Φ is not kept, as ``K_MR (U⁻¹ W)``, because mapping every row would cost O(m r²)."""
         if self._kernels is None:
             return super().multiply(W)
         return product(self._kernels, solve_triangular(self.map.U, W, check_finite=False))
@@ -168,7 +168,7 @@ class ReducedSet(ExplicitFeatures):
         return self.map.transform_equations(*comparisons.normal_equations(self._kernels))
 
     def coefficient_sums(self, comparisons: Comparisons, w: Float) -> Float:
-        """Return the size of the sums that scores are, as if all kernels were the largest, beside the root of L."""
+        """Return a bound of the sums that scores are computed by, relative to the root of L."""
         return np.asarray(np.sqrt(comparisons.diagonal().sum()) * self.map.sums(w))
 
     def from_primal(self, w: Float) -> Float:

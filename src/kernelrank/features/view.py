@@ -22,18 +22,18 @@ class View:
     Parameters
     ----------
     kernel : str, callable or kernel object, optional
-        What similar means in this view.
+        The kernel of this view.
     gamma : float, "scale" or "median", optional
-        A parameter of the kernel; a rule is that of `RankRLS`, on the basis items and the columns of this view.
+        A parameter of the kernel, as in `RankRLS`; "scale" and "median" use the basis items and columns of this view.
     degree, coef0 : float, optional
         Parameters of the kernel.
     kernel_params : dict, optional
         Further keyword arguments of the kernel function.
     columns : slice or sequence of int, bool or str, optional
-        The columns that the kernel sees, by number, mask or name; all of them unless given.
+        The columns that the kernel uses, by number, mask or name; all of them unless given.
     basis : int, "all", sequence of int or array of shape (r, n_features), optional
-        A number of basis items to draw; all items; their numbers, those of unscored items coming after the scored ones
-        where they are given apart; or the basis items themselves, with all columns.
+        A number of basis items to draw; all items; their numbers (unscored items are numbered after the scored ones if
+        they are passed separately); or the basis items themselves, with all columns.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class View:
         ----------
         n_features : int
         names : sequence of str, optional
-            What the columns are called, where they have names.
+            The names of the columns, if they have names.
 
         Returns
         -------

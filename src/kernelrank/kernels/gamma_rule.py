@@ -21,7 +21,7 @@ MOST_ITEMS = 1000
 
 
 def gamma_by_rule(rule: str, X: Matrix, random_state: RandomStateLike = None, *, manhattan: bool = False) -> float:
-    """Return gamma as a rule says; no labels take part.
+    """Return gamma by a rule ("scale" or "median"), without using labels.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def gamma_by_rule(rule: str, X: Matrix, random_state: RandomStateLike = None, *,
         distance between two different items. Either is one where all items are the same.
     X : array or sparse matrix, shape (m, n)
     random_state : int, RandomState or None, default=None
-        Draws 1,000 items for the median, if there are more.
+        Random seed for drawing 1,000 items for the median, if there are more.
     manhattan : bool, default=False
         Whether the median is that of Manhattan distances, for the Laplacian kernel, instead of squared ones.
 

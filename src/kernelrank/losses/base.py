@@ -128,7 +128,7 @@ class LossPoint:
 
 
 class PairLoss(ABC):
-    """What wrong orders cost, summed over pairs."""
+    """A loss of pairs, summed over all pairs."""
 
     pairs: Pairs
 

@@ -104,7 +104,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def percentile_interval(draws: Float, confidence: float, method: str) -> Interval:
-    """Return the percentiles of what was drawn, NaN left out; both ends are NaN if nothing else is left."""
+    """Return the percentiles of resampled values without NaN; both ends are NaN if all values are."""
     known = draws[~np.isnan(draws)]
     tail = (1 - confidence) / 2
     low, high = np.quantile(known, [tail, 1 - tail]) if len(known) else (np.nan, np.nan)
@@ -162,7 +162,7 @@ def bootstrap_interval(
     n_resamples : int, default=2000
         How many means are drawn.
     random_state : int, Generator, RandomState or None
-        Where the random numbers come from.
+        Random seed.
 
     Returns
     -------

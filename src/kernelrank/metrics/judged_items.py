@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JudgedItems:
-    """What a measure looks at: one output of m items.
+    """The input of a measure: one output of m items.
 
     Parameters
     ----------

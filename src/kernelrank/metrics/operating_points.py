@@ -53,7 +53,7 @@ def sensitivity_at(
     y_true : array-like, shape (m,)
         Any two labels.
     y_score : array-like, shape (m,)
-        Large scores speak for the positive class.
+        Larger scores indicate the positive class.
     specificity : float
         Between 0 and 1: the share of negative items that are to be called negative.
     groups : sequence, shape (m,), optional

@@ -151,7 +151,7 @@ def paired_test(
     n_resamples : int, default=10_000
         How many sign flips and how many bootstrap samples are drawn, where not all flips are visited.
     random_state : int, Generator or None
-        Where the random numbers come from.
+        Random seed.
 
     Returns
     -------

@@ -91,7 +91,7 @@ class TwoClasses:
         return np.flatnonzero(~self.positive)
 
     def target(self, estimator: BaseEstimator) -> NDArray[Any]:
-        """Return what an estimator is fitted to: the labels, or ±1 if it learns scores and they are no numbers."""
+        """Return what an estimator is fitted to: the labels, or ±1 if it learns scores and they are not numbers."""
         if is_classifier(estimator):
             return self.labels
         if self.labels.dtype.kind in "iuf":
@@ -152,5 +152,5 @@ def check_groups(groups: Labels | None, classes: TwoClasses) -> Index | None:
 
 
 def shared_groups(groups: Index | None) -> Index | None:
-    """Return the groups, or None if no two items share one: such groups say nothing, and change nothing."""
+    """Return the groups, or None if every group has one item, because such groups have no effect."""
     return None if groups is None or int(groups.max()) + 1 == len(groups) else groups

@@ -58,8 +58,8 @@ from kernelrank.result import Result
 
 __all__ = ["AUCComparison", "compare_auc"]
 
-SQUARES = "adds the squares of the two intervals, as if they were independent, for {}"
-UNKNOWN = "is all there is: one item or group of a class does not say how others vary"
+SQUARES = "combines the intervals of the two AUCs as if they were independent, because {}"
+UNKNOWN = "is the largest possible one: with one item or group of a class, the variance is unknown"
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +110,7 @@ class AUCComparison(Result):
             ("second AUC", _with_interval(self.second)),
             ("difference, first minus second", f"{self.difference:+.3f}"),
             self.interval._fact("+.3f"),
-            ("p-value of no difference", f"{self.pvalue:.2g}"),
+            ("p-value (null hypothesis: no difference)", f"{self.pvalue:.2g}"),
             ("about the interval", self.interval.method),
             ("items", f"{self.first.n_positive:,} positive, {self.first.n_negative:,} negative"),
         ]
@@ -134,7 +134,7 @@ class AUCComparison(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones unless given.
+            Created if omitted.
         names : tuple of str, default=("first", "second")
             What the two are called.
         line_options
@@ -177,17 +177,17 @@ def compare_auc(
     Parameters
     ----------
     a, b : estimator, or array-like of shape (m,)
-        Each is what `estimate_auc` takes: an estimator, which is held out by leave-pair-out and chooses inside if it is
-        a search, or scores that are known already, such as a marker. Higher scores speak for the positive class.
+        Each as in `estimate_auc`: an estimator, which is evaluated by leave-pair-out (nested, if it is a search), or
+        given scores, such as a marker. Higher scores indicate the positive class.
     X : array-like or sparse matrix, shape (m, n_features), a tuple of two of them, or None
-        What the estimators learn from. A tuple has one for `a` and one for `b`, where they see different columns. None
-        if both are scores.
+        The items. A tuple has one matrix for `a` and one for `b`, if they use different columns. None if both are
+        scores.
     y : array-like, shape (m,)
         Any two labels.
     groups, pos_label, confidence, n_jobs
         As in `estimate_auc`.
     interval : {"auto", "components", "jackknife"}, default="auto"
-        As in `estimate_auc`. "auto" takes the jackknife where every learner has it cheaply.
+        As in `estimate_auc`. "auto" takes the jackknife if it is cheap for both learners.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
@@ -197,8 +197,8 @@ def compare_auc(
 
     Notes
     -----
-    Scores cost O(m log m) time, and estimators what `estimate_auc` costs. The p-values of sides that are equally good
-    are shown by ``benchmarks/auc_comparison_pvalues_are_uniform.py``.
+    Scores cost O(m log m) time, and estimators what `estimate_auc` costs.
+    ``benchmarks/auc_comparison_pvalues_are_uniform.py`` measures the p-values if both are equally good.
 
     Examples
     --------

@@ -46,20 +46,20 @@ def estimate_auc(
 
     What is estimated is the AUC, on new items, of the model trained on all of these (the *conditional* performance of
     [Air11]_, 5.4). Where alpha or anything else is to be chosen, pass an estimator that chooses inside its `fit`, such
-    as `RankRLSCV` or scikit-learn's `GridSearchCV`: it then chooses anew in every training set, and the held-out items
-    take no part in the choice. What `RankRLSCV` and the other learners of kernelrank take from the items without their
-    labels is the same in every training set: the alphas of ``alphas="auto"``, the gamma of a rule, a basis.
+    as `RankRLSCV` or scikit-learn's `GridSearchCV`: it then chooses in every training set, and the held-out items
+    have no influence on the choice. Quantities that the learners of kernelrank compute from the items without their
+    labels are the same in every training set: the alphas of ``alphas="auto"``, gamma, and a basis.
 
     Parameters
     ----------
     estimator : estimator, or array-like of shape (m,)
         Any classifier or ranker: scored by `decision_function`, the second column of `predict_proba`, or `predict`. Or
-        scores that are known already, such as a marker, or those of a model on items that it was not trained on; higher
-        ones speak for the positive class. Nothing is held out then, and `method` is "given scores".
+        given scores, such as a marker, or those of a model on items that it was not trained on; higher
+        scores indicate the positive class. Then nothing is held out, and `method` is "given scores".
     X : array-like or sparse matrix, shape (m, n_features), or (m, m) for a precomputed kernel
         None with given scores.
     y : array-like, shape (m,)
-        Any two labels. An estimator that learns scores is given the numbers, or ±1 if the labels are no numbers.
+        Any two labels. A regressor or ranker is fitted to the numbers, or to ±1 if the labels are not numbers.
     method : {"leave_pair_out", "averaged", "pooled", "balanced_leave_pair_out"}, default="leave_pair_out"
         * "leave_pair_out": every pair of a positive and a negative item is scored by the model trained without both.
           Nearly unbiased, with the smallest variance.
@@ -67,25 +67,25 @@ def estimate_auc(
           with a larger variance unless there are hundreds of items.
         * "pooled": the scores of all folds in one AUC. Biased low; warns.
         * "balanced_leave_pair_out": every item is scored by the model trained without it and one item of the other
-          class, drawn at random so that each serves equally often, to one; all scores in one AUC. Between the two: m
-          models rather than P N, and little bias.
+          class, drawn at random so that their counts differ by at most one; all scores in one AUC. A compromise: m
+          models rather than P N for P positive and N negative items, and little bias.
     cv : int, "leave_one_out", splitter or iterable, optional
         The folds of "averaged" and "pooled": ten unless given.
     groups : sequence, shape (m,), optional
-        Items that must not be split, such as those of one patient or document: all that share a group with a held-out
-        item leave with it, and the interval is by group. Groups of one item each change nothing.
+        Items that must not be split, such as those of one patient or document: all items of a group are held out
+        together, and the interval is by group. Groups of one item each change nothing.
     pos_label : label, optional
         The positive class; the one that sorts last, as in scikit-learn, unless given.
     confidence : float, default=0.95
-        How often the interval is meant to hold the AUC.
+        Confidence level of the interval.
     interval : {"auto", "components", "jackknife"}, default="auto"
-        What the interval of leave-pair-out rests on: the win rates of the items, or these and the jackknife; see
-        `kernelrank.model_selection.auc_jackknife`. "auto" takes the jackknife where it costs about what the estimate
-        does: RLS and RankRLS with a shortcut, up to about a thousand items, fewer in large groups of many sizes.
+        What the interval of leave-pair-out is computed from: the win rates of the items, or also the jackknife; see
+        `kernelrank.model_selection.auc_jackknife`. "auto" takes the jackknife if it costs about as much as the
+        estimate: RLS and RankRLS with a shortcut, up to about a thousand items, fewer in large groups of many sizes.
     n_jobs : int, optional
-        How many refits run at a time.
+        The number of parallel refits.
     random_state : int, RandomState or None, default=None
-        Deals out the folds and draws the partners.
+        Random seed of the folds, and of the items that are left out together.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
@@ -105,11 +105,11 @@ def estimate_auc(
     Given scores take O(m log m) time: DeLong's variance, with groups Obuchowski's.
 
     Measured over simulated data (``studies/auc_estimators_compared.py``, linear RLS): intervals with the jackknife
-    hold the true AUC in 95 to 99 of 100 cases where they promise 95; those from components alone in 79 to 96, fewer
-    the less signal and the fewer items there are; those of folds in 80 to 96. With groups of one to five items
-    (``benchmarks/auc_intervals_hold_with_groups.py``) those with the jackknife hold it in 92 to 98 of 100,
-    those from components in 79 to 89. Intervals of given scores of 40 patients with five samples each hold it in 94
-    to 97 of 100 (``benchmarks/clustered_auc_intervals_cover.py``).
+    at the 95 % level contain the true AUC in 95 to 99 % of the cases; those from components alone in 79 to 96 %, less
+    often with weak signal and few items; those of folds in 80 to 96 %. With groups of one to five items
+    (``benchmarks/auc_intervals_hold_with_groups.py``) those with the jackknife contain it in 92 to 98 %,
+    those from components in 79 to 89 %. Intervals of given scores of 40 patients with five samples each contain it in
+    94 to 97 % (``benchmarks/clustered_auc_intervals_cover.py``).
 
     References
     ----------
@@ -161,7 +161,7 @@ def estimate_auc(
 
 
 def check_scores(scores: Any, X: Any = None, name: str = "the scores") -> Float:
-    """Return given scores as numbers, one for each item; they may be all there is, or stand beside X.
+    """Return given scores as numbers, one for each item; check their number if X is given.
 
     Parameters
     ----------

@@ -96,11 +96,11 @@ class Task:
 
     @cached_property
     def held(self) -> HoldoutData | NestedSearch | None:
-        """What items are held out from without a refit, made once."""
+        """The data for hold-outs without refits, computed once."""
         return held_from(self.estimator, self.X, self.y)
 
     def scores(self, sets: list[Index]) -> list[Float]:
-        """Return scores that speak for the positive class, one array for each set."""
+        """Return scores that are higher for the positive class, one array for each set."""
         found = holdout(self.estimator, self.X, self.y, sets, **self.options)
         return [self.classes.sign * scores for scores in found]
 
@@ -168,7 +168,7 @@ def pair_variance(task: Task, components: Components) -> tuple[float, float, str
 
 
 def wants_jackknife(task: Task) -> bool:
-    """Return whether the interval rests on the jackknife too: because it was asked for, or because it is cheap."""
+    """Return whether the interval also uses the jackknife: because it was requested, or because it is cheap."""
     if task.interval == "jackknife":
         task.classes.require(task.classes.pairs_need(task.groups) + 1, "the jackknife", task.groups)
         return True
@@ -239,7 +239,7 @@ def _balanced(task: Task) -> Found:
 
 
 def of_scores(task: Task, scores: Float, what: str = SCORED, warnings: tuple[str, ...] = ()) -> Found:
-    """Return the AUC of scores that are given, or were found, and what to say of its variance."""
+    """Return the AUC of given or held-out scores, with its variance and a description of it."""
     components = Components.of_scores(scores[task.classes.positives], scores[task.classes.negatives])
     variance, degrees = task.component_variance(components)
     return Found(components.auc, variance, degrees, task.what_varies(what), components.n_pairs, warnings)

@@ -101,8 +101,8 @@ def estimate_concordance(
 ) -> ConcordanceEstimate:
     """Estimate the concordance index of an estimator on new items, with a confidence interval.
 
-    Every fold is scored by a model that was trained, and whose alpha was chosen, without it. Items are compared inside
-    a fold only, for scores of different models have no common scale.
+    For every fold, alpha is chosen and the model is trained on the other folds. Items are compared inside
+    a fold only, because scores of different models have no common scale.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def estimate_concordance(
     cv : int, default=5
         The number of folds.
     groups : sequence, shape (m,), optional
-        Items that depend on each other; they share a fold, and leave together in the interval.
+        Items that depend on each other; they are in the same fold, and the interval is by group.
     sample_weight : array-like, shape (m,), optional
     confidence : float, default=0.95
     n_jobs : int, optional
     random_state : int or RandomState, default=0
-        Shuffles the folds.
+        Random seed for shuffling the folds.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 

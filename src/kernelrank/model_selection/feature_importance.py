@@ -101,7 +101,7 @@ class PermutationImportance(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones unless given.
+            Created if omitted.
         k : int, default=20
         line_options
             For matplotlib's `errorbar`.

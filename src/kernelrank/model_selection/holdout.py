@@ -57,8 +57,8 @@ def holdout(
     estimator : estimator
         `RLS`, `RLSClassifier` and `RankRLS` take the shortcut, whatever their kernel: the first two for all sets;
         RankRLS, with ties included, for all sets of one ranking or of queries with ``query_weight="items"``; with any
-        cost for whole queries. Other sets and every other scikit-learn estimator are refitted. A basis loses the items
-        that are held out.
+        cost for whole queries. Other sets and every other scikit-learn estimator are refitted. Held-out items are
+        removed from a basis.
     X : array-like, data frame or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
     y : array-like, shape (m,) or (m, outputs)
     held_out : list of lists of int, or of masks of m booleans
@@ -70,29 +70,29 @@ def holdout(
     sample_weight : array-like, shape (m,), optional
         Item weights.
     held_out_basis : {"remove", "keep"}, default="remove"
-        What becomes of basis items that are held out. Only without them do the scores say how new items fare. Keeping
-        them, the approximation of [CT04]_, is there to compare with: it is too pessimistic where alpha is small. `RLS`
-        and `RankRLS` only; without a basis nothing changes.
+        Whether held-out items are removed from the basis. "remove" gives the scores of new items. "keep", the
+        approximation of [CT04]_, is for comparison: it is too pessimistic if alpha is small. `RLS`
+        and `RankRLS` only; without a basis both are the same.
     n_jobs : int, optional
-        The number of processes where the estimator is refitted.
+        The number of parallel processes for refits.
     event : array-like of bool, shape (m,), optional
-        Whether the event happened at the time that y tells, as in `RankRLS.fit`. Strata, as queries, have a shortcut;
-        other sets are refitted, for degrees change unevenly without some items.
+        Whether the event happened at the time in y, as in `RankRLS.fit`. Strata, as queries, have a shortcut;
+        other sets are refitted.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
     Returns
     -------
     list of ndarray, each of shape (items of the set[, outputs][, alphas])
-        What ``clone(estimator).fit(rest).predict(held out)`` returns; for a classifier its decision function, whose
-        outputs are the classes if there are more than two. Scores are zero where nothing can be compared in the rest.
+        What ``clone(estimator).fit(rest).predict(held out)`` returns; for a classifier its decision function, with one
+        output per class if there are more than two. Scores are zero if the rest has nothing to compare.
 
     Notes
     -----
     One decomposition, O(m³) time for a kernel or O(m n² + n³) for n features, then O(u² s + u³) for a set of u items
     and each alpha, s being the smaller of m and n. Memory three m × m, or two m × n arrays. With a
-    basis of r items O(m r² + r³) time, and then O((u + h)² r) for a set of u items with h basis items. Sets that are so
-    large beside the features, or the basis, that a training costs less are refitted.
+    basis of r items O(m r² + r³) time, and then O((u + h)² r) for a set of u items with h basis items. The model is
+    refitted for large sets, if that is cheaper.
 
     References
     ----------
@@ -188,8 +188,8 @@ def leave_query_out(
     Notes
     -----
     One decomposition, as in `holdout`, then O(m q s + m q²) time for each alpha and queries of q items. With
-    ``cost="relative"`` and nearly equal scores, a small alpha has a factorisation of its own, for a spectrum would lose
-    the digits of all other pairs: up to seven times as long for twenty alphas.
+    ``cost="relative"`` and nearly equal scores, each small alpha needs its own factorisation, because an
+    eigendecomposition would lose digits: up to seven times as long for twenty alphas.
 
     Examples
     --------
@@ -223,8 +223,8 @@ def leave_pair_out(
 ) -> PairHoldout:
     """Predict the order of each pair of items by a model trained without both items.
 
-    The accuracy is an almost unbiased estimate of the probability that the model orders a new pair rightly: with two
-    classes, of its AUC.
+    The accuracy is an almost unbiased estimate of the probability that the model orders a new pair correctly; with two
+    classes this is its AUC.
 
     Parameters
     ----------
@@ -244,10 +244,10 @@ def leave_pair_out(
     Notes
     -----
     All pairs: one decomposition, then O(m² s) time for each alpha, s being m, or the number of features of a linear
-    kernel if that is smaller, and O(m²) for each output. Without differences m × m numbers are stored by nothing but
-    the decomposition of a kernel. With two classes only positive × negative pairs are looked at. With a basis, s is its
-    size, and every pair loses its basis items as well. RankRLS with ties left out, another cost or item weights
-    that differ is solved pair by pair.
+    kernel if that is smaller, and O(m²) for each output. Without differences, only the decomposition of a kernel stores
+    m × m numbers. With two classes only positive × negative pairs are held out. With a basis, s is its size, and
+    held-out basis items are removed. RankRLS with ties left out, another cost or unequal item weights is solved pair by
+    pair.
 
     Examples
     --------

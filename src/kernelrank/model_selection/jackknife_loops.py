@@ -26,7 +26,7 @@ def wins_without_each(
     number: int,
     found: Float,
 ) -> None:
-    """Fill in how many pairs are in order without each item; the positive ones come first.
+    """Fill in how many pairs are in the right order without each item; positive items come first.
 
     Items with the same row are tied. Counted are the pairs (i, j) for which candidate `number` is chosen without k, and
     all if `chosen` is empty.
@@ -73,7 +73,7 @@ def wins_without(
     R: Float,
     items: Index,
 ) -> float:
-    """Return how many pairs are in order, each without its groups; items stand by group, and equal rows are tied.
+    """Return how many pairs are in the right order, each without its groups; items are sorted by group, equal rows tie.
 
     `total` chooses the sets by how many items leave with the group that is left out; 0 takes all. Counted are the pairs
     of groups for which candidate `number` is chosen, and all if `chosen` is empty. NaN where a pivot is smaller than

@@ -82,7 +82,7 @@ class SelectionCurve(Result):
         at, noun = self.best - 1, "feature" if self.best == 1 else "features"
         return (
             f"{self.measure} {self.nested[at]:.3f} [{self.low[at]:.3f}, {self.high[at]:.3f}] with {self.best} {noun}, "
-            f"the best of {len(self.nested)} ({self.held_out}); {self.inside[at]:.3f} where they were selected"
+            f"the best of {len(self.nested)} ({self.held_out}); {self.inside[at]:.3f} on the data used for selection"
         )
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -125,31 +125,31 @@ def selection_curve(
 ) -> SelectionCurve:
     """Cross-validate a feature selection for every number of features; features are selected inside each fold.
 
-    The criterion that a selection minimises is the lowest of very many, so it says little about new data. Here the
-    features are selected anew in every training set, and the models are measured on what was held out. One path serves
-    every number of features.
+    The criterion that a selection minimises is the lowest of very many, so it is far too optimistic for new data. Here
+    the selection is repeated in every training set, and the models are measured on the held-out items. One selection
+    path serves every number of features.
 
     Parameters
     ----------
     estimator : GreedyRankRLS, GreedyRLS, or a pipeline that ends with one
-        The steps before the selector are fitted anew in every training set, too. ``n_features_to_select="auto"``
-        chooses the largest number of features from all items; the curve goes that far.
+        The steps before the selector are refitted in every training set, too. ``n_features_to_select="auto"``
+        chooses the largest number of features of the curve from all items.
     X : array-like or sparse matrix, shape (m, n_features)
     y : array-like, shape (m,)
         Scores, or any two labels.
     qid : sequence, shape (m,), optional
         The query of each item. Queries are held out whole.
     cv : int, "leave_pair_out", "leave_query_out", splitter or iterable, default=10
-        What is held out: a number of folds, of items dealt out by their scores or of queries; every pair of items with
-        different scores; every query; or what a splitter of scikit-learn says.
+        What is held out: a number of folds, of items stratified by their scores or of queries; every pair of items with
+        different scores; every query; or the folds of a scikit-learn splitter.
     n_repeats : int, optional
-        How often a number of folds is dealt out: ten times unless given, once if there are queries.
+        How often the folds are drawn: ten times unless given, once if there are queries.
     confidence : float, default=0.95
-        How often the intervals are meant to hold the accuracy.
+        Confidence level of the intervals.
     n_jobs : int, optional
-        How many selections run at a time.
+        The number of parallel selections.
     random_state : int, RandomState or None, default=None
-        Deals out the folds, and resamples queries.
+        Random seed of the folds and of resampled queries.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 

@@ -130,8 +130,8 @@ def permutation_test(
     Parameters
     ----------
     estimator : estimator
-        A ranker, regressor or classifier of two classes. One that chooses its alpha inside `fit`, such as `RankRLSCV`,
-        chooses anew for each permutation and in every training set, from the same alphas: the nested accuracy.
+        A ranker, regressor or classifier of two classes. A search, such as `RankRLSCV`, chooses alpha for each
+        permutation and in every training set, from the same alphas: the nested accuracy.
     X : array-like or sparse matrix, shape (m, n_features), or (m, m) for a precomputed kernel
     y : array-like, shape (m,)
         Scores, or any two labels.
@@ -140,19 +140,19 @@ def permutation_test(
     statistic : {"auto", "leave_pair_out", "leave_query_out", "folds"}, default="auto"
         The share of held-out pairs in the right order: over all pairs of one ranking, or the mean over queries, each
         held out whole. "folds" holds out ten folds of items, or of queries, and compares the items of a fold: ten
-        trainings for each permutation, where pairs would need one for each pair. "auto" takes folds for `GreedyRankRLS`
-        and `GreedyRLS`, which select their features anew each time, and else follows `qid`.
+        trainings for each permutation instead of one for each pair. "auto" takes folds for `GreedyRankRLS`
+        and `GreedyRLS`, whose selection is repeated each time, and otherwise depends on `qid`.
     groups : sequence, shape (m,), optional
-        Items that are not independent, where there are no queries. A pair's groups leave with it, and what is permuted
-        is whole groups: groups of the same size exchange their scores.
+        Items that are not independent, if there are no queries. The groups of a pair are held out with it, and groups
+        of the same size exchange their scores in a permutation.
     n_permutations : int, optional
         1,000 unless given where they share a decomposition, 100 where each is refitted.
     n_jobs : int, optional
-        How many refits run at a time.
+        The number of parallel refits.
     random_state : int, RandomState or None, default=None
     alphas : array-like of float, optional
-        The statistic is then the best accuracy over these alphas, for the scores and for each permutation alike: a test
-        that pays for the choice of alpha, still from one decomposition.
+        The statistic is then the best accuracy over these alphas, for the scores and for each permutation: the test
+        allows for the choice of alpha, still from one decomposition.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 

@@ -166,19 +166,19 @@ def leave_preferences_out(
     pairs : array-like of int, shape (l, 2)
         Column 0 is preferred to column 1; a pair may occur many times, and in both directions.
     groups : sequence, shape (l,), optional
-        One label for each preference, such as its judge, query or day: all of a group leave together.
+        One label for each preference, such as its judge, query or day: all of a group are held out together.
     items : bool, default=False
-        Whether all preferences leave that touch one of the two items, so that both are new to the model. They leave its
-        basis too.
+        Whether to hold out all preferences that involve either of the two items, so that both items are new to the
+        model. They are removed from its basis too.
     alphas : array-like of float, optional
         Values of alpha, all from one decomposition; that of the estimator unless given.
     magnitude, weight : array-like, shape (l,), optional
         As in `RankRLS.fit_pairs`.
     tie, side, judge : array-like, shape (l,), optional
-        As in `BradleyTerry.fit_pairs`, for estimators that take them. Effects of judges are trained, and not used to
-        predict.
+        As in `BradleyTerry.fit_pairs`, for estimators that take them. Effects of judges are learnt, but not used in
+        predictions.
     n_jobs : int, optional
-        The number of processes where the estimator is refitted.
+        The number of parallel processes for refits.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
@@ -192,9 +192,9 @@ def leave_preferences_out(
     One decomposition, O(m n² + n³) time for n features or O(m³) for a kernel of m items; then O(s) for each preference
     and alpha, s being n or m. A group of u preferences takes O(u² s) for each alpha, or, if u is large, O(u s²) once
     and O(s²) for each alpha. A fit takes O(s) for each preference, so that groups cost more than a few fits. With
-    `items` it is O(s²) for every two items that are compared and each alpha, with some six products each. Where a set
-    alone carries a direction of the features, it is refitted. An estimator that is refitted is trained once for each
-    group, for each two items that are compared, or for each preference that is different from all others.
+    `items` it is O(s²) for every compared pair of items and each alpha, with about six products each. The model is
+    refitted for a set that alone determines a direction of the features. Other estimators are refitted once for each
+    group, for each compared pair of items, or for each distinct preference.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def leave_preferences_out(
         found[:, 0] if one else found,
         counts,
         values,
-        "one group" if groups is not None else ("all that touch two items" if items else "one preference"),
+        "one group" if groups is not None else ("both items of a preference" if items else "one preference"),
         probability[:, 0] if one and probability is not None else probability,
         _ties(given, getattr(settled, "cost", "magnitude")),
     )

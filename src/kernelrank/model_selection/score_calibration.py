@@ -30,7 +30,7 @@ def calibrate_comparisons(model: Model, X: Any, y: Any, *, qid: Any = None, samp
     Every query is held out, or every pair if there is one query, exactly and without refits for `RankRLS` and
     `RankRLSCV`, whose alpha stays as it was chosen. The probability that the first of two items has the higher score is
     then ``1 / (1 + exp(-κ d))`` for a difference d of predictions, with the κ that makes the orders of the held-out
-    pairs most likely. The standard deviation is the root mean square of what held-out differences miss by.
+    pairs most likely. The standard deviation is the root mean square error of the held-out differences.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def calibrate_comparisons(model: Model, X: Any, y: Any, *, qid: Any = None, samp
     Notes
     -----
     The time and memory of `leave_query_out` or `leave_pair_out`, and of a list of all pairs: at most 20 million. One
-    pair in the wrong order, as far apart as pairs are on average, is added, so that κ is finite. Pairs of one query
-    share items, which the probabilities do not depend on.
+    pair in the wrong order, with an average difference, is added, so that κ is finite. The probabilities do not depend
+    on the correlation of pairs that share items.
 
     Examples
     --------

@@ -145,9 +145,9 @@ def selection_stability(
     n_subsamples : int, default=100
         How many halves are drawn.
     n_jobs : int, optional
-        How many selections run at a time.
+        The number of parallel selections.
     random_state : int, RandomState or None, default=None
-        Draws the halves.
+        Random seed for drawing the halves.
     verbose : bool, default=False
         Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
 
@@ -157,8 +157,8 @@ def selection_stability(
 
     Notes
     -----
-    Time: one selection for each half. A feature with the weight zero does not count as selected: where nothing lowers
-    the error any more, a search that must go on takes features that are constant in a half. [MB10]_ recommends
+    Time: one selection for each half. A feature with the weight zero does not count as selected: if no feature lowers
+    the error any more, the search adds features that are constant in a half. [MB10]_ recommends
     thresholds from 0.6 to 0.9. The fewer features each half selects, the fewer false ones are expected.
 
     References

@@ -56,7 +56,7 @@ class SelectionData:
 
     @classmethod
     def read(cls, estimator: Any, X: Any, y: Any, qid: Any) -> SelectionData:
-        """Check the data; two classes that are no numbers become ±1, the one that sorts last being positive."""
+        """Check the data; two classes that are not numbers become ±1, where the one that sorts last is positive."""
         m = X.shape[0] if hasattr(X, "shape") else len(X)
         values = column_or_1d(y)
         if values.dtype.kind not in "iuf":
@@ -157,7 +157,7 @@ def _by_size(selector: GreedySelector) -> list[dict[str, Any]]:
 
 
 def deal_items(y: Float, n_folds: int, random: np.random.RandomState) -> list[Index]:
-    """Deal items out so that every fold has its share of low and high scores, or of both classes.
+    """Assign items to folds, stratified by score or class.
 
     Parameters
     ----------

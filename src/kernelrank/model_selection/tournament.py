@@ -126,7 +126,7 @@ class TournamentROC(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones unless given.
+            Created if omitted.
         name : str, optional
             What the curve is called in the legend.
         random_state : int, RandomState or None

@@ -269,7 +269,7 @@ def _read_standoff(mentions: PathLike, pairs: PathLike | None, skipped: Counter[
     found: dict[str, _Standoff] = defaultdict(_Standoff)
     for number, (sentence, name, *offsets) in _table(mentions, ("sentence", "id", "start", "end"), "type"):
         if not (offsets[0].isdigit() and offsets[1].isdigit() and int(offsets[0]) < int(offsets[1])):
-            message = f"start {offsets[0]!r} and end {offsets[1]!r} are no span of characters"
+            message = f"start {offsets[0]!r} and end {offsets[1]!r} are not a span of characters"
             raise FileFormatError(message, os.fspath(mentions), number)
         found[sentence].spans[name].append((int(offsets[0]), int(offsets[1])))
         found[sentence].types[name] = offsets[2] if len(offsets) > 2 else ""

@@ -32,7 +32,7 @@ class Display(ABC):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones unless given.
+            Created if omitted.
         line_options
             For matplotlib's `plot`.
 

@@ -38,7 +38,7 @@ class Explanation(Result):
     names : list
         What the largest contributions belong to, largest magnitude first.
     contributions : ndarray, shape (k,)
-        What they add to the difference; negative ones speak for the second item.
+        Their contributions to the difference; negative ones favour the second item.
     coefficients : ndarray, shape (k,)
         The weight of each feature, or the coefficient of each training item.
     values : ndarray, shape (k, 2)
@@ -140,7 +140,7 @@ def explain(
     k: int = 10,
     output: int | None = None,
 ) -> Explanation:
-    """Explain why a model ranks one item above another.
+    """Explain why a model ranks one item above another: the contributions to the difference of their scores.
 
     Exact, with no sampling: the contributions sum to the difference of the scores that the model predicts.
 

@@ -22,7 +22,7 @@ HOLDOUTS = {
 
 
 def describe_holdout(model: BaseEstimator, *, queries: bool) -> str:
-    """Say what a search held out.
+    """Describe what a search held out.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _describe(kernel: Kernel) -> str:
 
 
 def describe_scoring(model: BaseEstimator) -> str:
-    """Name what a search judged its candidates by.
+    """Name the measure of a search.
 
     Examples
     --------

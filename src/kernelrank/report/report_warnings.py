@@ -42,8 +42,8 @@ def report_warnings(
     found = _of_the_search(curve) + _of_the_fit(last_step(model)[1])
     if items.chose_alpha:
         found.append(
-            "The held-out items that are measured chose alpha too, so the values flatter a little. A test set that "
-            "took no part in the choice gives values without that."
+            "Alpha was chosen by the same held-out items, so the values are slightly too good. A separate test set "
+            "avoids this."
         )
     for summary in summaries:
         found += _of_the_data(summary)
@@ -64,7 +64,7 @@ def _of_the_fit(learner: BaseEstimator) -> list[str]:
         return []
     return [
         f"The solver stopped before it reached its tolerance: the objective may be {100 * gap:.2g}% above the minimum, "
-        f"where {100 * tolerance:.2g}% was asked for. Raise max_iter."
+        f"but {100 * tolerance:.2g}% was requested. Raise max_iter."
     ]
 
 
@@ -76,7 +76,7 @@ def _of_the_data(summary: DataSummary) -> list[str]:
             "to compare."
         )
     if summary.n_unscored:
-        found.append(f"{counted(summary.n_unscored, 'item')} in the {summary.name} have no score and take no part.")
+        found.append(f"{counted(summary.n_unscored, 'item')} in the {summary.name} have no score and are left out.")
     return found
 
 
@@ -86,7 +86,7 @@ def _of_the_values(values: list[MeasuredValue], items: MeasuredItems) -> list[st
     sizes = [len(result) for result in results]
     if items.folds:
         found.append(
-            "The values are means over folds of one ranking; folds share training items, so intervals are narrow."
+            "The values are means over folds of one ranking; folds share training items, so intervals are too narrow."
         )
     elif sizes and 1 < min(sizes) < FEW_QUERIES:
         found.append(
@@ -94,7 +94,7 @@ def _of_the_values(values: list[MeasuredValue], items: MeasuredItems) -> list[st
             "resampled queries is too narrow."
         )
     elif sizes and max(sizes) == 1:
-        found.append("There is one ranking, so no interval can come from resampling queries.")
+        found.append("There is only one query, so there is no interval from resampled queries.")
     if len(items.scores) > 1 and np.ptp(items.scores) == 0:
-        found.append("All predicted scores are the same: the model orders nothing.")
+        found.append("All predicted scores are the same: the model does not order the items.")
     return found

@@ -147,7 +147,7 @@ class ROCDisplay(Display):
         y_true : array-like, shape (m,)
             Two classes.
         y_score : array-like, shape (m,)
-            Larger speaks for the positive class.
+            Larger scores indicate the positive class.
         groups, pos_label, confidence, random_state, ax, name, line_options
             As in `from_estimator`.
 

@@ -131,7 +131,7 @@ def _curve_picture(curve: SelectionCurve) -> Picture:
             f"{with_decimals(curve.inside[-1])}."
         )
         caption = (
-            "The gap between the two lines is what the selection seems to gain and does not. The band shows the "
+            "The gap between the two lines shows how optimistic the data used for selection are. The band shows the "
             f"{100 * curve.level:.4g}% intervals; each {curve.interval_method}."
         )
         return canvas.picture(alt, caption)

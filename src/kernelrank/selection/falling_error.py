@@ -20,7 +20,7 @@ PATIENCE = 5
 
 
 class FallingError:
-    """Says when the held-out error has stopped falling: `PATIENCE` steps in a row had no fall that counts.
+    """Decides when the held-out error has stopped falling: after `PATIENCE` steps without a sufficient decrease.
 
     Parameters
     ----------

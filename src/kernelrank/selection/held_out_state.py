@@ -230,7 +230,7 @@ class HeldOutState(ABC):
         return products
 
     def enter(self, place: int) -> Float:
-        """Let a column enter; return it in root coordinates. O(m n), most of it when `errors` is asked for next."""
+        """Select a column; return it in root coordinates. O(m n), most of it in the next call of `errors`."""
         self.errors()
         z = self.problem.centred(self.columns[place : place + 1])[:, 0]
         u, d, g = self.U[:, place].astype(np.float64), float(self.d[place]), self.g[:, place].copy()
@@ -240,7 +240,7 @@ class HeldOutState(ABC):
         return z
 
     def remove(self, chosen: ChosenColumns, place: int) -> None:
-        """Let a chosen column leave; `place` counts among the chosen ones. O(m n) as `enter`."""
+        """Remove a selected column; `place` is its position among the selected ones. O(m n) as `enter`."""
         self.errors()
         inverse = chosen.inverse(self.ridge)
         x, d = chosen.Z @ inverse[:, place], 1.0 / float(inverse[place, place])

@@ -32,7 +32,7 @@ __all__ = ["PairState", "one_scale"]
 
 
 def one_scale(problem: SelectionProblem) -> bool:
-    """Whether κ is the same for all pairs; refuse several queries where it depends on how many items one has left."""
+    """Whether κ is the same for all pairs; raise an error for several queries if it depends on their sizes."""
     graph = problem.graph
     if graph.queries is None or graph.query_weight == "items":
         return True

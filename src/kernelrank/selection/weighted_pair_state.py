@@ -89,14 +89,14 @@ class WeightedPairState(PairState):
         )
 
     def enter(self, place: int) -> Float:
-        """Let a column enter; return it in root coordinates. O(m n)."""
+        """Select a column; return it in root coordinates. O(m n)."""
         z = self.problem.centred(self.columns[place : place + 1])[:, 0]
         self._cross = np.vstack([self._cross, self._products(self.U, z)])
         self._decompose(self._own.with_column(int(self.columns[place]), z, self.target))
         return z
 
     def remove(self, chosen: ChosenColumns, place: int) -> None:
-        """Let a chosen column leave."""
+        """Remove a selected column."""
         self._cross = np.delete(self._cross, place, axis=0)
         self._decompose(chosen.without(place))
 

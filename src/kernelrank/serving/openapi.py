@@ -17,7 +17,7 @@ ITEM = {
         {"type": "object", "additionalProperties": {"type": ["number", "string", "null"]}},
     ],
 }
-MODEL = {"type": "string", "description": "The name of the model; not needed where there is one."}
+MODEL = {"type": "string", "description": "The name of the model; not needed if there is only one."}
 NUMBERS = {"type": "array", "items": {"type": "number"}}
 RANK = {
     "type": "object",
@@ -25,8 +25,8 @@ RANK = {
     "properties": {
         "model": MODEL,
         "items": {"type": "array", "minItems": 1, "items": ITEM},
-        "ids": {"type": "array", "description": "What the items are called."},
-        "standard_deviations": {"type": "boolean", "description": "Of the scores; for models of preferences."},
+        "ids": {"type": "array", "description": "The names of the items."},
+        "standard_deviations": {"type": "boolean", "description": "Add those of scores (models of preferences only)."},
     },
     "example": {"items": [[0.1, 2.0], [0.4, 1.0]], "ids": ["a", "b"]},
 }
@@ -36,7 +36,7 @@ RANKED = {
         "model": MODEL,
         "scores": NUMBERS,
         "ranks": {"type": "array", "items": {"type": "integer"}, "description": "1 is the best; ties share a rank."},
-        "order": {"type": "array", "description": "The items from the best on: ids, or numbers from 0."},
+        "order": {"type": "array", "description": "The items, best first: ids, or numbers from 0."},
         "standard_deviations": NUMBERS,
     },
 }
@@ -52,9 +52,9 @@ COMPARED = {
         "model": MODEL,
         "difference": {"type": "number", "description": "The score of the first item minus that of the second."},
         "standard_deviation": {"type": ["number", "null"]},
-        "probability": {"type": ["number", "null"], "description": "That the first item stands above the second."},
-        "basis": {"type": ["string", "null"], "description": "What the probability rests on."},
-        "why": {"type": "object", "description": "What each feature, or training item, adds to the difference."},
+        "probability": {"type": ["number", "null"], "description": "That the first item ranks above the second."},
+        "basis": {"type": ["string", "null"], "description": "What the probability is computed from."},
+        "why": {"type": "object", "description": "The contribution of each feature or training item."},
     },
 }
 ERROR = {"type": "object", "properties": {"error": {"type": "string", "description": "One sentence."}}}
@@ -80,9 +80,9 @@ def description(body_bytes: int) -> dict[str, Any]:
         "paths": {
             "/rank": {"post": _operation("Rank the items of a query.", RANKED, RANK, ARROW)},
             "/compare": {"post": _operation("Compare two items: difference, probability, why.", COMPARED, COMPARE)},
-            "/model": {"get": {**_operation("What a model is.", {"type": "object"}), "parameters": [name]}},
-            "/health": {"get": _operation("Whether the service takes requests.", {"type": "object"})},
-            "/metrics": {"get": _operation("What was counted, for Prometheus.", {"type": "string"}, kind="text/plain")},
+            "/model": {"get": {**_operation("Describe a model.", {"type": "object"}), "parameters": [name]}},
+            "/health": {"get": _operation("Check whether the service accepts requests.", {"type": "object"})},
+            "/metrics": {"get": _operation("Metrics for Prometheus.", {"type": "string"}, kind="text/plain")},
         },
     }
 
@@ -101,7 +101,7 @@ def _operation(
             "required": True,
             "content": {"application/json": {"schema": body}, **(others or {})},
         }
-        wrong = {"400": "No JSON.", "404": "No such model.", "413": "Too long.", "422": "Items that do not fit."}
+        wrong = {"400": "Not JSON.", "404": "No such model.", "413": "Too long.", "422": "Items that do not match."}
         for status, words in wrong.items():
             content = {"application/json": {"schema": ERROR}}
             found["responses"][status] = {"description": words, "content": content}

@@ -59,7 +59,7 @@ class ServedModel:
         return int(self.model.n_features_in_)
 
     def card(self) -> dict[str, Any]:
-        """Say what the model is, without the places of files."""
+        """Describe the model, without file paths."""
         ranker, known = final_step(self.model), provenance(self.model)
         kernel = getattr(ranker, "kernel_", None)
         prepared = self.preparation
@@ -125,7 +125,7 @@ class ServedModels:
         return sorted(self._models)
 
     def get(self, name: str | None) -> ServedModel:
-        """Return a model by its name; the only one needs none."""
+        """Return a model by its name, which may be omitted if there is only one."""
         models = self._models
         if name is None and len(models) == 1:
             return next(iter(models.values()))

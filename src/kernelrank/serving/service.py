@@ -89,7 +89,7 @@ def create_app(models: ServedModels, *, limits: ServiceLimits | None = None, rel
 async def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
     assert isinstance(error, HTTPException)
     words = {404: "There is no such path", 405: "The path takes another method"}
-    message = f"{words.get(error.status_code, error.detail)}; see / for what there is."
+    message = f"{words.get(error.status_code, error.detail)}; see / for a list of paths."
     return JSONResponse({"error": message}, error.status_code, headers=error.headers)
 
 
@@ -114,7 +114,7 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:  # noqa: ARG002
-        """Look at the model files while the service runs."""
+        """Check the model files for changes while the service runs."""
         LOG.info("started", extra={"facts": {"models": self.models.names(), "version": __version__}})
         task = asyncio.create_task(self._reload()) if self.reload_seconds > 0 else None
         try:
@@ -130,7 +130,7 @@ class Service:
             try:
                 await asyncio.to_thread(self.models.refresh)
             except Exception:
-                LOG.exception("the model files could not be looked at")
+                LOG.exception("the model files could not be checked")
 
     def answering(self, path: str, handler: Handler) -> Handler:
         """Decorate a handler with a time limit, error responses, metrics and a log line."""
@@ -154,7 +154,7 @@ class Service:
                 response = _refusal(422, " ".join(str(error).split()))
             except Exception:
                 LOG.exception("request failed", extra={"facts": {"path": path}})
-                response = _refusal(500, "Something went wrong in the service; its log has the reason.")
+                response = _refusal(500, "Internal error; the log of the service has the reason.")
             if self.stopping:
                 response.headers["connection"] = "close"
             self.last_answer = time.perf_counter()
@@ -216,12 +216,12 @@ class Service:
         return JSONResponse(self.models.get(name).card())
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
-        """Say whether the service takes requests."""
+        """Return whether the service accepts requests."""
         status = "stopping" if self.stopping else "ok"
         return JSONResponse({"status": status, "models": self.models.names()}, 503 if self.stopping else 200)
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002
-        """Return what was counted."""
+        """Return the metrics for Prometheus."""
         gauges = {"models": len(self.models), "model_failures": self.models.failures, "start_seconds": self.started}
         return PlainTextResponse(self.counts.text(gauges), media_type="text/plain; version=0.0.4")
 

@@ -21,7 +21,7 @@ Step = Callable[[int, float], bool]
 
 @dataclass(frozen=True)
 class Solution:
-    """The coefficients of the feature map, and what it took to find them.
+    """The coefficients of the feature map, with the number of iterations and the residual.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Solver(ABC, Generic[State]):
 
     @abstractmethod
     def prepare(self, features: Features, comparisons: Comparisons) -> State:
-        """Do the costly part, which serves every alpha and every output."""
+        """Do the expensive step, which serves every alpha and every output."""
 
     @abstractmethod
     def solve(

@@ -55,7 +55,7 @@ class Bundle(PairSolver):
     def solve(
         self, state: PairProblem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object
     ) -> CertifiedSolution:
-        """Solve for one alpha, from `start` if it is given; `step` hears of the gap after each iteration."""
+        """Solve for one alpha, from `start` if it is given; `step` is called with the gap after each iteration."""
         with state.threads():
             path = BundlePath(state, alpha, state.begin(start), self.tol)
             certificate, stopped = follow(path, self.tol, self.max_iter, step)
@@ -98,7 +98,7 @@ class BundlePath:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no bound gets better, or rounding alone accounts for the gap that is asked for."""
+        """Whether no bound improves, or rounding errors alone are as large as the requested gap."""
         return self.stale >= PATIENCE or self.rounding > self.tol
 
     def certify(self) -> Certificate:

@@ -213,7 +213,7 @@ class Proof:
 def prove(
     certify: Callable[[Proof], Certificate], problem: PairProblem, loss: PairLoss, alpha: float, tol: float
 ) -> Certificate:
-    """Prove a gap of `tol`, with rough bounds of rounding if they will do and with sharp ones if not."""
+    """Prove a gap of `tol`, with rough bounds of rounding errors if they suffice, else with sharp ones."""
     found = certify(Proof(problem, loss, alpha, ROUGH * tol))
     return found if found.gap <= tol else certify(Proof(problem, loss, alpha, 0.0))
 
@@ -239,7 +239,7 @@ class Path(Protocol):
 
 
 def follow(path: Path, tol: float, max_iter: int, step: Step | None) -> tuple[Certificate, bool]:
-    """Take steps until the gap is proved to be `tol` at most, or no step is left; also tell whether `step` stopped it.
+    """Take steps until a gap of `tol` is proved, or no step is left; also return whether `step` stopped it.
 
     One step is taken in any case, unless the path has taken some: w = 0 may be as near to the minimum as was asked, but
     ranks nothing.

@@ -52,7 +52,7 @@ def move_items(Q: Float, F: Float, labels: Index, sizes: Index, order: Index, le
 
 @compiled
 def swap_items(Q: Float, F: Float, labels: Index, order: Index, threshold: float) -> int:
-    """Let each item change places with the item that lowers the cost most; F is ``(Q Y)ᵀ`` (k × m)."""
+    """Swap the clusters of each item and the item that lowers the cost most; F is ``(Q Y)ᵀ`` (k × m)."""
     moves = 0
     for i in order:
         p = labels[i]
@@ -104,7 +104,7 @@ def move_by_columns(
 def swap_by_columns(
     Psi: Float, V: Float, labels: Index, first: Index, second: Index, patience: int, threshold: float
 ) -> int:
-    """Let the items of two lists change places, the first with the first and so on, where that lowers the cost.
+    """Swap the clusters of the items of two lists, one by one, where that lowers the cost.
 
     The lists hold the items of two clusters, those that would gain most in front. The loop ends after `patience` pairs
     in a row that stay. V is ``(ΨᵀY)ᵀ`` (k × r).

@@ -22,7 +22,7 @@ SHARE_OF_EIGENVECTORS = 0.5
 
 
 def automatic_starts(n_items: int) -> int:
-    """Return how many starts a search takes: 50 up to 400 items, and ever fewer from there, down to 5.
+    """Return the number of starts of a search: 50 up to 400 items, fewer for more, down to 5.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def automatic_starts(n_items: int) -> int:
 
 
 def automatic_kicks(n_items: int) -> int:
-    """Return how often the labels of a start are disturbed: 20 times up to 200 items, and ever fewer from there.
+    """Return how often the labels of a start are perturbed: 20 times up to 200 items, fewer for more.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def automatic_kicks(n_items: int) -> int:
 
 @dataclass(frozen=True)
 class ClusterSearch:
-    """Looks for the labels that cost least.
+    """Searches for the labels with the lowest cost.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class ClusterSearch:
 
 
 def least_size(balance: float, n_items: int, n_clusters: int, given: Index) -> int:
-    """Return the smallest size of a cluster, or say why given labels do not allow it.
+    """Return the smallest size of a cluster; raise an error if given labels do not allow it.
 
     Parameters
     ----------

@@ -125,13 +125,13 @@ class ConjugateGradient(Solver[Operator]):
     def solve(
         self, state: Operator, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object
     ) -> Solution:
-        """Solve for one alpha, from `start` if it is given; `step` hears of each iteration."""
+        """Solve for one alpha, from `start` if it is given; `step` is called after each iteration."""
         return self.attempt(state, alpha, start, step)[0]
 
     def attempt(
         self, state: Operator, alpha: float, start: Float | None, step: Step | None, worth: float = np.inf
     ) -> tuple[Solution, bool]:
-        """Solve, or give up where that promises to take more than `worth` steps.
+        """Solve, or give up if that is expected to take more than `worth` steps.
 
         Returns
         -------

@@ -57,7 +57,7 @@ class CuttingPlanes:
         return len(self.offsets)
 
     def add(self, plane: Plane) -> None:
-        """Add a plane, which takes no part yet; planes that were unused for long leave."""
+        """Add a plane with weight zero; planes that were unused for long are removed."""
         slope = plane.slope
         kept = self.unused < MOST_UNUSED
         if not kept.all():

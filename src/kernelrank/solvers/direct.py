@@ -194,7 +194,7 @@ class Spectral(Solver[Spectrum]):
 
 
 def trusted_alpha(A: Float) -> float:
-    """Return the alpha from which on a spectrum loses nothing that Cholesky's factorisation keeps; mostly zero.
+    """Return the smallest alpha at which a spectrum is as accurate as a Cholesky factorisation; mostly zero.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def spectrum(A: Float, rounding: float) -> tuple[Float, Float]:
 
 
 def refuse_negative(smallest: float, largest: float, rounding: float) -> None:
-    """Refuse a matrix whose smallest eigenvalue is more negative than rounding explains."""
+    """Raise an error if the smallest eigenvalue is more negative than rounding errors explain."""
     if smallest < -rounding:
         raise InvalidInputError(
             "the kernel matrix is not positive semidefinite: after centring its smallest eigenvalue is "

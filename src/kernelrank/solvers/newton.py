@@ -214,7 +214,7 @@ class _Path:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no bound gets better, the band is as narrow as it may be, or rounding alone is the gap asked for."""
+        """Whether no bound improves, the band has its smallest width, or rounding errors are as large as the gap."""
         narrow = self.options.loss == "hinge" and self.width <= self._narrowest
         return self.stale >= PATIENCE or narrow or self.rounding > self.options.tol
 
@@ -273,7 +273,7 @@ class _Path:
             self.plane = (loss, self.scores, point, slope) if isinstance(loss, SmoothedHinge) else None
 
     def narrow(self) -> bool:
-        """Shrink the band while smoothing, and not the gradient, is what keeps the gap open; say whether it was.
+        """Shrink the band as long as smoothing, not the gradient, dominates the gap; return whether it did.
 
         Without smoothing there is no slack, and nothing to do.
         """

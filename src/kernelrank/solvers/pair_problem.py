@@ -174,7 +174,7 @@ def _libraries() -> ThreadpoolController:
 def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bool = False) -> None:
     """Warn that the optimality gap is above the tolerance."""
     advice = (
-        "which is as near as double precision gets here: raise tol or alpha, or scale the features"
+        "which is the limit of double precision here: raise tol or alpha, or scale the features"
         if exhausted
         else "raise max_iter, tol or alpha, or scale the features"
     )
@@ -187,7 +187,7 @@ def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bo
 
 
 def pairs_of(comparisons: Comparisons) -> Pairs:
-    """Return the pairs that a graph compares, with their weights; magnitudes and ties are left behind.
+    """Return the pairs that a graph compares, with their weights; magnitudes and ties are ignored.
 
     Parameters
     ----------

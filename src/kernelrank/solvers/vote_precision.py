@@ -187,7 +187,7 @@ VotePrecision: TypeAlias = DensePrecision | SampledPrecision
 def precision_of(
     features: ColumnFeatures, votes: Votes, weight: Float, prior: Float, *, seed: int = 0, draws: int = DRAWS
 ) -> VotePrecision:
-    """Return the precision in the form that its size asks for."""
+    """Return the precision as a dense matrix, or by products and draws if it is large."""
     if features.n_columns <= DENSE_LIMIT:
         return DensePrecision(features, votes, weight, prior)
     return SampledPrecision(features, votes, weight, prior, seed=seed, draws=draws)

@@ -51,7 +51,7 @@ class Measured:
 
 
 def measure(plan: HoldoutPlan, judge: HoldoutScoring, data: HoldoutData, alphas: Float) -> Measured:
-    """Hold out once for all alphas and judge each."""
+    """Hold out once for all alphas and measure each."""
     if plan.sets is None:
         accuracy = np.asarray(data.pairs(None, alphas, differences=False).accuracy)
         return Measured(accuracy, np.full(accuracy.shape, np.nan), None, None)
@@ -59,7 +59,7 @@ def measure(plan: HoldoutPlan, judge: HoldoutScoring, data: HoldoutData, alphas:
 
 
 def judged(plan: HoldoutPlan, judge: HoldoutScoring, scores: Float) -> Measured:
-    """Judge the scores of items held out, shape (total, outputs, alphas)."""
+    """Measure the scores of held-out items, shape (total, outputs, alphas)."""
     with overflow_is_checked():
         values = [judge.values(scores[:, k], k) for k in judge.outputs()]  # each (alphas, folds or queries)
     mean = np.stack([_mean(part) for part in values])

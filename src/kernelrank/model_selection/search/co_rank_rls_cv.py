@@ -53,7 +53,7 @@ class CoRankRLSCV(ViewRanker):
         The values of alpha to try. "auto" tries 2⁻²⁵, 2⁻²⁴, ..., 2¹⁰ times the scale of the problem, as in `RankRLSCV`,
         all at once: a further alpha costs little here.
     nus : array-like of float, default=0, 10⁻⁴, 10⁻³, ..., 10²
-        The values of nu to try. Zero is the answer where the unscored items do not help.
+        The values of nu to try. Include zero, which is best if the unscored items do not help.
     cv : {"leave_query_out"}, int, splitter or iterable, default=5
         What is held out of the scored items: every query, or as many folds of queries. Without qid, folds of items. A
         fold that leaves nothing to compare predicts zero.
@@ -67,7 +67,7 @@ class CoRankRLSCV(ViewRanker):
     Attributes
     ----------
     alpha_, nu_ : float
-        Those that were chosen.
+        The values that were chosen.
     alphas_ : ndarray
         The alphas that were tried, in ascending order.
     best_score_ : float

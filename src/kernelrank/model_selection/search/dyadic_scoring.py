@@ -21,7 +21,7 @@ PER = ("auto", "overall", "row", "column")
 
 
 class DyadicScoring:
-    """Judges held-out scores of dyads; higher is better.
+    """Measures held-out scores of dyads; higher is better.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class DyadicScoring:
         self.per = per
 
     def judged(self, scores: Float) -> Measured:
-        """Judge scores, (m₁, m₂, outputs, alphas)."""
+        """Measure scores, (m₁, m₂, outputs, alphas)."""
         outputs, alphas = scores.shape[2:]
         mean, deviation = np.empty((outputs, alphas)), np.empty((outputs, alphas))
         with overflow_is_checked():

@@ -186,7 +186,7 @@ def read_scoring(scoring: Any, *, censored: bool = False) -> Measure | Callable[
 
 
 class HoldoutScoring:
-    """Judges held-out scores of one output at a time; higher is better.
+    """Measures held-out scores of one output at a time; higher is better.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class HoldoutScoring:
         self.event = event
 
     def outputs(self) -> list[int | slice]:
-        """Return what is judged: each output by itself, or all together."""
+        """Return what is measured: each output by itself, or all together."""
         return [slice(None)] if self.joint else list(range(self.truth.shape[1]))
 
     def values(self, scores: Float, output: int | slice) -> Float:

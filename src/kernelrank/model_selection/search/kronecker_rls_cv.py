@@ -16,7 +16,7 @@ class KroneckerRLSCV(KroneckerSearch):
         The values of alpha to try: "auto" takes powers of two times the mean eigenvalue of the kernel of the dyads, and
         goes on while the best one is at an edge.
     setting : {"cell", "row", "column", "both"}, default="cell"
-        What is new where the model will be used: as in `dyadic_holdout`. The best alpha differs between the settings.
+        What will be new when the model is used: as in `dyadic_holdout`. The best alpha differs between the settings.
     cv : int, splitter or iterable of splits, optional
         As in `dyadic_holdout`: single cells or objects unless given.
     scoring : str, measure or callable, optional
@@ -39,7 +39,7 @@ class KroneckerRLSCV(KroneckerSearch):
     alpha_ : float
         The alpha that was chosen.
     best_score_ : float
-        Its held-out score; it was chosen for being the best, and is therefore a little too good.
+        Its held-out score; slightly optimistic, because it is the best of several.
     alphas_ : ndarray
         The values that were tried, ascending.
     best_params_ : dict

@@ -47,7 +47,7 @@ class _Kernel:
 
 
 class NestedSearch:
-    """A search, its data, and what it chooses in parts of them.
+    """A search with its data, for nested cross-validation.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class NestedSearch:
         return scores
 
     def values(self, sets: ItemSets) -> Float | None:
-        """Return what the search measures of every candidate without each set, shape (sets, candidates).
+        """Return the measure of every candidate without each set, shape (sets, candidates).
 
         Returns
         -------

@@ -37,7 +37,7 @@ def check_search(cv: Any, scoring: Any) -> None:
 
 @dataclass(frozen=True)
 class PreferenceMeasure:
-    """Judges alphas by the share of held-out preferences that agree.
+    """Measures alphas by the share of held-out preferences that agree.
 
     Parameters
     ----------

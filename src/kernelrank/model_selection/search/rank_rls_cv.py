@@ -37,16 +37,16 @@ class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
     ----------
     alphas : "auto" or array-like of float, default="auto"
         The values of alpha to try. "auto" tries 2⁻¹⁵, 2⁻¹⁴, ..., 2⁵ times the scale of the problem: the mean eigenvalue
-        of ``Φᵀ L Φ`` if all pairs of each query were compared, which is known from the items, their weights and queries
-        alone. While the best alpha is at an edge of the grid, five octaves are added there, from 2⁻²⁵ up to 2¹⁰. Each
-        candidate of `kernel_grid` has a scale and a grid of its own. Where the search itself is held out from, as in
-        `estimate_auc` or `leave_pair_out`, every training set tries the whole range, from the scale of all items. An
+        of ``Φᵀ L Φ`` if all pairs of each query were compared, which depends on the items, their weights and queries,
+        but not on y. While the best alpha is at an edge of the grid, five powers of two are added there, from 2⁻²⁵ up
+        to 2¹⁰. Each candidate of `kernel_grid` has its own scale and grid. In nested cross-validation, as in
+        `estimate_auc` or `leave_pair_out`, every training set tries the whole range, with the scale of all items. An
         array of shape (candidates, n) has a row for each candidate of `kernel_grid`.
     cv : {"auto", "leave_pair_out", "leave_query_out", "leave_one_out"}, int, splitter or iterable, default="auto"
         What is held out. "auto" holds out every query if there is qid, else every pair. A number makes as many folds of
         queries, or of shuffled items without qid. With censored times, "auto" without qid makes ten folds of items,
-        which are trained again, and "leave_pair_out" is refused: without an item the pairs of others change their
-        weight in the sum unevenly, so that only whole strata have a shortcut.
+        which are trained again, and "leave_pair_out" is an error: only whole strata have a shortcut, because removing
+        an item changes the weights of other pairs unevenly.
     scoring : str, measure or callable, default="pairwise_accuracy"
         A name that `kernelrank.metrics.get_measure` reads, such as "ndcg@10", or a function of
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
@@ -58,10 +58,10 @@ class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
     kernel_grid : dict or list of dict, optional
         Values of kernel parameters to try, such as ``{"gamma": [0.01, 0.1, 1.0]}``; one decomposition each.
     held_out_basis : {"remove", "keep"}, default="remove"
-        What becomes of basis items that are held out, as in `holdout`.
+        Whether held-out basis items are removed from the basis, as in `holdout`.
     solver, tol, max_iter, missing, random_state
-        As in `RankRLS`; the solver is that of the last training. The folds of items are those of random_state 0 unless
-        another is given.
+        As in `RankRLS`; the solver is used for the final training only. Folds of items use the random seed 0 unless
+        another one is given.
     verbose : bool, default=False
         Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
 
@@ -94,9 +94,9 @@ n_features_in_
     Notes
     -----
     One decomposition for each kernel: O(m n² + n³) time for n ≤ m linear features, O(m³) for a kernel. For each alpha
-    then O(m q s + m q²) with queries of q items, or O(m² s) with all pairs, s being the size of the decomposition. At
-    last one training. The scale of ``alphas="auto"`` takes O(m n), or one kernel for each pair of a query; an extension
-    goes on from the same decomposition.
+    then O(m q s + m q²) with queries of q items, or O(m² s) with all pairs, where s is the size of the decomposition.
+    Finally one training. The scale of ``alphas="auto"`` takes O(m n), or one kernel for each pair of a query; an
+    extension goes on from the same decomposition.
 
     Examples
     --------
@@ -180,7 +180,7 @@ n_features_in_
         sample_weight : array-like, shape (m,), optional
             Item weights, for training; all held-out items count the same.
         event : array-like of bool, or of 0 and 1, shape (m,), optional
-            Whether the event, such as death, happened at the time that y tells. Otherwise the time is censored: the
+            Whether the event, such as death, happened at the time in y. Otherwise the time is censored: the
             item is only known to last longer. y may also be a structured array of events and
             times, or a data frame with both as columns. Two columns of a plain array are two outputs.
 
@@ -207,8 +207,8 @@ n_features_in_
     def fit_pairs(self, X: Any, pairs: Any, *, magnitude: Any = None, weight: Any = None, groups: Any = None) -> Self:
         """Choose alpha by exact cross-validation over preferences, and fit to all of them.
 
-        The alpha is best by the weighted share of preferences that held-out differences agree with; preferences of
-        magnitude zero are left out of it. `cv` and `scoring` are not used, and must be what they are by default.
+        Alpha maximises the weighted share of preferences that held-out differences agree with; preferences of
+        magnitude zero are left out. `cv` and `scoring` are not used, and must have their default values.
 
         Parameters
         ----------
@@ -222,11 +222,11 @@ n_features_in_
         -------
         self
             `holdout_scores_` is None; `leave_preferences_out` gives the held-out differences. ``alphas="auto"`` is
-            relative to the mean eigenvalue of ``Φᵀ L Φ`` for the preferences as they are.
+            relative to the mean eigenvalue of ``Φᵀ L Φ`` for these preferences.
 
         Notes
         -----
-        One decomposition for each kernel, then as `leave_preferences_out` for each alpha; at last one training.
+        One decomposition for each kernel, then as `leave_preferences_out` for each alpha; finally one training.
 
         Examples
         --------

@@ -24,7 +24,7 @@ class TwoStepRLSCV(DyadicSearch):
     Parameters
     ----------
     alphas : "auto" or array-like of float, default="auto"
-        The values of each strength to try; every pair of them is. "auto" takes powers of two times the mean eigenvalue
+        The values of each strength to try, in all combinations. "auto" takes powers of two times the mean eigenvalue
         of each kernel, and more of them while the best is at an edge. A symmetric or reciprocal relation has the same
         strength on both sides.
     setting, cv, scoring, per
