@@ -99,7 +99,7 @@ class MissingExtraError(KernelRankError, ImportError):
     package : str
         The package that was looked for.
     extra : str
-        The extra of kernelrank that brings it.
+        The extra of kernelrank that includes it.
     """
 
     def __init__(self, package: str, extra: str) -> None:
@@ -121,7 +121,7 @@ class EdgeOfGridWarning(UserWarning):
 class LostDigitsWarning(UserWarning):
     """Rounding errors are large; the message gives the expected accuracy.
 
-    Alpha is tiny beside the kernel or the columns, or a stream forgot items much larger than those that remain.
+    Alpha is tiny relative to the kernel or the columns, or `forget` removed items much larger than those that remain.
     """
 
 

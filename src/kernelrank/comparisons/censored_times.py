@@ -52,15 +52,15 @@ class CensoredTimes(ScoredComparisons):
     event : ndarray of bool, shape (m,)
         Whether the event happened at that time; otherwise the item is only known to last longer.
     weight : ndarray, shape (m,), optional
-        Item weights w; an item of weight zero takes no part.
+        Item weights w; items of weight zero are left out.
     event_weight : ndarray, shape (m,), optional
-        c, what all pairs that an event is the earlier item of are multiplied by; one unless given. Tied events of a
-        query have the same.
+        c, the weight of all pairs in which the event is the earlier item; one unless given. Tied events of a query must
+        have equal weights.
     cost : {"unit", "magnitude"}, default="unit"
         Whether every pair has the magnitude one, or the difference of the times; the latter is known for two events
         only.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item or every query.
+        Which units have equal weight: pairs, items or queries.
 
     Notes
     -----

@@ -93,7 +93,7 @@ def compare_scores(
     Parameters
     ----------
     scores : ndarray, shape (m, outputs)
-        Scores; NaN where an item takes no part in an output.
+        Scores; NaN where an item is left out of an output.
     queries : Queries
         Which items belong together.
     weight : ndarray, shape (m,), optional
@@ -202,9 +202,9 @@ def compare_pairs(
     pairs : ndarray of int, shape (l, 2)
         Column 0 is preferred to column 1.
     magnitude, weight : ndarray, shape (l,), optional
-        By how much, and how much the squared error counts; one unless given.
+        By how much, and the weight of the squared error; one unless given.
     cost : {"magnitude", "unit", "relative"}
-        The zero of the cost is the magnitude, one, or the magnitude with the weight divided by its square.
+        The target difference: the magnitude, one, or the magnitude with the weight divided by its square.
 
     Returns
     -------

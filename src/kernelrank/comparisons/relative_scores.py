@@ -58,7 +58,7 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
     weight : ndarray, shape (m,), optional
         Item weights; the pair (i, j) weighs ``w_i w_j``.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same.
+        Which units have equal weight.
 
     Notes
     -----

@@ -63,16 +63,16 @@ ROUNDING = 1e-14
 class ScoredComparisons(Comparisons):
     """A graph whose right-hand side comes from scores: ``M N = L y'``.
 
-    A subclass gives what `Comparisons` needs but for the two forms of the right-hand side and `without`.
+    A subclass implements all of `Comparisons` except the two forms of the right-hand side and `without`.
 
     Parameters
     ----------
     scores : ndarray, shape (m, outputs)
         The scores y.
     queries : Queries, optional
-        Which items belong together; None where no item is compared with another, and every constant counts.
+        Which items belong together; None if no item is compared with another, so that constants matter.
     weight : ndarray, shape (m,), optional
-        Item weights, one unless given; zero for an item that takes no part, such as one without a score.
+        Item weights, one unless given; zero for an item that is left out, such as one without a score.
     """
 
     scores: Float
@@ -86,7 +86,7 @@ class ScoredComparisons(Comparisons):
     where all scores are what they say."""
 
     query_weight: QueryWeight = "pairs"
-    """What counts the same: every pair, every item or every query."""
+    """Which units have equal weight: pairs, items or queries."""
 
     def __init__(self, scores: Float, queries: Queries | None = None, *, weight: Float | None = None) -> None:
         self.scores = scores

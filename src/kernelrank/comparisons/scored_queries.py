@@ -60,13 +60,13 @@ class ScoredQueries(ScoredComparisons):
     queries : Queries
         Which items belong together.
     weight : ndarray, shape (m,), optional
-        Item weights; the pair (i, j) weighs ``w_i w_j``. An item of weight zero takes no part.
+        Item weights; the pair (i, j) weighs ``w_i w_j``. Items of weight zero are left out.
     cost : {"magnitude", "unit"}, default="magnitude"
         Whether the preference of i over j has the magnitude ``y_i - y_j`` or one. The unit cost leaves ties out.
     ties : {"include", "exclude"}, default="include"
         Whether two items with the same score are a pair with difference zero, or none.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same: every pair, every item or every query; see `kernelrank.comparisons.scored_comparisons`.
+        Which units have equal weight: pairs, items or queries; see `kernelrank.comparisons.scored_comparisons`.
 
     Notes
     -----

@@ -25,7 +25,7 @@ class StreamScatter:
     n : int
         The number of columns.
     query_weight : {"pairs", "items", "queries"}
-        What counts the same.
+        Which units have equal weight.
 
     Notes
     -----

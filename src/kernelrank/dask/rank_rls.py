@@ -46,8 +46,8 @@ class DaskRankRLS(DaskLearner):
     random_state : int, RandomState or None, default=None
         Random seed for drawing the basis.
     client : distributed.Client, str or None, default=None
-        A client, or the address of a scheduler. Without it, the client in use, or else a local cluster for the time of
-        the fit. A script that starts one needs ``if __name__ == "__main__":``.
+        A client, or the address of a scheduler. Default: the current client, or else a local cluster during the fit.
+        A script that starts one needs ``if __name__ == "__main__":``.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ n_features_in_, feature_names_in_
         X : dask array or data frame, shape (m, n_features), or path
             The items; the sizes of the partitions need not be known. Blocks may be dense or sparse. Or the path of
             Parquet files that all workers can open: a file, a folder, a pattern such as ``part-*.parquet`` or a URL.
-            All numeric columns that are nothing else are features; partitions are some row groups of a file.
+            All other numeric columns are features; a partition is one or more row groups of a file.
         y : dask array, series or data frame, shape (m,) or (m, n_outputs), or str
             Their scores, partitioned like X; or the name of the column, if X is a path.
         qid : dask array or series, shape (m,), or str, optional

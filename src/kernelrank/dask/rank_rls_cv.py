@@ -33,20 +33,20 @@ __all__ = ["DaskRankRLSCV"]
 class DaskRankRLSCV(DaskLearner):
     """`DaskRankRLS` with alpha chosen by folds of queries, all alphas and folds from one pass over the data.
 
-    Each query belongs to a fold by a hash of its label. The statistics of the folds are summed apart; those of a
-    training set are the sum of the others.
+    The fold of a query is a hash of its label. Statistics are summed for each fold; those of a training set are the
+    sum over the other folds.
 
     Parameters
     ----------
     alphas : "auto" or array-like of float, default="auto"
         The values of alpha to try. "auto" tries 2⁻²⁵, 2⁻²⁴, ..., 2¹⁰ times the scale of the problem, as in `RankRLSCV`,
-        all at once: a further alpha costs little beside the pass over the data.
+        all at once: an additional alpha costs little compared with the pass over the data.
     cv : int, default=5
-        The number of folds. They are other folds than those of `RankRLSCV`, which deals queries out by their size.
+        The number of folds. They differ from those of `RankRLSCV`, which assigns queries by their size.
     scoring : {"squared_error", "pairwise_accuracy"}, default="squared_error"
-        What is best on the held-out fold: the mean squared error over its pairs, which is what training minimises and
-        follows from its statistics alone, or the pairwise accuracy averaged over its queries, which `RankRLSCV` takes
-        and which needs a second pass over the data.
+        The measure on the held-out fold: the mean squared error over its pairs, which training minimises and which is
+        computed from the statistics alone, or the pairwise accuracy averaged over its queries, as in `RankRLSCV`,
+        which needs a second pass over the data.
     kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, basis, random_state, client
         As in `DaskRankRLS`. A basis is the same for all folds.
 

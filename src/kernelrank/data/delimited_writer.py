@@ -30,7 +30,7 @@ def write_delimited(
     r"""Write columns of one length, and those of a matrix after them, as text with their names in the first line.
 
     Floats are written so that they are read back exactly, integers without their ".0". Time O(size), memory O(1) beyond
-    the columns; a sparse matrix is never made dense as a whole. The file appears whole or not at all.
+    the columns; a sparse matrix is never made dense as a whole. The write is atomic.
 
     Parameters
     ----------

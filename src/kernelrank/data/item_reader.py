@@ -50,8 +50,8 @@ def read_items(
 ) -> Items:
     r"""Read the items of a file: SVMlight or LETOR, CSV, TSV or Parquet.
 
-    Columns whose role their name says (``relevance``, ``qid``, ``docid``, ``patient`` and the like) are found, and
-    `Items.notes` says which; all others are features, and must hold numbers. A row that cannot be read is an error that
+    Columns with well-known names (``relevance``, ``qid``, ``docid``, ``patient`` and the like) are recognised, and
+    `Items.notes` lists them; all others are features, and must hold numbers. A row that cannot be read is an error that
     names the file, the line and the column; none is skipped.
 
     Parameters
@@ -62,21 +62,21 @@ def read_items(
     format : {"svmlight", "letor", "csv", "tsv", "parquet"}, optional
         Guessed from the suffix by default; for ``.txt``, ``.dat`` and ``-`` from the first line.
     target, query, id, weight, groups : str, optional
-        Names of columns; an empty string says that there is none, where a name would suggest one. They are part of the
-        format in SVMlight files, which have no names.
+        Names of columns; an empty string if there is no such column, although a name would suggest one. Not for
+        SVMlight files, whose columns have no names.
     features : sequence of str, optional
         Names or patterns (``gene*``) of the columns that make X, in this order; ``!name`` leaves columns out. All that
         have no other role unless given.
     exclude : sequence of str, default=()
         Names or patterns of columns to leave out.
     n_features : int, optional
-        How many features there must be. In SVMlight files, where they go by number, those at the end may be absent.
+        The expected number of features. In SVMlight files, the last features may be absent from the file.
     pos_label : str, optional
-        The class that counts as 1, where the target is in words; of two words the one that sorts last, as in
-        scikit-learn, unless given.
+        The class that becomes 1, for a text target; of two classes the one that sorts last, as in scikit-learn, unless
+        given.
     guess_positive : bool, default=False
-        Whether to guess where `pos_label` is not given, as the command does: the word that usually means a case
-        (``case``, ``positive``, ``yes``, ...) counts as 1, whichever sorts last. `Items.notes` says so.
+        Whether to guess `pos_label` if it is not given, as the command does: the word that usually means a case
+        (``case``, ``positive``, ``yes``, ...) becomes 1, whichever sorts last. `Items.notes` mentions it.
     needs_target : bool, default=True
         Whether a file without a target is an error. If not, `Items.y` may be None.
 
@@ -88,7 +88,7 @@ def read_items(
     Raises
     ------
     FileFormatError
-        At the first row that cannot be read; for a column that is not there, with those that are.
+        At the first row that cannot be read; for a missing column, with a list of the columns.
     MissingExtraError
         For CSV, TSV, Parquet or ``.zst`` without pyarrow.
 
@@ -96,12 +96,12 @@ def read_items(
     --------
     read_item_chunks : the same file in bounded memory.
     read_table : tables with missing cells, categories, decimal commas; Excel files.
-    write_items : the way back, and to other formats.
+    write_items : write items, also in other formats.
 
     Notes
     -----
-    A column called ``weight`` is the weight of items in a file with queries only: elsewhere it is likely to be in
-    kilograms, and a feature. Ids occur once in a query, as runs need it. Integers of any size are read as the nearest
+    A column called ``weight`` is used as sample weight only in a file with queries: otherwise it is likely to be a
+    body weight, and is a feature. Ids must be unique within a query. Integers of any size are read as the nearest
     float; NaN, infinities and empty cells are errors.
 
     Time O(bytes); memory 9/8 of the result and a block.
@@ -156,9 +156,9 @@ def read_item_chunks(
 ) -> Iterator[Items]:
     r"""Read the items of a file in chunks, for files larger than memory.
 
-    The file is read twice: first for what only all rows can say (the classes of a target in words, whether all labels
-    are integers) and for its faults, so that all chunks are alike, and none comes from a file that cannot be read to
-    its end. Joined they are what `read_items` returns, except that ids are compared within each chunk.
+    The file is read twice. The first pass finds what depends on all rows (the classes of a text target, whether all
+    labels are integers) and all errors, so that chunks are consistent and come only from a file without errors.
+    Concatenated they equal the result of `read_items`, except that duplicate ids are found within a chunk only.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     """Write items to a file that `read_items` reads back exactly.
 
     Tables get the columns ``target``, ``qid``, ``id``, ``sample_weight`` and ``group``, where the items have them, and
-    then the features; features without a name are called f1, f2 and so on. The file appears whole or not at all.
+    then the features; features without a name are called f1, f2 and so on. The write is atomic.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
     Returns
     -------
     tuple of str
-        What the format has no place for, and was left out; what must be said when the file is read.
+        Notes: what was left out because the format cannot hold it, and which columns to name when reading the file.
 
     Notes
     -----

@@ -27,23 +27,24 @@ class Items:
     qid : ndarray of int64 or str, shape (m,), or None
         The queries: integers if all labels are (as Python writes them, so that "007" is a string).
     ids : ndarray of str, shape (m,), or None
-        What the items are called; no two of one query are called the same.
+        The names of the items, unique within a query.
     weight : ndarray of float64, shape (m,), or None
-        How much each item counts.
+        The sample weight of each item.
     groups : ndarray of int64 or str, shape (m,), or None
         Which items stay together when the data is split, such as those of one patient.
     feature_names : tuple of str, or None
-        What the columns of X are called; None in files without names.
+        The names of the columns of X; None in files without names.
     path : str
-        What messages call the file.
+        The name of the file, for messages.
     notes : tuple of str
         What was guessed and what was left out, in words.
     classes : tuple of str, or None
-        What the targets 0 and 1 are called, where they have names.
+        The names of the targets 0 and 1, if they have names.
     first_index : int, default=1
         The number of the first column in a file that numbers its columns instead of naming them.
     positive_reason : str or None
-        Why this class is the target 1, where the classes have names: "as asked", "by its meaning" or "it sorts last".
+        Why this class is the target 1, where the classes have names: "as requested", "by its meaning" or "it sorts
+        last".
     preparation : TablePreparation or None
         How the columns of the file became X, where `read_table` read it.
     filled : ndarray of bool, shape (m, n_features), or None

@@ -30,10 +30,10 @@ class LinearModelFile:
     ----------
     program : {"RankLib", "SVM-rank"}
     method : str
-        What the file says that it is.
+        The method named in the file.
     weights : ndarray, shape (n,)
-        Those of the features 1 to n; 0 for a feature that the file does not name. A constant is left out: it changes no
-        order.
+        Those of the features 1 to n; 0 for a feature that the file does not name. A constant is left out, because it
+        does not change the order.
     """
 
     program: str

@@ -22,7 +22,7 @@ def write_pairs(
 ) -> None:
     """Write a preference file that `read_pairs` reads back exactly.
 
-    Time and memory O(l); the file appears whole or not at all.
+    Time and memory O(l); the write is atomic.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ def write_pairs(
     pairs : array-like of int, shape (l, 2)
         Item numbers: winner, loser.
     magnitude : array-like, shape (l,), optional
-        By how much. Needed beside weights, which stand behind it in the file.
+        By how much. Needed if there are weights, because the weight is the last column of the file.
     weight : array-like, shape (l,), optional
         How much each pair counts.
     names : sequence of str, optional
-        What the items are called; the file then has names instead of numbers. They are numbered anew when it is read
-        without them.
+        The names of the items; the file then has names instead of numbers. Pass the same names when you read it to get
+        the same numbers.
 
     Examples
     --------

@@ -22,15 +22,15 @@ class Preferences(NamedTuple):
     weight : ndarray of float64, shape (l,), or None
         How much each pair counts, if the file says so.
     names : ndarray of str, shape (n_items,), or None
-        What the file calls the items; None if it numbers them.
+        The names of the items in the file; None if it numbers them.
     tie : ndarray of bool, shape (l,), or None
         Which of them are ties; None if there are none.
     judge : ndarray, shape (l,), or None
         Whose preference it is: integers if all labels are, else strings. In a file of rankings, the number of the
         ranking, counted from one.
     side : ndarray of int8, shape (l,), or None
-        Where the file says which item stood on which side: 1 if that of ``pairs[:, 0]`` was the left one, the first or
-        the one at home, -1 if the other was.
+        If the file has sides: 1 if the item of ``pairs[:, 0]`` was on the first side (left, first, home), -1 if the
+        other was.
     notes : tuple of str
         What was guessed in order to read the file, and what was left out.
     """

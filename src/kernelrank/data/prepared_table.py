@@ -61,8 +61,8 @@ def read_table(
 ) -> Items:
     r"""Read a table with missing values, categories, decimal commas, any encoding; also Excel.
 
-    What is done to the columns is learnt from all rows, without the target. `Items.notes` says what was done, and
-    `Items.preparation` does the same to another table. All faults of a table are one error.
+    Encoding and imputation are learnt from all rows, without the target. `Items.notes` lists what was done, and
+    `Items.preparation` applies it to another table. One error lists all problems of a table.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def read_table(
     exclude : sequence of str, default=()
         Names or patterns of columns to leave out.
     missing : {"median", "mean", "drop", "error"}, default="median"
-        What becomes of a missing number: the median or the mean of its column; ``"drop"`` leaves out its row;
-        ``"error"`` lists all of them.
+        How missing numbers are handled: replaced by the median or the mean of their column; ``"drop"`` leaves out
+        their rows; ``"error"`` raises an error that lists them.
     missing_indicator : bool, default=False
-        Whether a column with missing cells gets another one beside it that is 1 where the cell is missing.
+        Whether to add an indicator column (1 where the cell is missing) for each column with missing cells.
     ordinal : mapping from str to sequence of str, optional
         Columns whose words have an order, with the words from the lowest on.
     preparation : TablePreparation, optional
-        Do what was learnt from another table; `missing`, `missing_indicator`, `ordinal` and `features` are its.
+        Apply what was learnt from another table, with its `missing`, `missing_indicator`, `ordinal` and `features`.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def write_ranking(
     """Write a ranking file that `read_ranking` reads back exactly.
 
     A dense X is written whole, zeros included; of a sparse X what is stored, so that columns at the end may
-    need `n_features` when it is read. Features are counted from one. The file appears whole or not at all.
+    need `n_features` when it is read. Features are counted from one. The write is atomic.
     Time O(size), memory O(row) beyond X.
 
     Parameters

@@ -234,11 +234,11 @@ def read_parquet_chunks(
     Raises
     ------
     FileFormatError
-        For a value that is missing, infinite or no number; the message names its row and column.
+        For a value that is missing, infinite or not a number; the message names its row and column.
 
     See Also
     --------
-    read_item_chunks : files of every format, with what their names say.
+    read_item_chunks : files of every format, with recognised columns.
 
     Notes
     -----

@@ -137,7 +137,7 @@ class Run(NamedTuple):
     ids : ndarray of str, shape (m,)
         The items; none occurs twice in a query.
     scores : ndarray of float64, shape (m,)
-        The larger, the higher in the list.
+        Higher scores rank higher.
     tag : str
         What the run is called.
     """
@@ -151,7 +151,7 @@ class Run(NamedTuple):
 def read_run(path: str | os.PathLike[str]) -> Run:
     r"""Read a TREC run.
 
-    As for every program that reads runs, the scores make the order and the ranks are not looked at, except that they
+    As in other programs that read runs, the scores define the order, and the ranks are ignored, except that they
     must be integers. Time and memory O(bytes).
 
     Parameters
@@ -197,10 +197,10 @@ def read_run(path: str | os.PathLike[str]) -> Run:
 def write_run(run: Run, path: str | os.PathLike[str]) -> None:
     """Write a TREC run: queries in order of first occurrence, items by decreasing score.
 
-    Scores are written so that they are read back exactly, and items of equal score in the order that trec_eval gives
-    them, by falling name. Note that trec_eval keeps scores in single precision: what differs by less is a tie to it.
+    Scores are written so that they are read back exactly, and items of equal score in the order of trec_eval, by
+    descending name. Note that trec_eval uses single precision: smaller differences of scores are ties there.
 
-    Time O(m log m), memory O(m). The file appears whole or not at all.
+    Time O(m log m), memory O(m). The write is atomic.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class DyadicProblem:
     ranked : {"columns", "rows"}, or None
         Which side is ranked for each object of the other side; None for regression.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        What counts the same in a ranking, as in `RankRLS`.
+        Which units have equal weight in a ranking, as in `RankRLS`.
     one_output : bool, default=True
         Whether Y was given without an axis of outputs.
     """

@@ -129,7 +129,7 @@ class Kernel:
         return isinstance(self.metric, str) and "gamma" in _PARAMETERS.get(ALIASES.get(self.metric, self.metric), ())
 
     def fixed(self, X: Matrix, random_state: RandomStateLike = None) -> Kernel:
-        """Return this kernel with the number that gamma stands for on some items; None where it has no gamma.
+        """Return this kernel with a number for gamma, computed from some items; None if it has no gamma.
 
         O(m n) time, see `gamma_by_rule`. None stands for scikit-learn's default, ``1 / n_features``; it is one for
         the χ² kernel.

@@ -33,7 +33,7 @@ class LabelledGraph:
     weights : array-like of float, shape (n_edges,)
         Finite. The weights of parallel edges add.
     name : str, default=""
-        What errors call the graph.
+        The name of the graph in error messages.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class ScoredPairs(Pairs):
         weight : ndarray, shape (m,), optional
             Item weights w; one unless given.
         query_weight : {"pairs", "items", "queries"}, default="pairs"
-            What counts the same: ``c_q`` is 1, ``1 / W_q`` or one over the weight of all pairs of the query.
+            Which units have equal weight: ``c_q`` is 1, ``1 / W_q`` or one over the weight of all pairs of the query.
         """
         levels = ScoredQueries(y[:, None], queries, weight=weight, cost="unit", query_weight=query_weight).pair_levels()
         assert levels is not None

@@ -54,8 +54,9 @@ class Concordance(Measure):
     Parameters
     ----------
     weighting : {"harrell", "uno"}, default="harrell"
-        Whether all pairs of known order count the same, or those of an event at t count ``1 / G(t)²``, G being the
-        probability of being uncensored: Uno's index does not depend on how long the items were followed.
+        "harrell": all pairs of known order have equal weight. "uno": pairs of an event at t have the weight
+        ``1 / G(t)²``, where G is the probability of being uncensored; Uno's index does not depend on how long the
+        items were followed.
     tau : float, optional
         Count events before this time only.
 

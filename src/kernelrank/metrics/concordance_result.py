@@ -129,11 +129,11 @@ class ConcordanceResult(MeasureResult):
         Returns
         -------
         Interval
-            What varies is the items. The scores do not, and Uno's weights do not.
+            It allows for other items, not for other scores or other weights of Uno's index.
 
         Notes
         -----
-        O(m) time; the bootstrap counts all pairs anew for each resample, O(m log m).
+        O(m) time; the bootstrap counts all pairs again for each resample, O(m log m).
 
         Examples
         --------
@@ -168,7 +168,7 @@ class ConcordanceResult(MeasureResult):
         Returns
         -------
         ConcordanceDifference
-            Of this less the other, with an interval and a p-value from the jackknife of the difference.
+            This minus the other, with an interval and a p-value from the jackknife of the difference.
 
         Examples
         --------
@@ -267,10 +267,10 @@ class ConcordanceDifference(Result):
     label : str
         The measure with its rules.
     difference : float
-        First less second.
+        First minus second.
     interval : Interval
     pvalue : float
-        Two-sided, of no difference.
+        Two-sided; the null hypothesis is no difference.
     n_items : int
 
     Examples

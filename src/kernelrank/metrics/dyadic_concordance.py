@@ -97,7 +97,7 @@ def dyadic_concordance(
     one_set : bool, default=False
         Whether rows and columns are the same objects: errors then vary with an object on either side.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
@@ -105,12 +105,12 @@ def dyadic_concordance(
 
     Notes
     -----
-    O(l log l) time for l known dyads, O(l) memory. What varies is which objects there are; the predictions stay as they
-    are, so that a model that was chosen by the same dyads looks better than it is.
+    O(l log l) time for l known dyads, O(l) memory. The interval allows for other objects and takes the predictions as
+    given, so a model that was chosen by the same dyads looks better than it is.
 
-    Of 1,000 simulated tables in each of 15 cases, with 10 to 60 objects a side, the 95 % interval held the truth in
-    93.1 to 98.3 % (``benchmarks/dyadic_concordance_intervals_cover.py``). It is too wide for the concordance of each
-    row where there are few objects. An interval that takes cells for independent held it in 66 to 97 %.
+    Of 1,000 simulated tables in each of 15 cases, with 10 to 60 objects a side, the 95 % interval contained the true
+    value in 93.1 to 98.3 % (``benchmarks/dyadic_concordance_intervals_cover.py``). It is too wide for the concordance
+    of each row if there are few objects. An interval that treats cells as independent contained it in 66 to 97 %.
 
     References
     ----------

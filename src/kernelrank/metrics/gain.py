@@ -38,7 +38,7 @@ class NDCG(ListMeasure):
     """Normalised discounted cumulative gain; 1 is perfect.
 
     Grades must be at least 0. A query whose gains are all 0 is empty; a query with one item, or with equal
-    positive grades, has the value 1 in every order and is measured, as everywhere.
+    positive grades, has the value 1 in every order and is not left out.
 
     O(m log m) time, O(m) memory, for every tie rule.
 
@@ -49,8 +49,8 @@ class NDCG(ListMeasure):
     gain : {"exponential", "linear"}, default="exponential"
         The gain of a grade y: 2^y - 1, or y itself.
     discount : {"log2", "letor"}, default="log2"
-        What the gain at place p is divided by: log2(1 + p); or 1 at places 1 and 2 and log2(p) beyond, the rule of
-        LETOR's evaluation, by which the papers on LETOR's data are compared.
+        The divisor of the gain at place p: log2(1 + p); or 1 at places 1 and 2 and log2(p) beyond, the rule of
+        LETOR's evaluation, which papers on LETOR's data use.
     ties, empty
         See `ListMeasure`.
 

@@ -44,9 +44,9 @@ class Interval(Result):
     low, high : float
         Its ends; ``low, high = interval`` gives them.
     level : float
-        How often such an interval is to hold what is estimated.
+        Confidence level.
     method : str
-        What it rests on, and what varies.
+        How it was computed, and what it allows for.
 
     Examples
     --------
@@ -148,8 +148,8 @@ def bootstrap_interval(
 ) -> Interval:
     """Bootstrap interval of the mean over queries.
 
-    What varies is the queries; the predictions stay as they are, so the interval says nothing of how much
-    another training set would change them. With fewer than some twenty queries it is too narrow.
+    The interval allows for other queries, not for other predictions: it does not include the variation between
+    training sets. With fewer than about twenty queries it is too narrow.
 
     Time O(n_resamples × n_queries), memory O(n_queries) and at most 64 MB beside.
 

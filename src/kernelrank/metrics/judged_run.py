@@ -50,7 +50,7 @@ class JudgedRun:
     missing_qid : ndarray, shape (n_missing,)
         Their queries.
     n_unjudged : int
-        How many items of the run nobody judged.
+        How many items of the run have no judgement.
     unjudged_queries, unanswered_queries : tuple
         Queries of the run without judgements, which are left out, and judged ones that the run does not answer.
 

@@ -27,8 +27,8 @@ class KendallTau(Measure):
     """Kendall's tau_b of each query; 1 is perfect, 0 is chance, -1 is reversed.
 
     A query with one item, or whose true scores are all tied, is left out and counted. A query whose
-    predictions are all tied has the value 0: they say nothing about the order (SciPy gives NaN there, and
-    leaving the query out would let a model choose what it is measured on).
+    predictions are all tied has the value 0 (SciPy returns NaN; leaving the query out would allow a model to
+    choose which queries it is measured on).
 
     O(m log m) time, O(m) memory.
 

@@ -73,9 +73,9 @@ class MeasureResult(Result):
     ) -> Interval:
         """Return an interval of the mean.
 
-        Over several queries it is that of `bootstrap_interval`: what varies is the queries. For the AUC of one query
-        without weights it is that of DeLong's variance, on the logit scale: what varies is its items, and nothing is
-        drawn. The predictions do not vary in either.
+        For several queries it is that of `bootstrap_interval`, which allows for other queries. For the AUC of one query
+        without weights it uses DeLong's variance on the logit scale, without resampling, and allows for other items.
+        Both take the predictions as given.
 
         Parameters
         ----------

@@ -71,8 +71,8 @@ def sensitivity_at(
 
     Notes
     -----
-    O(m log m + m n_resamples) time, O(m) memory. The scores are taken as given: where a model was trained on the same
-    items, pass scores that were held out.
+    O(m log m + m n_resamples) time, O(m) memory. The scores are taken as given: if a model was trained on the same
+    items, pass held-out scores.
 
     Examples
     --------

@@ -130,9 +130,9 @@ def why_no_pair(items: JudgedItems) -> str:
 class PairwiseAccuracy(PairMeasure):
     """The share of pairs in the right order; 1 is perfect, 0.5 is a random order.
 
-    A pair with tied predictions counts a half, a pair with tied true scores is none. Queries without a pair
-    are left out and counted. A pair weighs w_i w_j: an item of weight 3 stands for three copies of it (which,
-    being tied, form no pair among themselves).
+    A pair with tied predictions counts a half; items with tied true scores are not a pair. Queries without a pair
+    are left out and counted. A pair weighs w_i w_j: a weight of 3 has the same effect as three copies of the item
+    (copies are tied, so they are not pairs).
 
     O(m log m) time, O(m) memory.
 
@@ -179,7 +179,8 @@ class AUC(PairMeasure):
     """The area under the ROC curve of each query: the pairwise accuracy where y has two levels.
 
     The two levels may be any two numbers, 0 and 1 or -1 and 1; a query with one level only is left out and
-    counted, a query with three is refused (its pairs have an accuracy, but no ROC curve). The higher level is positive.
+    counted, and a query with three is an error (its pairs have an accuracy, but no ROC curve). The higher level is
+    positive.
 
     The interval of one query without weights is DeLong's; that of several is a bootstrap over queries.
 

@@ -80,15 +80,15 @@ def preference_agreement(
 ) -> PreferenceAgreement:
     r"""Measure how well scores agree with preferences.
 
-    Preferences that share an item vary together, so that a thousand of them between fifty items say less than a
-    thousand between two thousand. With ``e_d`` what preference d adds to the error of the share, the variance counts
-    every two preferences with an item in common [ASA15]_,
+    Preferences that share an item are correlated, so a thousand of them between fifty items are less informative than
+    a thousand between two thousand. With ``e_d`` the contribution of preference d to the error of the share, the
+    variance includes every two preferences with an item in common [ASA15]_,
 
         ``Σ_i (Σ_{d with i} e_d)² - Σ_{ij} (Σ_{d of i and j} e_d)²``,
 
-    or, if that should be less, only those of the same two items. The interval is that of [Wil27]_ for as many
-    independent preferences as have this variance. If all agree, or none does, no variance can be seen; as many are then
-    taken to be independent as there are items in twos.
+    or, if that is smaller, only those of the same two items. The interval is that of [Wil27]_ for the number of
+    independent preferences with this variance. If all preferences agree, or none does, the variance cannot be
+    estimated; then half the number of items is taken as the number of independent preferences.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def preference_agreement(
 
     Notes
     -----
-    Time O(m + l log l), memory O(m + l). What varies is the items and who was asked; the scores stay as they are.
-    Preferences of one person vary together as well, which nothing here knows.
+    Time O(m + l log l), memory O(m + l). The interval allows for other items and other judges, and takes the scores as
+    given. The correlation of preferences of one judge is not included.
 
     References
     ----------

@@ -19,7 +19,7 @@ class RateEstimate(Result):
     Parameters
     ----------
     label : str
-        What it is a share of, and where.
+        A description, such as "sensitivity at specificity 0.9".
     value : float
     interval : Interval
     n_positive, n_negative : int

@@ -21,8 +21,8 @@ __all__ = ["QueryScorer", "predicted_scores", "scorer"]
 class QueryScorer:
     """A measure as ``scoring=`` of `GridSearchCV`, `cross_val_score` and alike.
 
-    It asks for `qid` by itself. scikit-learn passes it on only where metadata routing is enabled, and without
-    routing every search scores all queries as one: enable it, and give `qid` to the search.
+    It requests `qid`. scikit-learn passes `qid` on only if metadata routing is enabled; without routing, every
+    search scores all queries as one. Enable routing, and pass `qid` to the search.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ class AUCComparison(Result):
         ax : matplotlib Axes, optional
             Created if omitted.
         names : tuple of str, default=("first", "second")
-            What the two are called.
+            The names of the two.
         line_options
             For matplotlib's `plot`.
 

@@ -130,7 +130,7 @@ class TournamentROC(Result):
         name : str, optional
             What the curve is called in the legend.
         random_state : int, RandomState or None
-            Resamples items for the band.
+            Random seed for resampling items.
         line_options
             For matplotlib's `plot`.
 

@@ -20,9 +20,9 @@ class Candidate:
     first, second : int
         The places of the two in ``sentence.mentions``; `first` is the one that begins earlier.
     interacts : bool or None, default=None
-        Whether they do; None where nobody has said.
+        Whether they interact; None if unknown.
     id : str, default=""
-        What the corpus calls the pair.
+        The id of the pair in the corpus.
 
     Examples
     --------

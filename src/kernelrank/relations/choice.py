@@ -36,7 +36,7 @@ class Choice(Result):
     results : dict of str to list of float
         The AUC and the largest F-score at each alpha, by the names "auc" and "f".
     value : float
-        The one of them that was chosen by.
+        The best value of the measure by which alpha was chosen.
     inner : ExtractionScores
         The measures of the scores at `alpha`, by the threshold of "calibrated".
     """

@@ -77,7 +77,7 @@ def read_conllu(
     Raises
     ------
     FileFormatError
-        When a line cannot be read, or names what is not there; with its number.
+        If a line cannot be read, or refers to something that does not exist; the message has its number.
 
     Notes
     -----

@@ -34,7 +34,7 @@ class Corpus:
     name : str
     sentences : tuple of Sentence
     candidates : tuple of Candidate
-        Those of one sentence stand together.
+        The candidates of one sentence are contiguous.
     skipped : dict of str to int
         How many pairs were left out, by reason.
 

@@ -137,10 +137,10 @@ def cross_validate(
     candidates : sequence of Candidate
         With labels.
     cv : int, dict of str to int, or sequence of int, default=10
-        How many folds to deal the documents into at random; or the fold of each document; or that of each candidate,
-        with a warning where the candidates of a document are in several.
+        A number of folds, to which documents are assigned at random; or the fold of each document; or that of each
+        candidate, with a warning if the candidates of a document are in several folds.
     random_state : int, optional
-        How documents are dealt.
+        Random seed of the folds.
 
     Returns
     -------

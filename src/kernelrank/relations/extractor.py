@@ -33,10 +33,9 @@ class RelationExtractor(BaseEstimator):
     """Learn from candidate pairs with labels which pairs of other sentences interact.
 
     Candidates become graphs, graphs the features of the all-paths kernel [APBPGS08]_, and RLS or RankRLS learns a
-    weight for each feature. Alpha and the decision threshold are those that are best when each document is scored by
-    the model that was trained without it, the threshold by probabilities learnt from these scores [LEN14]_; the exact
-    shortcuts make that as cheap as one training for each alpha. No candidate is ever judged by a model that has seen
-    its document.
+    weight for each feature. Alpha and the decision threshold are chosen by leave-document-out cross-validation, the
+    threshold by probabilities calibrated on the held-out scores [LEN14]_; with exact shortcuts this costs about one
+    training for each alpha. No candidate is scored by a model that was trained on its document.
 
     Parameters
     ----------
@@ -46,8 +45,8 @@ class RelationExtractor(BaseEstimator):
         "parts" are the dependencies, the path between the pair and the order of the words, three graphs that count the
         same: their features side by side, each with norm one (`candidate_parts`). Some of them are named with a plus
         sign, as in "path+order". "article" is the graph of the article (`candidate_graphs`), without the path from name
-        to name and with one norm for all. "chosen" takes the best of these eight, as it takes the best alpha: by
-        documents left out. What each is worth is in `docs/studies/protein_interactions.md`.
+        to name and with one norm for all. "chosen" takes the best of these eight by leave-document-out, as for alpha.
+        `docs/studies/protein_interactions.md` compares them.
     combine : {"max", "sum"}, default="max"
         How the walks between two labels are combined, as in `AllPathsVectorizer`.
     scheme : dict, optional
@@ -55,7 +54,7 @@ class RelationExtractor(BaseEstimator):
     alphas : "auto" or sequence of float, default="auto"
         The values of alpha to choose from. "auto" takes powers of 2^2.5 times the mean eigenvalue of the kernel matrix,
         from 2⁻¹⁵ to 2⁵, and more while the best lies at an edge, from 2⁻²⁵ to 2¹⁰; `cross_validate` takes all of these
-        in every fold. No label takes part.
+        in every fold. Labels are not used.
     scoring : {"auc", "f"}, default="auc"
         What alpha, and the features, are chosen by: the AUC, or the largest F-score, of the candidates held out.
     basis : int, optional
@@ -63,7 +62,7 @@ class RelationExtractor(BaseEstimator):
     n_jobs : int, optional
         The number of processes that make features.
     random_state : int, optional
-        Where the basis is drawn from.
+        Random seed for drawing the basis.
 
     Attributes
     ----------
@@ -79,7 +78,7 @@ class RelationExtractor(BaseEstimator):
     alphas_ : ndarray
         The alphas that were tried, in ascending order.
     alpha_, threshold_ : float
-        What was chosen; the threshold is that with the largest expected F-score.
+        The chosen values; the threshold has the largest expected F-score.
     resampled_threshold_ : float
         The mean of the best thresholds of resampled training documents [BY02]_.
     training_threshold_ : float
@@ -89,7 +88,7 @@ class RelationExtractor(BaseEstimator):
     cv_results_ : dict
         `alpha`, `auc` and `f`: lists over the alphas, for the features that were taken.
     feature_results_ : dict of str to float
-        What features were chosen by, at the best alpha of each; empty where there was nothing to choose.
+        The measure of each set of features at its best alpha; empty if there was nothing to choose.
     share_ : float
         The share of the candidates that interact.
     n_candidates_, n_documents_ : int
@@ -150,7 +149,7 @@ class RelationExtractor(BaseEstimator):
         ----------
         candidates : sequence of Candidate
         y : array-like of bool, shape (m,), optional
-            Whether each interacts; what the candidates themselves say unless given.
+            Whether each interacts; the labels of the candidates unless given.
         documents : sequence, shape (m,), optional
             The document of each; that of its sentence unless given.
 
@@ -210,10 +209,10 @@ class RelationExtractor(BaseEstimator):
         Parameters
         ----------
         rule : {"calibrated", "resampled", "training", "zero", "proportion"}, default="calibrated"
-            The threshold with the largest F-score that is expected of probabilities learnt on training documents left
-            out; the mean of those that were best on resampled training documents; that which was best on the training
-            documents as they are; zero; or that above which a given share of the candidates lies. The last three are
-            those of [APBPGS08].
+            "calibrated": the largest expected F-score, by probabilities learnt on held-out training documents.
+            "resampled": the mean of the best thresholds of resampled training documents. "training": the best threshold
+            on the training documents. "zero": zero. "proportion": a given share of the candidates lies above it. The
+            last three are from [APBPGS08].
         scores : ndarray, shape (t,), optional
             The scores of the candidates, for "proportion".
         share : float, optional
@@ -263,8 +262,8 @@ class RelationExtractor(BaseEstimator):
     ) -> list[RankedCandidate]:
         """List candidates from the most likely interaction to the least.
 
-        A candidate whose parse has cycles so heavy that the weights of its walks have no sum has no score: it is left
-        out, with a warning that names it. `decision_function` and `predict` raise the error itself.
+        A candidate has no score if its parse has cycles so heavy that the sum over walks does not converge. It is left
+        out, with a warning that names it; `decision_function` and `predict` raise an error.
 
         Parameters
         ----------

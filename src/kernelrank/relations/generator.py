@@ -22,7 +22,7 @@ NOISE = 0.1
 def make_corpus(n_documents: int = 20, *, random_state: int | None = None) -> Corpus:
     """Make documents of one sentence: "A often binds B , unlike C ." or alike, with three candidates each.
 
-    A and B interact if the verb says so, with one label in ten turned round; C interacts with neither.
+    A and B interact if the verb expresses an interaction, with one label in ten inverted; C interacts with neither.
 
     Parameters
     ----------

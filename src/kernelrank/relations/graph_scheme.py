@@ -25,22 +25,22 @@ class GraphScheme:
     order_weight : float, default=0.9
         The weight of edges from a word to the next, in the order graph.
     path_tag : str, default="_IP"
-        What is appended to the labels on the shortest paths.
+        The suffix of labels on the shortest paths.
     before_tag, middle_tag, after_tag : str, default="_B", "_M" and "_A"
-        What is appended to the labels of the order graph: before, between and after the pair.
+        The suffixes of labels of the order graph: before, between and after the pair.
     pair_tag : str, default=""
-        What is appended to the labels of the pair itself in the order graph.
+        The suffix of labels of the pair itself in the order graph.
     up_tag, down_tag : str, default="<" and ">"
-        What is appended to the labels of dependencies in the path graph, where it goes from a dependent to its governor
-        and from a governor to its dependent.
+        The suffixes of labels of dependencies in the path graph, from a dependent to its governor and from a governor
+        to its dependent.
     pair_names : tuple of two str, default=("PROT1", "PROT2")
-        What stands for the texts of the pair, in the order of the sentence.
+        The words that replace the texts of the pair, in the order of the sentence.
     other_name : str, default="PROT"
-        What stands for the texts of other mentions.
+        The word that replaces the texts of other mentions.
     labels : tuple of str, default=("text", "pos")
-        What each token is labelled with: "text", "pos" and "lemma", which is the text where there is none.
+        The labels of each token: "text", "pos" and "lemma" (the text, if there is no lemma).
     keep_pos : bool, default=True
-        Whether blinded tokens keep their part of speech, or have their stand-in as their only label.
+        Whether replaced tokens keep the label of their part of speech.
     lowercase : bool, default=False
         Whether texts and lemmas are taken in lower case.
 

@@ -54,8 +54,8 @@ def read_interaction_xml(
     """Read sentences, mentions and pairs from the unified XML format.
 
     Each unordered pair of mentions is a candidate, with the label of its ``<pair>``, if it has one. Pairs of an entity
-    with itself, and pairs that cannot be used since their sentence has no such parse, no token covers a mention, or its
-    text is another than that at its offsets, are left out and counted in ``corpus.skipped``.
+    with itself are left out and counted in ``corpus.skipped``, and so are pairs whose sentence has no such parse, whose
+    mention is covered by no token, or whose text differs from the text at its offsets.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def read_interaction_xml(
     Raises
     ------
     FileFormatError
-        When the XML is damaged, something in it points nowhere or contradicts itself, or no sentence has the parse.
+        If the XML is damaged or inconsistent, or no sentence has the parse.
 
     Notes
     -----

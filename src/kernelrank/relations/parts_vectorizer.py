@@ -22,16 +22,16 @@ __all__ = ["PartsVectorizer"]
 class PartsVectorizer(GraphTransformer):
     """Turn tuples of graphs into sparse vectors: normalised `AllPathsVectorizer` features, concatenated.
 
-    The inner product of two vectors is the mean of the cosines of their parts. In one vector of norm one, that part
-    would count most whose walks are most and heaviest, whatever it has to say: of a sentence the order of the words,
-    where every word is connected to all that follow.
+    The inner product of two vectors is the mean of the cosines of their parts. Without a norm for each part, the part
+    with the most and heaviest walks would dominate: the order of the words, where every word is connected to all words
+    after it.
 
     Parameters
     ----------
     combine : {"max", "sum"}, default="max"
         As in `AllPathsVectorizer`.
     names : tuple of str, default=("dependencies", "path", "order")
-        What the parts are called, in the order of the tuples.
+        The names of the parts, in the order of the tuples.
     n_jobs : int, optional
         As in `AllPathsVectorizer`.
 

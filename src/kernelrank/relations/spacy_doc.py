@@ -32,7 +32,7 @@ def from_spacy(
         a better way of finding them. spaCy comes with ``pip install 'kernelrank[spacy]'``; a model for your language
         with spaCy's own command.
     names : iterable of str, optional
-        What to call the documents; "0", "1" and so on unless given.
+        The names of the documents; "0", "1" and so on unless given.
     types : set of str, optional
         The labels of the entities to use; all unless given.
 
@@ -43,7 +43,7 @@ def from_spacy(
 
     Notes
     -----
-    Time and memory O(tokens). spaCy itself is not imported here: whatever has the attributes of a `Doc` will do.
+    Time and memory O(tokens). spaCy itself is not imported here: any object with the attributes of a `Doc` works.
 
     Examples
     --------

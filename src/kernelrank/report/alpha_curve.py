@@ -30,7 +30,7 @@ class AlphaCurveDisplay(Display):
     scores : array-like, shape (n,) or (n, outputs)
         Their hold-out scores, larger is better.
     name : str, optional
-        What the curve is called.
+        The name of the curve.
     score_name : str, default="hold-out score"
         What the scores are.
     best_alpha : float, optional
@@ -42,7 +42,7 @@ class AlphaCurveDisplay(Display):
     Attributes
     ----------
     ax_, figure_, lines_
-        What was drawn on and drawn, after `plot`.
+        Matplotlib objects, set by `plot`.
 
     Examples
     --------

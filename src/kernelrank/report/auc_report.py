@@ -75,16 +75,15 @@ def auc_report(
     X : array-like or sparse matrix, shape (m, n_features), optional
         All items, as the model was fitted to them.
     comparisons : sequence of tuple, default=()
-        What the first and the second model are called, and what `compare_auc` returns for them; each is shown as a
-        forest plot.
+        The names of two models, and the result of `compare_auc` for them; each is shown as a forest plot.
     ids : sequence, shape (m,), optional
-        What the items are called; their row numbers, counted from 0, unless given.
+        The names of the items; their row numbers, counted from 0, unless given.
     feature_names : sequence of str, optional
-        Those of the columns of X.
+        The names of the columns of X.
     title, command, notes
         As in `ranking_report`.
     random_state : int or None, default=0
-        Resamples items for the band of the curve and the intervals of the sensitivities.
+        Random seed for resampled items (band of the curve, intervals of the sensitivities).
 
     Returns
     -------

@@ -27,7 +27,7 @@ GREY = "0.5"
 
 
 class ChartDisplay(Display):
-    """Plot of what a result holds, made by its `plot`.
+    """Plot of a result, made by its `plot` method.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class ChartDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        What was drawn on, after `plot`.
+        Matplotlib objects, set by `plot`.
 
     Examples
     --------

@@ -51,12 +51,12 @@ def comparison_report(
     measures : sequence of str or Measure, default=("ndcg@10", "map", "pairwise_accuracy")
         The first is shown query by query.
     confidence : float, default=0.95
-        Of the intervals.
+        Confidence level of the intervals.
     title, command : str, optional
     notes : sequence of str, default=()
-        Whatever else should be said about the comparison.
+        Further remarks on the comparison.
     random_state : int or None, default=0
-        Resamples queries for intervals, and draws sign flips for p-values.
+        Random seed for resampled queries and sign flips.
 
     Returns
     -------

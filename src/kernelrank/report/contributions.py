@@ -82,9 +82,9 @@ class Contributions:
             RLS, RankRLS, RankSVM, their searches, any linear model with `coef_`; also at the end of a pipeline, and
             inside scikit-learn's searches.
         feature_names : sequence of str, optional
-            Those of the columns of X; the names that the model was fitted with, or x0, x1, ... unless given.
+            The names of the columns of X; the names that the model was fitted with, or x0, x1, ... unless given.
         training_ids : sequence, shape (m,), optional
-            What the training items are called; their row numbers, counted from 0, unless given.
+            The names of the training items; their row numbers, counted from 0, unless given.
         output : int, optional
             Which output, if there are several.
 

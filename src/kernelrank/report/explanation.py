@@ -142,7 +142,7 @@ def explain(
 ) -> Explanation:
     """Explain why a model ranks one item above another: the contributions to the difference of their scores.
 
-    Exact, with no sampling: the contributions sum to the difference of the scores that the model predicts.
+    The contributions are exact, without sampling: they sum to the difference of the predicted scores.
 
     Parameters
     ----------
@@ -151,11 +151,11 @@ def explain(
         contributions are of the columns that the last step sees, shown as they were given if the pipeline only rescales
         them.
     X_pair : array-like, data frame or sparse matrix, shape (2, n_features), or a tuple of two items
-        The item above and the item below; rows of kernels with all training items if the kernel is precomputed.
+        The first and the second item; for a precomputed kernel, their kernel values with all training items.
     feature_names : sequence of str, optional
-        Those of the columns of X; the names that the model was fitted with, or x0, x1, ... unless given.
+        The names of the columns of X; the names that the model was fitted with, or x0, x1, ... unless given.
     training_ids : sequence, shape (m,), optional
-        What the training items are called, for kernels; row numbers, counted from 0, unless given.
+        The names of the training items, for kernels; row numbers, counted from 0, unless given.
     k : int, default=10
         How many contributions are listed.
     output : int, optional

@@ -34,13 +34,13 @@ def folds_report(
     notes: Sequence[str] = (),
     random_state: int | None = 0,
 ) -> Page:
-    """Write what several folds chose, and how well their test items are ranked, on one self-contained HTML page.
+    """Write the HTML report of several folds: what each chose, and how well its test items are ranked.
 
     Parameters
     ----------
     folds : sequence of mappings
-        Of each fold its name ("fold"), the parameters that were chosen, their "score" where they were chosen, "how"
-        they were, and its value on its test items ("test", None without any).
+        For each fold its name ("fold"), the chosen parameters, their "score", "how" they were chosen, and the value on
+        its test items ("test", None without any).
     y : array-like, shape (m,)
         True scores of the test items of all folds.
     scores : array-like, shape (m,)
@@ -48,12 +48,12 @@ def folds_report(
     qid : sequence, shape (m,), optional
         Their queries; those of different folds have different names.
     measures : sequence of str or Measure, default=("ndcg@10", "map", "pairwise_accuracy")
-        The first chose, and is shown query by query.
+        The first is the measure by which parameters were chosen; it is shown query by query.
     title, command : str, optional
     notes : sequence of str, default=()
-        Whatever else should be said about the run.
+        Further remarks on the run.
     random_state : int or None, default=0
-        Resamples queries for intervals.
+        Random seed for resampling queries.
 
     Returns
     -------

@@ -31,7 +31,7 @@ class ForestDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        What was drawn on, after `plot`.
+        Matplotlib objects, set by `plot`.
     difference_ax_ : matplotlib Axes or None
         The axis of the difference.
 
@@ -69,7 +69,7 @@ class ForestDisplay(Display):
         ----------
         comparison : AUCComparison
         names : tuple of str, default=("first", "second")
-            What the two are called.
+            The names of the two.
         ax : matplotlib Axes, optional
         line_options
             For matplotlib's `plot`.

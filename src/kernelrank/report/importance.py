@@ -30,7 +30,7 @@ class ImportanceDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        What was drawn on, after `plot`.
+        Matplotlib objects, set by `plot`.
 
     Examples
     --------

@@ -36,20 +36,20 @@ class QueryScoreDisplay(Display):
     result : MeasureResult
         What was measured.
     name : str, optional
-        What the points are called.
+        The name of the points.
     n_worst : int, default=5
         How many queries are named.
     confidence : float, default=0.95
-        Of the interval of the mean.
+        Confidence level of the interval of the mean.
     random_state : int, Generator, RandomState or None
-        Resamples queries for the interval.
+        Random seed for resampling queries.
 
     Attributes
     ----------
     worst : list of (label, value)
         The queries with the worst values.
     ax_, figure_, line_
-        What was drawn on and drawn, after `plot`.
+        Matplotlib objects, set by `plot`.
 
     Examples
     --------

@@ -74,28 +74,27 @@ def ranking_report(
     X, y, qid
         What it was fitted to; one output.
     ids : sequence, shape (m,), optional
-        What the training items are called; their row numbers, counted from 0, unless given.
+        The names of the training items; their row numbers, counted from 0, unless given.
     feature_names : sequence of str, optional
-        Those of the columns of X.
+        The names of the columns of X.
     held_out : array-like, shape (m,), optional
         Held-out scores of the training items, if they are known; NaN where there is none.
     test : tuple (X, y, qid, ids), optional
-        A test set, which is measured then. Otherwise the hold-out is: the held-out scores of the search, or exact
-        hold-outs by query (RLS, RankRLS) or pair (those without queries), or five folds. With a test set of moderate
+        A test set to measure. Without one, held-out training items are measured: the held-out scores of the search, or
+        exact hold-outs by query (RLS, RankRLS) or pair (without queries), or five folds. With a test set of moderate
         size the page also shows the permutation importances of a linear model.
     alpha_curve : AlphaCurveDisplay, optional
-        The scores over alpha by which the model was chosen, where the model itself is no search: those on a validation
-        file, say. Its `name` says how alpha was chosen, such as
-        "on vali.txt".
+        The scores by which alpha was chosen, if the model itself is not a search: for example those on a validation
+        file. Its `name` states how alpha was chosen, such as "on vali.txt".
     measures : sequence of str or Measure, default=("ndcg@10", "map", "pairwise_accuracy")
         The first that can be measured is shown query by query.
     title : str, optional
     command : str, optional
-        What to type to repeat the run.
+        The command that repeats the run.
     notes : sequence of str, default=()
-        Whatever else should be said about the run.
+        Further remarks on the run.
     random_state : int or None, default=0
-        Resamples queries and items for intervals, shuffles items into folds.
+        Random seed for resampled queries and items, and for folds of items.
 
     Returns
     -------

@@ -40,14 +40,14 @@ class ROCDisplay(Display):
     band : tuple of ndarray, optional
         False positive rates, and the lower and upper true positive rates there.
     name : str, optional
-        What the curve is called.
+        The name of the curve.
     resampled : str, default="items"
         What was resampled for the band.
 
     Attributes
     ----------
     ax_, figure_, line_
-        What was drawn on and drawn, after `plot`.
+        Matplotlib objects, set by `plot`.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class ROCDisplay(Display):
         estimator, X, y, groups, pos_label, confidence, interval, n_jobs
             As in `tournament_roc`.
         random_state : int, RandomState or None
-            Resamples items for the band.
+            Random seed for resampling items.
         ax : matplotlib Axes, optional
         name : str, optional
             The name of the estimator's class unless given.

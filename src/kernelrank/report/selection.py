@@ -34,7 +34,7 @@ class SelectionDisplay(Display):
     Attributes
     ----------
     ax_, figure_
-        What was drawn on, after `plot`.
+        Matplotlib objects, set by `plot`.
 
     Examples
     --------

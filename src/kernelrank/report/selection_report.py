@@ -48,7 +48,7 @@ def selection_report(
     model : GreedyRankRLS or GreedyRLS, optional
         Fitted to all items; its weights are shown.
     feature_names : sequence of str, optional
-        What the columns are called, where `curve` knows them by their numbers.
+        The names of the columns, if `curve` has only their numbers.
     title, command, notes
         As in `ranking_report`.
 

@@ -42,7 +42,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """What one request may cost.
+    """Limits of one request.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def create_app(models: ServedModels, *, limits: ServiceLimits | None = None, rel
     models : ServedModels
     limits : ServiceLimits, optional
     reload_seconds : float, default=1.0
-        How often the model files are looked at; 0 for never.
+        How often the model files are checked for changes; 0 for never.
 
     Returns
     -------
