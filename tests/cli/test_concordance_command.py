@@ -61,7 +61,7 @@ def test_fit_tune_evaluate_and_compare(run, patients):
     assert "concordance" in run("tune", path, *plain, "--alphas", "1,10,100").out
     assert "--time and --event together" in run("fit", path, "--time", "months", code=None).err
     pairs = run("tune", path, *plain, "--pairs", "votes.csv", code=None).err.replace("\n", " ")
-    assert "without --pairs where there are censored times; got --pairs" in pairs
+    assert "Censored times need --method rankrls and no --pairs; got --pairs" in pairs
 
 
 def test_tune_estimates_times_nested_and_draws_their_page(run, patients, tmp_path):
@@ -75,7 +75,7 @@ def test_tune_estimates_times_nested_and_draws_their_page(run, patients, tmp_pat
     page = (tmp_path / "page.html").read_text()
     assert f"{expected.concordance:.3f}" in page
     assert "alphas" in page
-    assert "Nested, alpha chosen anew without each of 5 folds" in run(*words, "--nested").out.replace("\n", " ")
+    assert "Nested, alpha chosen without each of 5 folds" in run(*words, "--nested").out.replace("\n", " ")
 
 
 def test_words_that_are_no_events_are_named(run, patients):

@@ -146,7 +146,7 @@ def test_the_graphs_are_made_as_the_options_say(files, tmp_path):
     run("train", files["one"], "-o", model, "--alphas", "1", "--features", "article")
     assert load(model).features == "article"
     told = run("train", files["one"], "-o", model, "--alphas", "1", "--features", "chosen").stdout
-    assert "Features, each document scored" in told
+    assert "Features, by leave-document-out" in told
     assert load(model).features_ in told
     answer = run("train", files["one"], "-o", model, "--alphas", "1", "--features", "some", code=1)
     assert "features must be one of parts, article, chosen" in answer.stderr

@@ -60,7 +60,7 @@ def test_auc_selects_inside_every_pair(run, cohort):
     assert any("no p-value" in note for note in found["notes"])
     tested = run(*words, "--permutations", 3, "--report", "auc.html", "--json").json
     assert tested["permutations"] == 3
-    assert "selected anew in every training set" in run(*words).out
+    assert "selected in every training set" in run(*words).out
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_tune_measures_the_search_itself(run, ranking):
     held_out = kr.leave_query_out(search, items.X, items.y, items.qid)
     expected = get_measure("pairwise_accuracy")(items.y, held_out, qid=items.qid)
     assert told["nested"][0]["mean"] == pytest.approx(expected.mean, abs=1e-12)
-    assert "chosen anew without every query" in run(*words, "--nested").out
+    assert "chosen without each query" in run(*words, "--nested").out
     assert "their own test set" in run(*words, "--cv", "3", "--nested", code=1).err
 
 

@@ -132,7 +132,7 @@ def test_the_choice_of_alpha_has_bars():
     assert list(found) == ["done", "estimate", "roc", "alpha", "influence", "warnings", "repeat"]
     assert "one standard error to each side" in found["alpha"]
     assert "among 3 values" in found["alpha"]
-    assert "alpha was chosen anew in every training set" in found["done"]
+    assert "alpha was chosen again in every training set" in found["done"]
     without = texts(auc_report(estimate_auc(search, X, y), model=fitted, X=X))["alpha"]
     assert "standard error" not in without
 

@@ -290,5 +290,5 @@ def _show_selected(answer: Answer, model: GreedyRankRLS, items: Items) -> None:
     chosen = [f"column {number}" if names is None else str(names[number]) for number in model.selected_.tolist()]
     answer.fact("selected", chosen)
     answer.line(
-        f"{counted(len(chosen), 'column')} selected anew in every training set; from all items: {', '.join(chosen)}."
+        f"{counted(len(chosen), 'column')} selected in every training set; from all items: {', '.join(chosen)}."
     )

@@ -98,7 +98,7 @@ def answer_auc(
             f"{estimate.classes[1]}: {estimate.n_positive} of {len(items)} items ({cohort.reason})",
         ),
         ("held out", f"{estimate.method}, {counted(estimate.n_pairs, 'pair')}"),
-        ("alpha", "chosen anew in every training set" if nested else "as given"),
+        ("alpha", "chosen in every training set" if nested else "as given"),
         ("the interval", estimate.interval.method),
     ]
     answer.table(f"AUC of {items.path}", ("", ""), rows)

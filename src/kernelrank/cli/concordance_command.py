@@ -136,7 +136,7 @@ def _answer(answer: Answer, estimate: ConcordanceEstimate, items: Items, pvalue:
         ("log-rank test of the thirds", f"p = {pvalue:.2g}"),
         ("events", f"{result.n_events:,} of {len(items):,} items"),
         ("held out", f"{counted(n_folds, 'fold')}, {counted(result.n_pairs, 'pair')} of known order inside them"),
-        ("alpha", "chosen anew in every training set" if nested else "as given"),
+        ("alpha", "chosen in every training set" if nested else "as given"),
         ("the interval", estimate.interval.method),
     ]
     answer.table(f"Concordance of {items.path}", ("", ""), rows)

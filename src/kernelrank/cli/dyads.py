@@ -235,8 +235,8 @@ def evaluate(
         bool,
         typer.Option(
             "--nested",
-            help=f"Choose alpha anew without what is held out, in {OUTER} folds; otherwise by the scores that are "
-            "measured.",
+            help=f"Choose alpha without the held-out scores (nested cross-validation), in {OUTER} folds; otherwise "
+            "by the scores that are measured.",
         ),
     ] = False,
     report: options.Report = None,

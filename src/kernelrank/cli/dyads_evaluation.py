@@ -99,7 +99,7 @@ def setting_table(answer: Answer, found: Measured, dyads: Dyads, learner: DyadLe
     answer.line("Use the setting in which the model will be applied; choose its alpha with dyads tune --setting.")
     tried = len(found["cell"][1].alphas_)
     if nested:
-        answer.note("alpha was chosen anew without each fold that is measured; the alpha shown is that of all scores")
+        answer.note("alpha was chosen without each fold that is measured; the alpha shown was chosen from all scores")
     elif tried > 1:
         answer.note(
             "each alpha was chosen by the held-out scores of its setting, so the concordances are a little too high; "

@@ -102,12 +102,12 @@ def train(
             (f"{name}{' (chosen)' if name == extractor.features_ else ''}", f"{100 * value:.1f}")
             for name, value in extractor.feature_results_.items()
         ]
-        answer.table("Features, each document scored by the model without it", ("features", measured), tried)
+        answer.table("Features, by leave-document-out", ("features", measured), tried)
     rows = [
         (f"{alpha:g}{' (chosen)' if alpha == extractor.alpha_ else ''}", f"{100 * auc:.1f}", f"{100 * f:.1f}")
         for alpha, auc, f in zip(*(extractor.cv_results_[name] for name in ("alpha", "auc", "f")), strict=True)
     ]
-    answer.table("Each document scored by the model without it", ("alpha", "AUC", "best F"), rows)
+    answer.table("Measured by leave-document-out", ("alpha", "AUC", "best F"), rows)
     answer.line(
         f"The model of {extractor.n_candidates_:,} pairs in {extractor.n_documents_:,} documents is in {output}. "
         f"Scores above {extractor.threshold_:.3g} count as interactions."

@@ -271,7 +271,7 @@ def _answer(answer: Answer, found: Selection) -> None:
         rows,
     )
     answer.line(
-        f"Nested: selected anew in every training set, and measured on what was held out ({curve.held_out}). "
+        f"Nested: selected in every training set, and measured on the held-out items ({curve.held_out}). "
         f"The highest is {curve.nested[curve.best - 1]:.3f}, with {counted(curve.best, 'column')}."
     )
     _show_stability(answer, found.stability, names)

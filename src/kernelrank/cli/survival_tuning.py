@@ -22,8 +22,8 @@ def for_times(measure: str, cv: str, method: str, strata: str | None, *, pairs: 
 
     if method != "rankrls" or pairs:
         raise InvalidInputError(
-            f"Expected --method rankrls without --pairs where there are censored times; got "
-            f"{'--pairs' if pairs else f'--method {method}'}. Leave it out."
+            "Censored times need --method rankrls and no --pairs; got "
+            f"{'--pairs' if pairs else f'--method {method}'}. Remove it."
         )
     folds = "10" if cv == "auto" and strata is None else cv
     return ("concordance" if measure == "pairwise_accuracy" else measure), folds
@@ -48,7 +48,7 @@ def answer_nested_times(answer: Answer, estimate: ConcordanceEstimate) -> None:
     facts = {"measure": "concordance", "mean": estimate.concordance, "low": low, "high": high}
     answer.fact("nested", {**facts, "confidence": level, "interval": estimate.interval.method, "folds": n_folds})
     answer.line(
-        f"Nested, alpha chosen anew without each of {counted(n_folds, 'fold')}: concordance "
+        f"Nested, alpha chosen without each of {counted(n_folds, 'fold')}: concordance "
         f"{estimate.concordance:.3f}, {100 * level:.4g}% interval {low:.3f} to {high:.3f}."
     )
 

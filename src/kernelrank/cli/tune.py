@@ -291,10 +291,10 @@ def _tune_one(
         answer_nested_times(answer, inside)
     elif isinstance(inside, float):
         answer.fact("nested", {"measure": "pairwise accuracy", "mean": inside})
-        answer.line(f"Nested, alpha chosen anew without every pair: {inside:.4f} of the pairs in the right order.")
+        answer.line(f"Nested, alpha chosen without each pair: {inside:.4f} of the pairs in the right order.")
     elif inside is not None:
         what = "query" if items.qid is not None else "item"
-        title = f"Nested: alpha chosen anew without every {what}"
+        title = f"Nested: alpha chosen without each {what}"
         answer_tests(answer, plan, title, [(str(items.path), items, inside)], name="nested")
     if test is not None:
         answer.fact("test", plan.value(model, test))

@@ -97,7 +97,7 @@ def fold_page(answer: Answer, plan: Plan, source: SourceFile, found: list[dict[s
     from kernelrank.report import folds_report
 
     if not tests:
-        raise InvalidInputError(f"{source.path}: Expected a test.txt in some fold to report on; got none.")
+        raise InvalidInputError(f"{source.path}: Expected a test.txt in at least one fold for --report; found none.")
     judgement = Judgement.of_sets(tests)
     with answer.noting_warnings():
         return folds_report(

@@ -142,7 +142,7 @@ class MeasuredItems:
         for number, items in enumerate(sets, start=1):
             folds[items] = number
         how = (
-            f"training items, each of {len(sets)} folds scored, and measured by itself, by the model trained without it"
+            f"training items; each of {len(sets)} folds scored by a model trained without it, and measured by itself"
         )
         return cls(X, y, scores, folds, ids, how, chose_alpha=chose, folds=True)
 

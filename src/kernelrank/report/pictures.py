@@ -55,7 +55,7 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
                 f" Bars of one standard error, up to {with_digits(display.errors.max(), 2)} long, stand on both sides."
             )
             caption += (
-                " Bars: one standard error to each side, for other items or queries being scored. All points rest on "
+                " Bars: one standard error to each side, for other items or queries being scored. All points use "
                 "the same items, so differences between neighbouring points vary less than the bars suggest."
                 f" {_within_noise(display, display.errors, best)}"
             )
@@ -121,7 +121,7 @@ def importance_picture(found: PermutationImportance) -> Picture:
         )
         caption = (
             "How much the measure falls on the test set when a feature is permuted within each query, with 95 % "
-            f"intervals ({found.method}). Features that go together share their importance."
+            f"intervals ({found.method}). Correlated features share their importance."
         )
         return canvas.picture(alt, caption)
 
