@@ -1,4 +1,4 @@
-"""Kernel-based learning to rank: exact, fast, at home in scikit-learn.
+"""Kernel-based learning to rank with scikit-learn estimators.
 
 Everything public is imported at its first use, so that ``import kernelrank`` itself costs nothing.
 """

@@ -1,4 +1,4 @@
-"""The state of a fitted estimator: which attributes it has, of which kinds and shapes, and the laws that they obey.
+"""The state of a fitted estimator: which attributes it has, of which kinds and shapes, and conditions between them.
 
 A model file can be forged by anyone. What it holds is compared with this before it is a model, so that `load` says
 whatever is wrong, and no compiled loop follows an index out of its array.

@@ -1,4 +1,4 @@
-"""Late names: what a package offers, imported when it is asked for."""
+"""Late names: public names of a package are imported at their first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lifetimes: times until an event, some of them censored, as users bring them.
+"""Lifetimes: validation of times until an event, some of them censored.
 
 A lifetime is a time and whether the event happened then. Where it did not, the item is only known to last longer. Times
 and events travel together as a structured array with a field of bool and a field of numbers, which is what

@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, silence elsewhere, or lines where somebody asked for them.
+"""Progress: a bar on a terminal, nothing elsewhere; with `verbose=True`, lines elsewhere.
 
 There is one display in a process, whoever asks for it. A step without an end in sight (`working`) shows a bar that
 swings, and gives way to the bars of steps that are counted (`track`) inside it; these stand one below the other. So two

@@ -1,4 +1,4 @@
-"""Progress as lines on standard error, for whoever asked for it and has no terminal: a notebook, a log file."""
+"""Progress as lines on standard error, for notebooks and log files."""
 
 from __future__ import annotations
 

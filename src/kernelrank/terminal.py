@@ -1,4 +1,4 @@
-"""Terminal output: characters that a terminal obeys are escaped.
+"""Terminal output: control characters are escaped.
 
 A terminal obeys escape sequences, and shows text in another order where marks of direction say so. Whatever comes from
 a file or from the name of one is written with such characters escaped, as Python's `repr` writes them.

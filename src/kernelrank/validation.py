@@ -1,4 +1,4 @@
-"""The door: paths, items, scores, weights and pairs as users bring them, checked once and named in every complaint."""
+"""Validation of user input: paths, items, scores, weights and pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kernelrank`: files in, a model, an honest number and a picture out.
+"""The command `kernelrank`: it reads files, and writes models, measures and reports.
 
 Nothing but typer is imported before a command runs, so that ``kernelrank --help`` answers at once.
 """

@@ -1,4 +1,4 @@
-"""``kernelrank auc``: an AUC for two classes that a reviewer believes."""
+"""``kernelrank auc``: estimate the AUC of two classes, with an interval and a p-value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``kernelrank auc`` says of an estimate: facts, a table, a page."""
+"""The output of ``kernelrank auc``: facts, a table, a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kernelrank concordance``: how well times are ranked, though some are censored."""
+"""``kernelrank concordance``: the concordance index of (censored) survival times."""
 
 from __future__ import annotations
 

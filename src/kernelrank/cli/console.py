@@ -1,4 +1,4 @@
-"""Where people read: results on standard output, remarks on standard error."""
+"""Consoles: results on standard output, notes on standard error."""
 
 from __future__ import annotations
 

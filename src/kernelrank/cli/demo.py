@@ -1,4 +1,4 @@
-"""``kernelrank demo``: the main job on generated data, and a page to look at."""
+"""``kernelrank demo``: rank generated data and write an HTML report."""
 
 from __future__ import annotations
 

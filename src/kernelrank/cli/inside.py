@@ -1,4 +1,4 @@
-"""``kernelrank auc --inside``: what is done to columns is computed again in every training set."""
+"""``kernelrank auc --inside``: imputation and scaling are repeated in every training set."""
 
 from __future__ import annotations
 

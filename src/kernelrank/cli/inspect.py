@@ -1,4 +1,4 @@
-"""``kernelrank inspect``: what is in a model file, and why one item stands above another."""
+"""``kernelrank inspect``: the content of a model file, and why one item ranks above another."""
 
 from __future__ import annotations
 

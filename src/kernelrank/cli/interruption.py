@@ -1,4 +1,4 @@
-"""Ctrl-C, noted when it comes, since what it interrupts may lose the exception or report one of its own."""
+"""Ctrl-C is recorded by a signal handler, because interrupted code may swallow KeyboardInterrupt or replace it."""
 
 from __future__ import annotations
 

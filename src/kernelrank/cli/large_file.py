@@ -1,4 +1,4 @@
-"""Large files: ``kernelrank fit`` learns from a large Parquet, CSV or TSV file in batches, where the learner can.
+"""Large files: ``kernelrank fit`` learns from a large Parquet, CSV or TSV file in batches, if the learner supports it.
 
 The model is that of all items in memory, but it knows no medians: a file that it scores later may have no missing
 cells. What needs them all at once is read into memory as any other file: a target

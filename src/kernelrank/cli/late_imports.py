@@ -1,4 +1,4 @@
-"""Late imports: what scikit-learn imports for a few of its functions, and most commands never use.
+"""Late imports: packages that scikit-learn imports for a few functions, and that most commands never use.
 
 ``sklearn.utils.fixes`` imports the whole of ``scipy.stats`` for one function, and pandas, where it is installed, for
 none that is called without a data frame: together they take more than half of the start of a command. Whoever has

@@ -1,4 +1,4 @@
-"""``kernelrank leaderboard``: rank items by votes, and say how sure that is."""
+"""``kernelrank leaderboard``: rank items by votes, with intervals of scores and ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model card: what a model is, what it was fitted to, how well it ranks and where that ends, as Markdown.
+"""A model card: a description of a model, its data, its measures and its limits, as Markdown.
 
 The front matter is that of the Hugging Face hub, which reads tags and measures from it.
 """

@@ -1,4 +1,4 @@
-"""A model in rows: what it is, its options, and the data that it saw."""
+"""A model in rows: its kind, its options, and its training data."""
 
 from __future__ import annotations
 

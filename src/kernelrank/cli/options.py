@@ -1,4 +1,4 @@
-"""Options that commands share, each with its words in one place."""
+"""Options that several commands share, with their help texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a command writes: looked at before the work begins, so that no long run ends in a missing folder."""
+"""Output files are checked before the work begins, so that no long run fails because of a missing folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How ``kernelrank relations evaluate`` measures: within corpora, from corpus to corpus, or a model that is there."""
+"""How ``kernelrank relations evaluate`` measures: within corpora, from corpus to corpus, or a given model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scores of items by a model, with a sentence where the two do not fit."""
+"""The scores of items by a model, with an error message if the two do not match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for alpha and kernel parameters: by exact hold-out, by refitting folds, or on a file of its own."""
+"""The search for alpha and kernel parameters: by exact hold-out, by refitting folds, or on a validation file."""
 
 from __future__ import annotations
 

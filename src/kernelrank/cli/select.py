@@ -1,4 +1,4 @@
-"""``kernelrank select``: a few columns that rank well, and what the selection is worth on new items."""
+"""``kernelrank select``: a few features that rank well, and the cross-validated accuracy of the selection."""
 
 from __future__ import annotations
 

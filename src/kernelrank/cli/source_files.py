@@ -1,4 +1,4 @@
-"""Files of items as a command reads them: what was guessed is said, what is wrong is named."""
+"""Files of items as a command reads them: notes list what was guessed, errors name what is wrong."""
 
 from __future__ import annotations
 

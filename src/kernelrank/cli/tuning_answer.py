@@ -1,4 +1,4 @@
-"""What ``kernelrank tune`` says of a search: candidates, test sets, a page."""
+"""The output of ``kernelrank tune``: candidates, test sets, a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``kernelrank tune`` is asked for: which learners are tried, how they are held out and measured."""
+"""The plan of ``kernelrank tune``: which learners are tried, how they are held out and measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a comparison graph: all that a solver ever learns about what is compared with what."""
+"""The interface of a comparison graph, which tells a solver which items are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The moments of a query that comes in parts: its weight, its means and its scatter, whatever the parts are.
+"""The moments (weight, means, scatter) of a query whose items arrive in several parts.
 
 The Laplacian of all pairs in query q is ``c_q (W diag(w) - w wᵀ)``, so the query gives ``c_q W S`` to ``Φᵀ L Φ`` and
 ``c_q W s`` to ``Φᵀ M N``, with its weight ``W = Σ w_i`` and, about its means φ̄ and ȳ,

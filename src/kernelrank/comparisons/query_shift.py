@@ -1,4 +1,4 @@
-"""The shift of queries: a sparse column that every item of a query stores loses its mean there.
+"""The shift of queries: the mean over a query is subtracted from sparse columns that all its items store.
 
 A Laplacian does not see a constant that is added to a query, but rounding does: the sums of squares of a column that is
 large beside its variation inside the queries, such as a date or a property of the query itself, cancel to noise. Dense

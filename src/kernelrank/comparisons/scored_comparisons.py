@@ -1,4 +1,4 @@
-"""Scored comparisons: graphs that are made of the scores of the items, and which items such a graph can lose.
+"""Scored comparisons: graphs that are made of scores, and which items they can hold out without refitting.
 
 When items are held out, the graph on the others poses a new problem. A graph says how much of it is known already:
 

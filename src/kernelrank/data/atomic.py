@@ -1,4 +1,4 @@
-"""Atomic writes: a file appears atomically."""
+"""Atomic writes: a file appears complete or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks: a stream of rows, cut again, between queries if asked for."""
+"""Chunks: a stream of rows is cut into chunks, optionally between queries only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The container: JSON and arrays in one sealed file that holds no code.
+"""The container: JSON and arrays in one file with checksums and no code.
 
 A container is a zip file without compression::
 

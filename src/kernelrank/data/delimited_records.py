@@ -1,4 +1,4 @@
-r"""Records of delimited text, one field at a time: slow, certain, and exact about the place of a fault.
+r"""Records of delimited text, one field at a time: slower, but it names the line of an error.
 
 The format is RFC 4180's, with what people's files have besides: any one-byte delimiter, spaces around a field, ``\n``
 or ``\r\n`` after any line, blank lines. A field in quotes may hold delimiters, line ends and doubled quotes. pyarrow

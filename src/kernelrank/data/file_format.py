@@ -1,4 +1,4 @@
-"""The format of a file: what its name says, or else its first bytes."""
+"""The format of a file, from its name or else its first bytes."""
 
 from __future__ import annotations
 

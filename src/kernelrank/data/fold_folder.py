@@ -1,4 +1,4 @@
-"""Folds: folders with files to train, to choose and to test by, as LETOR has them."""
+"""Folds: folders with training, validation and test files, as in LETOR."""
 
 from __future__ import annotations
 

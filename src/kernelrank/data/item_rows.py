@@ -1,4 +1,4 @@
-"""Rows of items: what a table says about some of them, and what only all of its rows can say."""
+"""Rows of items of a table, and the information that depends on all rows."""
 
 from __future__ import annotations
 

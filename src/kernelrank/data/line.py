@@ -1,4 +1,4 @@
-"""One line of a ranking file, read slowly: the definition of the format, and the words for what is wrong.
+"""One line of a ranking file, read slowly: the definition of the format, with error messages.
 
 A line is a target, a query label, features and a comment, separated by white space::
 

@@ -1,4 +1,4 @@
-"""Preference files are written: lines of winner and loser, with a magnitude and a weight."""
+"""The writer of preference files: lines of winner and loser, with a magnitude and a weight."""
 
 from __future__ import annotations
 

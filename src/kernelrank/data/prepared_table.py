@@ -1,4 +1,4 @@
-"""Tables as they come: items of a file with missing cells, words, dates and whatever else people have.
+"""Tables with missing cells, text columns, dates and other irregularities.
 
 A table of plain numbers is read as `read_items` does. Any other is read whole as text, normalised and prepared: see
 `NormalisedText` and `TablePreparation`.

@@ -1,4 +1,4 @@
-"""Scores: what a model says of the items of a file, written in one of four forms."""
+"""Predicted scores of items, written in one of four formats."""
 
 from __future__ import annotations
 

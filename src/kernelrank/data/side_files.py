@@ -1,4 +1,4 @@
-"""Side files of LightGBM and XGBoost: queries and weights that stand beside a file of items.
+"""Side files of LightGBM and XGBoost: queries and weights in files next to a file of items.
 
 Beside ``train.txt`` they are called ``train.txt.query`` or ``train.txt.group`` (the sizes of consecutive queries, one a
 line) and ``train.txt.weight`` (one number a line, for each item or for each query); ``train.query`` and the like are

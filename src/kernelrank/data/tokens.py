@@ -1,4 +1,4 @@
-"""Tokens of a block of text: where each begins, where its colon stands, where it ends, and what they say.
+"""Tokens of a block of text: their start, colon and end, and their values.
 
 Spans of the text become integers, words or labels, in compiled loops.
 """

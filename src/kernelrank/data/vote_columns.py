@@ -1,4 +1,4 @@
-"""Columns of a table of votes: who won against whom, or what stood on which side and which side won.
+"""Columns of a table of votes: who won against whom, or which item was on which side and which side won.
 
 A table has one of two layouts. In one, a column has the winners and another the losers. In the other, an arena log, two
 columns have the items that were compared, such as ``model_a`` and ``model_b``, and a third says which of them won. The

@@ -1,4 +1,4 @@
-"""Words of votes: which side won in an arena log, and what says yes or no.
+"""Words of votes: which side won in an arena log, and words for yes and no.
 
 The column that says who won holds the names of the two columns, or those of the items, or words for the two sides; and
 words for a tie. Which of the three it holds is the same in all rows: the first that explains every row, in this order.

@@ -1,4 +1,4 @@
-"""What is compared among known cells: each of them with its score, or the cells of a query with each other.
+"""The comparisons of known cells: each with its score, or the cells of a query with each other.
 
 With the counts w of the cells, regression has ``L = diag(w)``. A ranking has, for each query (a row, if the columns are
 ranked) with the total count W, ``L = ω(W) (diag(w) - w wᵀ / W)``, and the root ``C v = √ω √w ∘ (v - v̄)`` with

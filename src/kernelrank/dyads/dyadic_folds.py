@@ -1,4 +1,4 @@
-"""The four ways to be new: which dyads leave together, and which of them are predicted.
+"""The four settings: which dyads are held out together, and which of them are predicted.
 
 =========== =============================================== ===========================
 setting     leaves                                          is predicted

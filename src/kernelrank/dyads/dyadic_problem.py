@@ -1,4 +1,4 @@
-"""A problem on dyads: two sides with their kernels, scores of cells, and what is asked of the scores.
+"""A problem on dyads: two sides with their kernels, scores of cells, and the objective.
 
 Every estimator of this room minimises, over functions f of a row object and a column object,
 

@@ -1,4 +1,4 @@
-"""Scores of dyads as users bring them, a matrix or a list, checked once and named in every complaint."""
+"""Validation of scores of dyads, given as a matrix or a list."""
 
 from __future__ import annotations
 

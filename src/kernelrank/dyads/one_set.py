@@ -1,4 +1,4 @@
-"""One set of objects: dyads (a, b) of players, and what is known of f(a, b) beside f(b, a).
+"""One set of objects: dyads (a, b) of players, and how f(a, b) and f(b, a) are related.
 
 A relation that is symmetric, ``f(a, b) = f(b, a)``, or reciprocal, ``f(a, b) = -f(b, a)``, has the kernel
 ``½ (K_ac K_bd ± K_ad K_bc)``, the projection of ``K ⊗ K`` on (skew-)symmetric functions. It commutes with ``K ⊗ K``, so

@@ -1,4 +1,4 @@
-"""Hold-outs of complete scores of one set of objects: a cell leaves with its mirror, an object with row and column.
+"""Hold-outs of complete scores of one set of objects: a cell leaves with its mirror image, an object with both.
 
 What leaves is closed under (a, b) → (b, a), and so is the plain problem with ``K ⊗ K``: its solution is the sum of
 those of ``Y₊ = (Y + Yᵀ)/2`` and ``Y₋ = (Y - Yᵀ)/2``, which stay symmetric and skew-symmetric whatever leaves. So one

@@ -1,4 +1,4 @@
-"""The objects of one side as users bring them: checked, with their number and names of features remembered."""
+"""Validation of the objects of one side; the number and names of features are stored."""
 
 from __future__ import annotations
 

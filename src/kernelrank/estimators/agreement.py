@@ -1,4 +1,4 @@
-"""Agreement: what several views say about unscored items, in one matrix that any alpha and any nu share.
+"""Agreement of several views on unscored items: one matrix for all alphas and nus.
 
 With ``Ψ = [Ψ_1 ... Ψ_M]`` the features of the unscored items in M views and ``𝓛`` their Laplacian, ``G = Ψᵀ 𝓛 Ψ`` has
 the blocks ``G_vu``. Two views ``f_v = Ψ_v w_v`` and ``f_u`` disagree by

@@ -1,4 +1,4 @@
-"""What RLS and RankRLS share: a kernel, a solver, and coefficients that predict."""
+"""Base of RLS and RankRLS: a kernel, a solver, and the coefficients of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting to a file: a path where the items would stand, read in batches that need not fit into memory together.
+"""Fitting to a file: X is a path, and the file is read in batches that need not fit into memory together.
 
 ========================================  =====================================  ====================================
 path                                      y, qid                                 how
@@ -9,8 +9,8 @@ SVMlight or LETOR file, compressed too    none: they stand in the file          
 ``.npy``                                  arrays, or ``.npy`` paths themselves   mapped into memory, then as any array
 ========================================  =====================================  ====================================
 
-The format is known as the command knows it, by the suffix or the first line. No column is guessed: what is missing or
-not known is an error that names what there is. All other columns that hold numbers are features.
+The format is determined as by the command, from the suffix or the first line. No column is guessed: an error about a
+missing or unknown column lists the columns. All other columns of numbers are features.
 
 A basis is drawn from all items, as in memory, so that a file gives the same model; this takes one more reading, which
 collects the basis items.

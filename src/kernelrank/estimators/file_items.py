@@ -1,4 +1,4 @@
-"""Items in files, where a fitted model meets them: `predict` and `score` take a path and read it in batches.
+"""Predictions for files: `predict` and `score` take a path and read it in batches.
 
 A model that knows its columns by name finds them by name, wherever they stand. Any other takes all columns that hold
 numbers, as `fit` does, and there must be as many as it was fitted to.

@@ -1,4 +1,4 @@
-"""Progress: scikit-learn's callbacks where the installed scikit-learn has them, silence elsewhere."""
+"""Progress: scikit-learn's callbacks, if the installed scikit-learn has them."""
 
 from __future__ import annotations
 

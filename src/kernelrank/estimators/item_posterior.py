@@ -1,4 +1,4 @@
-"""The posterior of the scores of items: how sure a leaderboard is of scores, of differences and of ranks."""
+"""The posterior of the scores of items: the uncertainty of scores, differences and ranks of a leaderboard."""
 
 from __future__ import annotations
 

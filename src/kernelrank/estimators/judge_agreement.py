@@ -1,4 +1,4 @@
-r"""Judges and the others: whose votes the scores that all others agree on do not explain.
+r"""Agreement of each judge with the scores from all other judges.
 
 Without the votes E of one judge, Newton's step from the scores of all is
 

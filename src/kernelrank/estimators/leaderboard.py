@@ -1,4 +1,4 @@
-"""Leaderboard: rank items by votes, with intervals, and say which votes are missing."""
+"""Leaderboard: rank items by votes, with intervals, and suggest the next votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The next votes: which pair would tell most, and how many votes would tell two items apart.
+r"""The next votes: the most informative pairs, and how many votes would separate two items.
 
 A vote on a pair with the difference d, of variance v, has the curvature ``h = E[loss''(d)]`` and gains
 ``log(1 + h v) / 2`` nats about the scores. It turns the covariance S of all scores into ``S - h s sᵀ / (1 + h v)``,

@@ -1,4 +1,4 @@
-"""How sure RankRLS is of the differences that it learnt from preferences.
+"""The posterior of differences that RankRLS learnt from preferences.
 
 Votes are ``z_e = f_h - f_j + noise`` with the variance ``σ²/w_e``, and scores have the prior ``N(0, (σ²/λ) K)``. Then
 the mean of the posterior is RankRLS, the covariance of its coefficients is ``σ² A⁻¹`` with ``A = ΦᵀLΦ + λI``, and the

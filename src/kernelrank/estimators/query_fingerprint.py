@@ -3,7 +3,7 @@
 The binary digits of each number, stirred, are multiplied by an odd number of its column and added up over the row,
 modulo 2⁶⁴; the rows of a query, stirred again, are added up too. So the order of the items does not matter, nor whether
 they are dense or sparse (a zero adds nothing), nor how they are cut into blocks. That two different queries have the
-same fingerprint by chance need not be feared; items that were made to have it are not guarded against.
+same fingerprint by chance is very unlikely; there is no protection against items constructed to have it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ranked items: what can be asked of a leaderboard once its scores are known."""
+"""Ranked items: the methods of a fitted leaderboard."""
 
 from __future__ import annotations
 

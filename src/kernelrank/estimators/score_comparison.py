@@ -1,4 +1,4 @@
-"""Two items compared by their scores: how far apart they are, and how sure that is."""
+"""Comparison of two items: the difference of their scores and its uncertainty."""
 
 from __future__ import annotations
 

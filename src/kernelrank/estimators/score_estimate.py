@@ -1,4 +1,4 @@
-r"""Scores of items from votes, with the strength of their regularisation estimated too.
+r"""Scores of items from votes, with an estimated regularisation strength.
 
 Scores are ``f = Φ c`` with independent normal coefficients: those of features have the variance ``τ_w²``, the
 deviations of single items ``τ_u²``, a penalty of ``1 / (2 τ²)`` on each squared coefficient. Given these, the posterior
@@ -16,7 +16,7 @@ size s seen before. The distribution is skewed: its mode, with γ + ν + 2 in th
 and much smaller where items and votes are few; intervals would be shorter. Taking the mode of the scores and the
 curvature at it for mean and precision (Laplace) would make variances smaller yet. Intervals take Student's quantile at
 γ + ν degrees of freedom. Where these are few, τ² is integrated out instead (`score_mixture`), for votes without
-features. ``benchmarks/leaderboard_intervals_cover.py`` has how often intervals hold the truth.
+features. ``benchmarks/leaderboard_intervals_cover.py`` measures the coverage of the intervals.
 
 How far variances are uncertain is part of the posterior of scores: ``log τ²`` has a variance of about ``2 / (γ + ν)``
 and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for each variance.

@@ -1,7 +1,7 @@
-r"""Scores without an assumption on how far apart they are, for votes that leave it open.
+r"""Scores with their variance integrated out, for few votes.
 
-A few votes say little about τ, the standard deviation of scores. One estimate of it then makes intervals too wide where
-it is too large and too short where it is too small, and which of the two cannot be seen. So τ is integrated out: for
+A few votes do not determine τ, the standard deviation of scores. With a single estimate of it, intervals would be too
+wide if it is too large, and too short if it is too small. So τ is integrated out: for
 values around the estimate of `score_estimate` the posterior of the coefficients is found as there, each weighted by
 
 ``p(τ) exp(evidence(τ))``, ``evidence = -E[loss] + ½ (p log q + log det A⁻¹ + p - q (‖μ‖² + tr A⁻¹))``, ``q = 1 / τ²``,

@@ -1,4 +1,4 @@
-"""The posterior of scores: how sure a model is of them, from the curvature of its objective.
+"""The posterior of scores, from the curvature of the objective.
 
 The coefficients of a model have the precision ``RᵀR``, so scores ``k(x) b`` have the covariance ``zᵀz`` with
 ``z = R⁻ᵀ k(x)``. For a kernel this is what the basis items R say. The rest of an item, which they do not span, is known

@@ -1,10 +1,10 @@
 """Streams: batches of whole queries, learnt one after the other, exactly as if they had come at once.
 
-The Laplacian is block diagonal by query, so ``Φᵀ L Φ`` and ``Φᵀ M N`` are sums over queries. They add over batches,
-subtract to forget, and hold all that any alpha needs. What is taken away must be what came, which fingerprints tell;
-what remains has the rounding of all that was there, which is kept account of (see `stream_rounding`).
+The Laplacian is block diagonal by query, so ``Φᵀ L Φ`` and ``Φᵀ M N`` are sums over queries. They are added over
+batches, subtracted by `forget`, and suffice for any alpha. Fingerprints check that removed items are those that were
+learnt; the rounding errors of all batches remain in the sums and are estimated (see `stream_rounding`).
 
-A query that goes on in a later batch changes the weights of the pairs that it has already given. With
+A query that continues in a later batch changes the weights of its earlier pairs. With
 ``queries="mergeable"`` the moments of each query are kept apart and merged (`kernelrank.comparisons.query_moments`).
 """
 

@@ -1,4 +1,4 @@
-"""The rounding of a stream: what stays in the sums when large numbers are taken away again.
+"""Rounding errors of a stream: what remains in the sums after large numbers were subtracted again.
 
 A sum ``G = Σ B_t`` of statistics is rounded with every batch that comes or goes, by about ε times its size and some
 times that of the batch. Rounding does not leave with the batch: queries 10⁷ times as large as the others leave 10¹⁴ ε.

@@ -1,4 +1,4 @@
-"""TransductiveRankRLS: scores for unscored queries, chosen so that all queries predict each other best."""
+"""TransductiveRankRLS: predict scores for unscored queries, using these queries during training."""
 
 from __future__ import annotations
 

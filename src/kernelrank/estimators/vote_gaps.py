@@ -1,4 +1,4 @@
-"""Gaps in votes: items that no votes connect, and items whose votes all went one way."""
+"""Gaps in votes: items that no votes connect, and items that win or lose all of their votes."""
 
 from __future__ import annotations
 

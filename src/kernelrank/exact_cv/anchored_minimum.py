@@ -1,4 +1,4 @@
-"""The anchored minimum: corrections of the unscored scores that leave the least residuals, for every anchor.
+"""The minimum over scores of unscored queries, for every anchor.
 
 Minimises ``‖ρ + T_V δ‖² + γ ‖δ‖²``; see `kernelrank.exact_cv.transduction`.
 """

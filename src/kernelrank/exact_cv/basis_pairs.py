@@ -2,8 +2,8 @@
 
 In the features ``Φ = K_MR U⁻¹`` of the basis, with ``A = Φᵀ L Φ + λ I``, ``A⁻¹ = B diag(d) Bᵀ`` and ``Q = L Φ B``, the
 smoother of `kernelrank.exact_cv.pair_loops` is ``H = Q diag(d) Qᵀ`` and ``h = H y``. A model without the basis items S
-has ``b_S = 0``: its weights are orthogonal to the rows S of ``U⁻¹``, which are ``β = (U⁻¹)_S B`` beside Q. With the
-constraint, A⁻¹ loses what it says in these directions, and so
+has ``b_S = 0``: its weights are orthogonal to the rows S of ``U⁻¹``, which are ``β = (U⁻¹)_S B`` beside Q. The
+constraint removes these directions from A⁻¹, and so
 
     ``H⁽ˢ⁾ = H - E_S N_SS⁻¹ E_Sᵀ``,   ``h⁽ˢ⁾ = h - E_S N_SS⁻¹ g_S``,
 
@@ -11,9 +11,9 @@ with ``E = Q diag(d) βᵀ`` (m × r), ``N = β diag(d) βᵀ`` and ``g = β dia
 basis items at most. Cholesky's factor of ``N_SS`` turns the two corrections into squares, and then the pair is held out
 as any other, ``P = L_UU - H⁽ˢ⁾_UU``.
 
-Where the basis is singular, an item left may stand in for one that leaves. An item on which none of those left depends
-takes its direction with it. For pairs with another one, `KernelMap.lost_directions` tells what β is, pair by pair. Two
-items that nearly say the same are taken pair by pair, too, where the second direction is formed by a difference.
+If the basis is singular, a remaining item may span the direction of a removed one. If no remaining item depends on the
+removed item, its direction is lost. For all other pairs, `KernelMap.lost_directions` computes β pair by pair, and also
+for two nearly identical items, whose second direction is a difference.
 """
 
 from __future__ import annotations

@@ -14,14 +14,15 @@ With ``P = (Φᵀ L Φ + λ I)⁻¹`` and a multiplier ν for the constraint, ``
 
 with ``F = Φ_S P Φ_Sᵀ``, ``E = Φ_S P B_H`` and ``N = B_Hᵀ P B_H``. In the eigenvectors V of ``Φᵀ L Φ`` all of these are
 products of short rows of ``Φ V`` and ``U⁻¹ V`` with ``1 / (μ + λ)`` between them: one more m r² product serves every
-set and every λ, where the literal way costs a training each.
+set and every λ, whereas refitting costs a training for each.
 
-Where the basis is singular, an item left may stand in for one that leaves, so that less is lost than ``b_H = 0`` says:
-the columns of ``B_H`` are then what the basis no longer spans without H (`KernelMap.lost_directions`).
+If the basis is singular, a remaining item may span the direction of a removed one, so that less is lost than ``b_H =
+0`` implies: the columns of ``B_H`` are then the directions that the basis no longer spans without H
+(`KernelMap.lost_directions`).
 
-Keeping the basis items (``held_out_basis="keep"``, the approximation of [CT04]_) drops the constraint. It is cheaper by
-little, and pessimistic where λ is small: nothing in the training data restrains the coefficient of an item that was
-taken out of them, and the model goes astray just where it is tested.
+Keeping the basis items (``held_out_basis="keep"``, the approximation of [CT04]_) drops the constraint. It is slightly
+cheaper, and pessimistic if λ is small: the training data do not constrain the coefficient of a held-out basis item, so
+the model errs where it is tested.
 
 .. [CT04] Cawley and Talbot (2004). Fast exact leave-one-out cross-validation of sparse least-squares support vector
    machines. Neural Networks 17(10).

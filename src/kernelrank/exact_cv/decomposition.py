@@ -18,7 +18,8 @@ with ``CᵀC = L`` and ``Cᵀ T = M N``. With the dual inverse ``Γ = Cᵀ(C K C
 
 For several λ, B holds the eigenvectors of A and ``d = 1 / (μ + λ)``. For one λ a spectrum is never computed: with the
 Cholesky factor ``RᵀR = A + λ I``, ``B = R⁻¹`` and ``d = 1``, which serves the same formulas at a twentieth of the cost.
-The same is done for small λ where A is so uneven that a spectrum would lose its small rows beside its large ones.
+The same is done for small λ if the rows of A differ so much in size that a spectrum would lose the digits of small
+rows.
 """
 
 from __future__ import annotations

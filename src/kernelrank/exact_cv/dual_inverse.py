@@ -12,24 +12,24 @@ dual coefficients are
 
     ``a' = e - Γ_{:U} r``   with   ``Γ_UU r = e_U``,
 
-which vanish on U, and r is what the new model misses on U, intercept included: ``r = y_U - f'_U - b'``.
+which vanish on U, and r are the residuals of the new model on U, intercept included: ``r = y_U - f'_U - b'``.
 
 **Leaving more out.** The inverse of the problem without F is a Schur complement, which has zero rows at F:
 
     ``Γ⁽ᶠ⁾ = Γ - Γ_:F Γ_FF⁻¹ Γ_F:``,   ``e⁽ᶠ⁾ = e - Γ_:F Γ_FF⁻¹ e_F``,
 
-and what was said of U above holds for it again (`DualInverse.without`). With the Cholesky factor R of ``Γ_FF`` the
+and the identity above holds for it again (`DualInverse.without`). With the Cholesky factor R of ``Γ_FF`` the
 correction is ``Wᵀ W``, ``W = R⁻¹ Γ_F:``, so that a block of it costs no more than its own entries.
 
-**Which λ.** One ranking in which items of weight ``w_U`` leave, all of them, inner and outer, has the item weights
+**Which λ.** One ranking without items of the total weight ``w_U`` (inner and outer ones) has the item weights
 ``κ w_i`` with ``κ = c(W - w_U)(W - w_U)``: it is the problem with weights w at ``λ' = λ / κ`` (`Problem.scale` for
 sets, `Problem.common_scale` for a number of items). Without weights κ is ``m - u`` where every pair counts the same, 1
 for every item, and ``2 / (m - u - 1)`` for every query.
 
 **Watched pivots.** Γ comes in two forms (`kernelrank.exact_cv.decomposition`): a sum of positive terms, whose blocks
-keep their digits, and in the primal ``λ Γ = L - Q diag(d) Qᵀ``, which loses them where U alone carries a direction of
-the features: the pivots of ``Γ_UU`` get as small as ``λ / (μ + λ)``. Pivots below `PIVOT` beside their diagonal entry
-are not trusted.
+keep their digits, and in the primal ``λ Γ = L - Q diag(d) Qᵀ``, which loses digits if a direction of the features is
+determined by U alone: the pivots of ``Γ_UU`` get as small as ``λ / (μ + λ)``. If a pivot is below `PIVOT` times its
+diagonal entry, the result is not used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pairs held out, and how the models that never saw them ordered them."""
+"""The result of leave-pair-out: held-out pairs and their predicted differences."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-r"""Leave-pair-out inside every set that is held out, without a refit: what the choice of alpha in there rests on.
+r"""Nested leave-pair-out without refits: leave-pair-out among the items outside each held-out set, to choose alpha.
 
-Choosing alpha by leave-pair-out in what remains without a set U is leaving out U and two items more. With Γ at
-``λ' = λ / κ(u + 2)``, where κ counts all that leave, U goes by a Schur complement, with the Cholesky factor R of
-``Γ_UU`` and ``W = R⁻¹ Γ_U:``,
+To choose alpha by leave-pair-out without a set U, hold out U and two more items. With Γ at
+``λ' = λ / κ(u + 2)``, where κ counts all held-out items, U is removed by a Schur complement, with the Cholesky factor R
+of ``Γ_UU`` and ``W = R⁻¹ Γ_U:``,
 
     ``Γ' = Γ - WᵀW``,   ``e' = e - Wᵀ R⁻¹ e_U``,
 
@@ -10,8 +10,8 @@ and each pair of the others by the 2 × 2 system of `kernelrank.exact_cv.pair_ho
 
     ``f_i - f_j = (y_i - y_j) - [(Γ'_jj + Γ'_ij) e'_i - (Γ'_ij + Γ'_ii) e'_j] / (Γ'_ii Γ'_jj - Γ'_ij²)``.
 
-Only its sign is asked for, so nothing is divided, and Γ' is never stored: a row of it is made where it is needed. One
-decomposition serves all sets and all alphas; u + 1 products and one comparison for every set, pair and alpha.
+Only its sign is needed, so there is no division, and Γ' is never stored: its rows are computed when they are needed.
+One decomposition serves all sets and all alphas; u + 1 products and one comparison for every set, pair and alpha.
 """
 
 from __future__ import annotations

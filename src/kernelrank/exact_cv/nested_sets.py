@@ -1,11 +1,11 @@
 r"""Sets inside sets: the hold-out scores of what remains without each set, from one Γ for each alpha.
 
 Without the outer set U the dual inverse is a Schur complement (`kernelrank.exact_cv.dual_inverse`), and an inner set V
-of what remains misses ``r`` with ``Γ'_VV r = e'_V``. Where U or V takes a query whole, Γ is singular along the constant
-of that query; a multiple of ``1 1ᵀ`` added there changes nothing, for ``Γ 1 = 0`` along it. So V is scored up to a
-constant for each query, ``f_V = y_V - r``, and exactly where there are no intercepts.
+of the other items has the residuals r with ``Γ'_VV r = e'_V``. If U or V contains a whole query, Γ is singular along
+the constant of that query; a multiple of ``1 1ᵀ`` added there changes nothing, for ``Γ 1 = 0`` along it. So V is scored
+up to a constant for each query, ``f_V = y_V - r``, and exactly where there are no intercepts.
 
-This serves where neither U nor V changes λ for what remains: the items of RLS, and whole queries.
+This is valid if holding out U and V does not change λ for the other items: for items of RLS, and for whole queries.
 
 **Documents inside folds.** With RLS, or with one ranking in which every item counts the same, λ is the same whatever
 leaves, so that one Γ serves folds, documents, and documents without folds. What the model without F predicts for F is

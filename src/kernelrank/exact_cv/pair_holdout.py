@@ -12,21 +12,21 @@ in blocks of rows, of which only the columns with lower scores are needed: with 
 block and the diagonal. For one λ and most pairs, all of Γ is an inverse and costs less than that. For a linear kernel
 the rows are as short as there are features, if these are fewer than items.
 
-There ``λ' Γ`` is a difference, which loses digits for a pair that alone carries a direction of the features. Up to a
-thousand such pairs are refitted. If there are more, up to 5,000 items take the dual form; beyond that, the error of
-such a pair is about ε over its determinant.
+There ``λ' Γ`` is a difference, which loses digits for a pair that alone determines a direction of the features. Up to a
+thousand such pairs are refitted. If there are more, the dual form is used for up to 5,000 items; beyond that, the error
+of such a pair is about ε over its determinant.
 
-Two items with the same row have the same score by any model: their difference is zero, and not what rounding makes of
-it.
+Two items with the same row have the same score by any model: their difference is set to zero, without rounding errors.
 
-**Weights.** Where item weights differ and every pair or every query counts the same, each pair has its own λ' and
-none shares a Γ with another: each is a set of two, solved by itself (`_one_by_one`). So are ties left out, unit and
+**Weights.** If item weights differ and every pair or every query has equal weight, each pair has its own λ' and
+its own Γ: each is a set of two, solved by itself (`_one_by_one`). So are pairs with ties left out, or with unit or
 relative cost, which have no shortcut: the levels of the other items change.
 
-A **reduced set** loses the basis items of each pair (`kernelrank.exact_cv.basis_pairs`), in constant time as well.
+A **reduced set** is evaluated without the basis items of each pair (`kernelrank.exact_cv.basis_pairs`), also in
+constant time.
 
-Items without a score, or of weight zero, take no part: pairs are held out from the problem of the others. A pair with
-such an item is solved by itself, if its difference is asked for.
+Items without a score, or of weight zero, are left out: pairs are held out from the problem of the others. A pair with
+such an item is solved by itself, if its difference is requested.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@
   With an intercept, ``L_{U,rest} y_rest = -w_U s`` and ``L_UU 1 = ρ w_U``, so that the last term only moves y by
   ``s / ρ``, the weighted mean ȳ' of the scores that remain, and adds a constant:
   ``f_i - f_j = [1, -1] P⁻¹(h_U - H_UU (y_U - ȳ'))``; without one, ȳ' = 0. Nothing here is larger than f itself, which
-  is what a large λ needs, where f is tiny beside y. In the primal every λ takes this form; there P is a difference that
-  loses digits for a pair that alone carries a direction of the features. Such pairs are told by a tiny determinant, and
-  left to the caller.
+  is what a large λ needs, where f is much smaller than y. The primal uses this form for every λ; there P is a
+  difference that loses digits for a pair that alone determines a direction of the features. Such pairs have a tiny
+  determinant, and are left to the caller.
 
 Items are numbered by their place in descending order of the scores. Row p of a block is item ``start + p``, column q is
 item ``columns + q``. Both loops add pairs in the right order less those in the wrong order to `agreement`, and store

@@ -1,19 +1,19 @@
-r"""Preferences predicted by models that saw neither of their two items.
+r"""Preferences predicted by models trained without both of their items.
 
-All preferences that touch one of the two items h and j leave. In the coordinates of `preference_sets`, where
+All preferences that involve one of the two items h and j are held out. In the coordinates of `preference_sets`, where
 ``A = diag(a)``, ``a = μ + λ``, and with ``S_i = Σ_{e touches i} w_e D_eᵀD_e`` the model solves
 
     ``(A - T) x = c``,   ``T = S_h + S_j - w_hj δδᵀ``,   ``δ = ψ_h - ψ_j``,
 
-for what stands between the two items is counted twice, and is always the same row up to its sign. The difference is
-``δᵀx``. All pairs of a block and all alphas are solved at once (`reduced_systems`). What has not converged then is
-factorised, and where a pivot is small, the two items alone carry a direction of the features, and the pair is left to
+because preferences between the two items are counted twice, and all have the same row up to its sign. The difference is
+``δᵀx``. All pairs of a block and all alphas are solved at once (`reduced_systems`). Systems that have not converged are
+factorised. If a pivot is small, the two items alone determine a direction of the features, and the pair is left to
 the caller.
 
-**Few preferences an item.** Where an item has fewer preferences than there are features, T is not added up: the
-leaving preferences are held out as a set (`SetRemoval`).
+**Few preferences per item.** If an item has fewer preferences than there are features, T is not summed: the
+preferences are held out as a set (`SetRemoval`).
 
-**A basis** loses the two items if they are among its own. That is the constraint ``Bᵀ x = 0`` (see `basis_removal`):
+**A basis** is used without the two items. That is the constraint ``Bᵀ x = 0`` (see `basis_removal`):
 with ``M = A - T``, ``x = M⁻¹(c - B ν)`` and ``(BᵀM⁻¹B) ν = BᵀM⁻¹c``.
 """
 

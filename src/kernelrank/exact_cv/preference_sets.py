@@ -2,7 +2,7 @@ r"""Preferences held out: any set of them, from one decomposition for every alph
 
 RankRLS on preferences is ridge regression of the magnitudes z on the differences of the features of two items: row e of
 D is ``φ_h - φ_j``, and preference e has the weight ``w_e``. With ``A = DᵀWD + λI``, ``P = D A⁻¹ Dᵀ`` and the residuals
-``r = z - D A⁻¹ DᵀW z`` the model without a set E misses on it by
+``r = z - D A⁻¹ DᵀW z`` the residuals of the model without a set E are
 
     ``q_E = (I - P_EE W_E)⁻¹ r_E``,
 
@@ -14,9 +14,9 @@ factorised: ``I - P_EE W_E``, or, where E is larger than the number of features,
 
 **Coordinates.** One decomposition gives features Ψ in which ``DᵀWD = diag(μ)``: ``Ψ = Φ B`` with
 ``ΦᵀLΦ = B diag(μ) Bᵀ`` in the primal, ``Ψ = K Cᵀ B diag(μ)^-½`` with ``C K Cᵀ = B diag(μ) Bᵀ`` and any root ``CᵀC = L``
-in the dual, where directions with μ = 0 say nothing. Only differences of compared items are asked of Ψ, so where C can
-be undone, ``C⁻¹ B diag(μ)^½`` will do: one triangular system in place of two products. So ``A = diag(μ + λ)`` for every
-λ. What is subtracted is ``I - P W``: where E alone carries a direction of the features it has small pivots and loses
+in the dual, where directions with μ = 0 are left out. Only differences of compared items are needed of Ψ, so if C can
+be inverted, ``C⁻¹ B diag(μ)^½`` suffices: one triangular system instead of two products. So ``A = diag(μ + λ)`` for
+every λ. ``I - P W`` is a difference: if E alone determines a direction of the features, it has small pivots and loses
 digits, and such sets are left to the caller.
 
 Preferences whose two items are both held out are in `preference_items`.

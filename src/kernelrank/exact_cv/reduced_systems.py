@@ -1,11 +1,11 @@
-r"""Systems that lose a little: ``(A - T) x = c - t``, for many T and many diagonal A at once.
+r"""Systems with a small part removed, ``(A - T) x = c - t``, for many T and many diagonal A at once.
 
-A is the diagonal matrix of all data, one for each alpha, and c its right-hand side; T and t leave with a set. The
+A is the diagonal matrix of all data, one for each alpha, and c its right-hand side; T and t are the parts of a set. The
 solution ``A⁻¹c`` of all data is known, and leaves the residual ``T A⁻¹c - t``. A few of many data change it by little:
 conjugate gradients with the preconditioner A need a handful of products with T, and converge as if the condition
 number were ``1 / (1 - ‖A^-½ T A^-½‖)``. Adding ``A⁻¹r`` of the last residual r multiplies the error by ``A⁻¹T`` once
-more and needs no product; a step tells how much that is, so the last one can be saved. A system in which T takes almost
-all of a direction of A is left to the caller.
+more and needs no product; a step tells how much that is, so the last one can be saved. A system in which T removes
+almost all of a direction of A is left to the caller.
 """
 
 from __future__ import annotations

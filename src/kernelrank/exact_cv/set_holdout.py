@@ -1,6 +1,6 @@
 """Any sets of items left out, possibly overlapping: the identity that all the others are cases of.
 
-By `kernelrank.exact_cv.dual_inverse` the model without U misses r on it, ``Γ_UU r = e_U``, and has the dual
+By `kernelrank.exact_cv.dual_inverse` the model without U has the residuals r on it, ``Γ_UU r = e_U``, and the dual
 coefficients ``a' = e - Γ_{:U} r``. So
 
     ``f'_U = K_{U:} a' = N_U diag(d) (b - Q_Uᵀ r)``
@@ -11,14 +11,14 @@ in the factors Q, N, d, b of `kernelrank.exact_cv.decomposition`. Two ways to th
   nothing that grows with ``1/λ``, so it is used while λ is at most the trace of the problem's matrix;
 * the last formula itself, which does not subtract scores from scores, where λ is larger and f tiny beside y.
 
-For whole queries nothing was used but that L is block diagonal by query, so it holds for every scored graph. Sets whose
-pivots are not to be trusted are refitted, or take the dual form where that is cheaper.
+For whole queries this uses only that L is block diagonal by query, so it holds for every scored graph. Sets with small
+pivots are refitted, or use the dual form if that is cheaper.
 
-A set of many more items than there are columns has a system that is larger than the whole problem: there, too, the
+For a set of many more items than there are columns, the small system is larger than the whole problem: there, too, the
 model is trained again, which costs less.
 
-Items with the same row have the same score by any model, and rounding must not order them: what is held out together
-shares the score of the first.
+Items with the same row have the same score by any model, and rounding must not order them: duplicates that are held out
+together get the score of the first.
 
 Accuracy: as training itself (`kernelrank.solvers.double_precision`). Where duplicates are held out together and λ is
 tiny, a system has a pivot p that is small beside its diagonal, and its set is off by about ε / p. Both errors are

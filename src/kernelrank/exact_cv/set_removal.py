@@ -1,4 +1,4 @@
-r"""A few preferences taken out of a problem whose matrix is diagonal, for one alpha.
+r"""A problem with a diagonal matrix without a few preferences, for one alpha.
 
 In the notation of `preference_sets`: ``M = A - D_EᵀW_E D_E``, and Woodbury's formula gives
 ``M⁻¹ = A⁻¹ + A⁻¹D_EᵀW^½ (I - W^½ P_EE W^½)⁻¹ W^½D_E A⁻¹``.

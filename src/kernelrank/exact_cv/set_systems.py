@@ -1,4 +1,4 @@
-"""The systems ``Γ_UU r = e_U`` of many sets U and many λ: what each set's model misses on it.
+"""The systems ``Γ_UU r = e_U`` of many sets U and many λ: the residuals of held-out sets.
 
 The dual inverse Γ (`kernelrank.exact_cv.dual_inverse`) is never formed: its blocks are products of the rows of a
 decomposition's factors. Small sets of one size are solved together, all λ at once.

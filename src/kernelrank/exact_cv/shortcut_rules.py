@@ -1,6 +1,7 @@
-"""The shortcut rules: one graph over one feature map, and which hold-outs of it need no training.
+"""The shortcut rules: which hold-outs of a problem need no training.
 
-A graph says which sets of items it can lose (`kernelrank.comparisons.scored_comparisons`), and at which ``λ / κ``:
+A graph declares which sets of items have a shortcut (`kernelrank.comparisons.scored_comparisons`), and at which ``λ /
+κ``:
 
 =================================  ====================================  ==========================================
 graph                              sets                                  how
@@ -17,7 +18,7 @@ whatever else                                                            refit: 
                                                                          query that loses items change
 =================================  ====================================  ==========================================
 
-What is too large to be decomposed is refitted, too.
+Problems that are too large to be decomposed are refitted, too.
 """
 
 from __future__ import annotations

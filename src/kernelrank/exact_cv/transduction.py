@@ -1,4 +1,4 @@
-"""Transduction: scores for unscored queries under which cross-validation over all queries errs least [PSBS07]_.
+"""Transduction: scores for unscored queries that minimise the cross-validation error over all queries [PSBS07]_.
 
 Let V be the items of the unscored queries, y the scores of all items with candidates at V, and U a fold: a query or a
 union of queries. Choose the candidates that minimise
@@ -30,10 +30,9 @@ residuals at the latter, the objective is ``‖ρ + T_V δ‖² + γ ‖δ‖²`
 and the spectrum of ``T_Vᵀ T_V`` serves every γ. The paper's closed form (12) is this with its slips mended: `CLK` is
 ``K L K``, R has λ and not ½λ, and the second factor of G is ``P_ŪU``. It needs no E, F or G here.
 
-**What is not determined.** A constant added to the scores of a query changes no residual: ``T_V`` is blind to it, and
-so δ, which lies in the range of ``T_Vᵀ``, has the sum zero in every query. The anchor is on the raw prediction: in each
-query the mean of the transduced scores is exactly the mean of the inductive ones. Items that take no part, those of
-weight zero or alone in their query, keep their inductive score.
+**What is not determined.** A constant added to the scores of a query changes no residual, so δ, which lies in the range
+of ``T_Vᵀ``, sums to zero in every query. In each query the mean of the transduced scores is exactly the mean of the
+inductive ones. Items that are left out (of weight zero, or alone in their query) keep their inductive score.
 
 **More unscored items than twice the columns.** In the primal ``T_V = A - B Q_Vᵀ`` with ``A`` block diagonal by fold.
 In the singular vectors of its blocks, ``A_U = X diag(σ) Yᵀ``, with ``B̂ = Xᵀ B``, ``Q̂ = Yᵀ Q_V`` and ``D = σ² + γ``,
@@ -48,8 +47,8 @@ for each γ: its blocks on the diagonal are semidefinite sums. S is ``BᵀB`` ov
 the scored folds. Nothing m × m or |V| × |V| is formed.
 
 Accuracy: T as training itself, ε times the largest eigenvalue over λ; δ as any least-squares problem whose residuals
-do not vanish, ε times ``σ_max² / (σ_min² + γ)`` of ``T_V``. In the primal, digits are lost where a fold alone carries a
-direction of the features; its pivots are watched, and the dual form is taken then.
+do not vanish, ε times ``σ_max² / (σ_min² + γ)`` of ``T_V``. In the primal, digits are lost if a fold alone determines a
+direction of the features; its pivots are checked, and the dual form is used in that case.
 
 .. [PSBS07] Pahikkala, Suominen, Boberg and Salakoski (2007). Transductive ranking via pairwise regularized
    least-squares. MLG 2007.

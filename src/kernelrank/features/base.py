@@ -1,4 +1,4 @@
-"""The contract of a feature map, a kernel over the training items as a solver meets it; items that no map separates."""
+"""The interface of a feature map: a kernel over the training items, as a solver uses it; duplicate items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A view: one of several ways to look at the same items."""
+"""A view: one of several representations of the same items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What similar means: kernels, resolved through scikit-learn; graphs with labels and what walks in them connect."""
+"""Kernels, resolved through scikit-learn; graphs with labels and what walks in them connect."""
 
 from kernelrank.kernels.gamma_rule import GAMMA_RULES, GammaLike
 from kernelrank.kernels.kernel import KERNEL_NAMES, Kernel, KernelLike, takes_sparse

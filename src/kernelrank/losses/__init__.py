@@ -1,4 +1,4 @@
-"""What a wrong order costs: hinges over pairs, from sorted sweeps that never visit the pairs."""
+"""Pairwise losses: hinges over pairs, from sorted sweeps that never visit the pairs."""
 
 from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
 from kernelrank.losses.curvature import Curvature

@@ -1,4 +1,4 @@
-"""The contracts of a loss: which pairs there are, how they stand at given scores, and what that costs.
+"""The interfaces of pairs and of pairwise losses at given scores.
 
 A pair (h, l) says that item h belongs above item l. It has a weight and, at scores f, the margin ``f_h - f_l``.
 Whatever a loss needs is a sum over pairs in a range of margins: a set of pairs offers these and knows no loss.

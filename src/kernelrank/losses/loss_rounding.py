@@ -1,4 +1,4 @@
-"""Rounding: how far sums in double precision may be from what they stand for.
+"""Bounds of the rounding errors of sums in double precision.
 
 A sum of n terms, in whatever order, is off by at most ``sum_error(n)`` times the sum of their absolute values.
 """

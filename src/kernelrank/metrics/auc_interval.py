@@ -1,4 +1,4 @@
-r"""How far an estimated AUC may be from the true one.
+r"""Confidence intervals of an AUC.
 
 **Components.** An AUC over P positive and N negative items is a two-sample U-statistic. With ``h_ij`` one if the
 positive item i is scored above the negative item j, a half for a tie and zero otherwise, ``a_i = mean_j h_ij`` and

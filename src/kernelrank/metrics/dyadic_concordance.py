@@ -1,4 +1,4 @@
-"""The concordance of scores of dyads, with an interval that knows that cells share rows and columns.
+"""The concordance of scores of dyads, with an interval that allows for shared rows and columns.
 
 A pair of cells p, q with different true scores is won if the predictions have the same order, and half won if they tie.
 With the wins ``n_p`` and the number ``d_p`` of pairs of each cell, the concordance is ``C = Σ n_p / Σ d_p``, and the

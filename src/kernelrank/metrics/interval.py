@@ -1,4 +1,4 @@
-"""Intervals of estimates, and that of a mean over queries: how it would vary had other queries been asked."""
+"""Confidence intervals, and the bootstrap interval of a mean over queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well scores agree with preferences, and how sure one may be of it."""
+"""The agreement of scores with preferences, with an interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scorers: measures in the shape that scikit-learn's searches call, with the query labels routed to them."""
+"""Scorers: measures for scikit-learn's searches, which request query labels by metadata routing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What chooses and judges: searches, splitters, hold-out for any estimator, AUC, permutation tests."""
+"""Model selection and evaluation: searches, splitters, hold-out for any estimator, AUC, permutation tests."""
 
 from typing import TYPE_CHECKING
 

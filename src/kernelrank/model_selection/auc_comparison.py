@@ -2,19 +2,19 @@ r"""The difference of two AUCs on the same items, with an interval and a p-value
 
 The win rates of one side minus those of the other are the components of the difference ``D = A_1 - A_2``: their
 variance V is DeLong's with its covariance [DDC88]_, and by groups Obuchowski's [Obu97]_, as for one AUC
-(`kernelrank.metrics.auc_interval`). Where a side is learnt, V leaves out what other training items would change, and
-the jackknife of the difference, ``D_(-k) = A_1(-k) - A_2(-k)``, has it; the two are mixed as for one AUC
+(`kernelrank.metrics.auc_interval`). If a side is an estimator, V does not include the variation of training items, and
+the jackknife of the difference, ``D_(-k) = A_1(-k) - A_2(-k)``, does; the two are mixed as for one AUC
 (`kernelrank.model_selection.auc_jackknife`), 1 : 1 where a learner with a fixed alpha takes part, 2 : 1 for searches
 alone. The interval is ``D ± t √V`` within [-1, 1], and p is that of Student's t.
 
-An AUC of 0 or 1 does not vary in the items at hand, and neither does the difference of equal win rates. No variance is
-known there, and the squares of the two intervals are added [ZD08]_, as if they were independent, which errs on the safe
-side: with the intervals ``(l_1, u_1)`` and ``(l_2, u_2)``,
+An AUC of 0 or 1 does not vary over the given items, and neither does the difference of equal win rates. The variance
+cannot be estimated then, and the two intervals are combined as if they were independent [ZD08]_, which is conservative:
+with the intervals ``(l_1, u_1)`` and ``(l_2, u_2)``,
 
     ``D - √((A_1 - l_1)² + (u_2 - A_2)²)``  to  ``D + √((u_1 - A_1)² + (A_2 - l_2)²)``.
 
-p is one minus the level at which this interval touches zero. One item, or group, of a class says nothing of how others
-vary: the interval is [-1, 1] and p is 1.
+p is one minus the level at which this interval touches zero. With only one item, or group, of a class
+the variance is unknown: the interval is [-1, 1] and p is 1.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""An estimated AUC, with what it was estimated from and how far it may be off."""
+"""An estimated AUC, with its interval and how it was estimated."""
 
 from __future__ import annotations
 

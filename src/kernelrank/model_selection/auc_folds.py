@@ -1,4 +1,4 @@
-"""Folds for an AUC: both classes dealt out evenly, groups kept whole."""
+"""Folds for an AUC: stratified by class, groups kept together."""
 
 from __future__ import annotations
 

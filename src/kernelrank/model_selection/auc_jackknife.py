@@ -6,9 +6,9 @@ whole leave-pair-out without each item k in turn gives ``A_(-k)``, and
 
     ``V_J = Σ_classes (n_c - 1) / n_c Σ_{k in c} (A_(-k) - mean_c)²``
 
-sees both. Where items come in groups, group k, with a share ``u_k`` of the positive items and ``v_k`` of the negative
-ones, leaves as a whole. What the AUC loses on average is then linear in these shares, and no variation: with H the
-projection onto the span of u and v,
+includes both. With groups, group k, with a share ``u_k`` of the positive items and ``v_k`` of the negative
+ones, is left out as a whole. The mean change of the AUC is then linear in these shares, and is not variation: with H
+the projection onto the span of u and v,
 
     ``V_J = Σ_k (1 - H_kk) ρ_k²``,   ``ρ = (I - H)(A_(-·) - A)``.
 
@@ -25,9 +25,9 @@ One Γ serves all sets of one size: RLS has one for every size, that of λ, and 
 same that of ``λ / (m - u)`` where u items leave. Without groups every item is a group of its own; only the sign of the
 difference is asked for, so nothing is divided: constant time for each of the P N (m - 2) triples.
 
-**A search.** Where alpha is chosen inside every training set, the choice without k and a pair (a, b) rests on what the
-search measures there, T, a sum over pairs or items. To second order in what leaves it is known from the sets that the
-estimate itself holds out, and those of one unit and none:
+**A search.** If alpha is chosen inside every training set, the choice without k and a pair (a, b) depends on the
+measure T of the search there, a sum over pairs or items. To second order in the held-out units, T follows from the sets
+that the estimate itself holds out, and from sets of one unit and none:
 
     ``T(k, a, b) ≈ T(k, a) + T(k, b) + T(a, b) - T(k) - T(a) - T(b) + T()``,
 
@@ -36,7 +36,7 @@ then held out exactly. A choice is of higher than second order: over simulated c
 from .5 to .85 the variance of A exceeds V by a fifth to a third of ``V_J - V``, so that ``(2 V + V_J) / 3`` is used,
 with Student's quantile for the degrees of freedom of V; ``benchmarks/intervals_cover.py`` has the coverage.
 
-For any other estimator, and for groups whose Γ has lost its digits, the sets are held out literally.
+For any other estimator, and for groups whose Γ is not accurate, the estimator is refitted.
 
 References
 ----------

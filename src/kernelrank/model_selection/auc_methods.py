@@ -1,4 +1,4 @@
-"""The ways to hold out items for an AUC; each gives an estimate, its variance, and what both rest on.
+"""The ways to hold out items for an AUC; each gives an estimate, its variance, and what the interval allows for.
 
 =========================  ================================================  =====================================
 method                     models                                            pairs that are compared
@@ -11,10 +11,10 @@ balanced_leave_pair_out    one for each item, trained without that item      all
 pooled                     one for each fold                                 all, across models
 =========================  ================================================  =====================================
 
-Pooling compares scores of different models. A model trained without a positive item has seen fewer positive ones, and
-scores everything a little lower; its own item among them. So the held-out positive items are low and the negative ones
-high for no reason of their own, most of all in leave-one-out and without signal. The balanced form takes one item of
-each class away from every model, which removes most of that. Bias and variance of all are compared in [APWBS11]_.
+Pooling compares scores of different models. A model trained without a positive item has fewer positive items, and
+its scores are slightly lower, also for the held-out item. So held-out positive items get lower scores and negative ones
+higher scores than they should, most of all in leave-one-out and without signal. The balanced form leaves one item of
+each class out of every model, which removes most of this bias. Bias and variance of all are compared in [APWBS11]_.
 
 References
 ----------

@@ -1,8 +1,8 @@
 """Permutation importance that respects queries: a feature is permuted among the items of each query only.
 
 scikit-learn's `permutation_importance` permutes over all items and takes no `qid`. Items of different queries are never
-compared, so that differences of a feature *between* queries say nothing about a ranking; permuting over all items would
-count them.
+compared, so differences of a feature *between* queries do not affect a ranking; permuting over all items would include
+them.
 """
 
 from __future__ import annotations

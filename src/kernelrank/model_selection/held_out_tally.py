@@ -1,4 +1,4 @@
-"""What held-out items say of several models at once: pairs in the right order, and intervals.
+"""Held-out accuracy of several models at once: pairs in the right order, and intervals.
 
 Items or queries are held out again and again, by different models. Of one ranking, each held-out set compares its own
 items; a pair counts as often as it was held out together. The interval rests on the win rates w of the items: for two

@@ -1,4 +1,4 @@
-"""What a feature selection is worth: its accuracy for every number of features, on items that took no part in it."""
+"""Nested cross-validation of a feature selection: its accuracy for every number of features."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SelectionCurve(Result):
     --------
     >>> one = np.array([0.9])
     >>> print(SelectionCurve(("age",), one, one, one - 0.1, one - 0.2, one, 0.95, "all", "AUC", "10 folds, 10 times"))
-    AUC 0.800 [0.700, 0.900] with 1 feature, the best of 1 (10 folds, 10 times); 0.900 where they were selected
+    AUC 0.800 [0.700, 0.900] with 1 feature, the best of 1 (10 folds, 10 times); 0.900 on the data used for selection
     """
 
     features: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""A permutation test: whether scores that have nothing to do with the items could be predicted as well.
+"""A permutation test: whether permuted scores are predicted as well as the true ones.
 
 Permuted scores are further outputs of the same problem [PTAJB09]_, 4.1: RLS, and RankRLS with ties included, compare
 items by a graph that does not depend on the scores, so that one decomposition serves the scores and all their

@@ -1,4 +1,4 @@
-"""How sure the order of two items is, for rankers trained on scores: calibrated on pairs that were held out."""
+"""The probability that one item is better than another, for rankers trained on scores: calibrated on held-out pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dependency: what one token is to another."""
+"""A dependency: a typed grammatical link between two tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PartsVectorizer: several graphs of one item as one sparse vector, in which each graph counts the same."""
+"""PartsVectorizer: several graphs of one item as one sparse vector, in which all graphs have equal weight."""
 
 from __future__ import annotations
 

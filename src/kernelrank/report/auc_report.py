@@ -1,4 +1,4 @@
-"""The report of an estimated AUC: the number with its interval, the curve, and whether chance could do as well."""
+"""The report of an estimated AUC: the AUC with its interval, the ROC curve and the permutation test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pair of a report, explained: two items near the top of an ordinary query."""
+"""One pair of a report, explained: two items near the top of a query of median quality."""
 
 from __future__ import annotations
 

@@ -141,9 +141,7 @@ class MeasuredItems:
         folds = np.empty(len(y), dtype=np.int64)
         for number, items in enumerate(sets, start=1):
             folds[items] = number
-        how = (
-            f"training items; each of {len(sets)} folds scored by a model trained without it, and measured by itself"
-        )
+        how = f"training items; each of {len(sets)} folds scored by a model trained without it, and measured by itself"
         return cls(X, y, scores, folds, ids, how, chose_alpha=chose, folds=True)
 
     def scored(self) -> MeasuredItems:

@@ -1,4 +1,4 @@
-"""A model in words: its kernel, how it was held out, what it was judged by, and what it chose alpha from."""
+"""A model in words: its kernel, its hold-out, its measure and its choice of alpha."""
 
 from __future__ import annotations
 

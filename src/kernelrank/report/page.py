@@ -1,4 +1,4 @@
-"""A page: one HTML file that holds all it shows, filled in from a template."""
+"""A page: one self-contained HTML file, made from a template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a ranker: what was done, on what, how well, why, and how to repeat it, on one page."""
+"""The report of a ranker: data, model, measures, explanations, and how to repeat the run, on one page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warnings of a report: what weakens its numbers."""
+"""The warnings of a report: what makes its numbers less reliable."""
 
 from __future__ import annotations
 

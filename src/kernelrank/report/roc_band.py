@@ -1,4 +1,4 @@
-"""A band around a ROC curve: where it would run had other items been drawn."""
+"""A bootstrap band of a ROC curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a feature selection is worth, drawn: its accuracy, how stable it is, and what chance would give."""
+"""Plots of a feature selection: its accuracy, its stability, and a permutation test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a feature selection: what was selected, what it is worth on new items, and how stable it is."""
+"""The report of a feature selection: the selected features, their accuracy on held-out items, and the stability."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def selection_report(
     >>> X = np.random.default_rng(0).standard_normal((40, 6))
     >>> y = X[:, 2] > 0
     >>> page = selection_report(selection_curve(GreedyRankRLS(2), X, y.astype(int), n_repeats=1, random_state=0))
-    >>> "selected anew" in page.html
+    >>> "repeated in every training set" in page.html
     True
     """
     names = None if feature_names is None else [str(name) for name in feature_names]

@@ -1,4 +1,4 @@
-"""One sweep over the columns: let the last feature enter or leave, and judge every column that may come next.
+"""One sweep over the columns: add or remove the last feature, and compute the error with every candidate column.
 
 Items are rows, so that the columns of a block stand side by side. Each column sees the same operations in the same
 order wherever it stands: duplicates have the same error to the last bit.

@@ -1,4 +1,4 @@
-"""Greedy search: add, step by step, the feature with which the held-out error is lowest.
+"""Greedy search: add, step by step, the feature with the lowest held-out error.
 
 A unit is what enters at once: a column, or a group of columns. With several alphas, the first unit is chosen together
 with its alpha. Later ones are chosen with the alpha of the step before, and then the alpha with the lowest error of all

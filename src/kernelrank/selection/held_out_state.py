@@ -1,4 +1,4 @@
-"""What a selection knows of its columns: held-out errors that follow each feature that enters or leaves.
+"""The state of a selection: held-out errors of all columns, updated when a feature is added or removed.
 
 Write ``Z = C X`` and ``ỹ = C y`` for the problem in root coordinates, S for the features chosen so far, λ for alpha and
 ``G = (Z_S Z_Sᵀ + λI)⁻¹``. Of every column j, with z its column of Z, a state keeps

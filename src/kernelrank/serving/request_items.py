@@ -1,4 +1,4 @@
-"""The items of a request as the numbers that a model takes; what cannot be used is named.
+"""Conversion of the items of a request to the numbers that a model takes.
 
 An item is a list of numbers, or an object of names and values. A model that prepares tables takes words and nulls, too.
 """

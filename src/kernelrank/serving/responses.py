@@ -1,4 +1,4 @@
-"""What a service answers: the ranks of items, and the comparison of two."""
+"""The responses of a service: the ranks of items, and the comparison of two."""
 
 from __future__ import annotations
 

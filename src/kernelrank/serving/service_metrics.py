@@ -1,4 +1,4 @@
-"""What a service counts, in the text format of Prometheus."""
+"""The metrics of a service, in the text format of Prometheus."""
 
 from __future__ import annotations
 

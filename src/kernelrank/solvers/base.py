@@ -1,4 +1,4 @@
-"""The contract of a solver: one costly step that knows no alpha, then a cheap one for every alpha."""
+"""The interface of a solver: one expensive step independent of alpha, then a cheap one for every alpha."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 r"""The bundle method: cutting planes below the hinge, with a search along the way to their minimum.
 
-Each step minimises the planes beside the norm, which proves a lower bound, and searches the line from the best point
+Each step minimises the planes plus the penalty, which proves a lower bound, and searches the line from the best point
 to that minimum. The next plane touches the loss a little further on, a tenth of the way from the new best point to the
 planes' minimum, as in OCAS: a plane there cuts the minimum off and is tight where it matters. Without the search the
-best point of the planes wanders, and at small alpha takes thousands of planes to settle.
+minimum of the planes oscillates, and at small alpha needs thousands of planes to converge.
 
 A step costs one product with Φ and one with Φᵀ; the search costs O(m log m) for each slope and no products.
 """

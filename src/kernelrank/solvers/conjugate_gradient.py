@@ -1,9 +1,9 @@
 """Conjugate gradients: only products with the features and the Laplacian, for large sparse data and many pairs.
 
 The primal operator is ``w ↦ Φᵀ(L(Φ w)) + alpha w``, preconditioned by its diagonal when the columns are stored.
-Columns of counts differ by orders of magnitude in size, centred or not, and that is what the diagonal takes away. With
+Columns of counts differ by orders of magnitude in size, centred or not, which the diagonal compensates. With
 more columns than items the operator has a large eigenspace with the eigenvalue alpha, which plain conjugate gradients
-find in one step and a diagonal tears apart: there it is used only where the columns differ much.
+resolve in one step, but not with a diagonal: there it is used only if the columns differ much.
 
 In the dual, ``L K + alpha I`` is not symmetric, but it is self-adjoint in the inner product ``⟨u, v⟩ = uᵀ K v``.
 Keeping ``K r`` and ``K p`` beside the residual r and the direction p, each step still costs one product with K and

@@ -1,4 +1,4 @@
-"""What double precision allows: whether the sums of a problem fit into it, and how many digits its solution has.
+"""Limits of double precision: overflow of the sums of a problem, and the accuracy of its solution.
 
 **Range.** The solvers meet ``Φᵀ L Φ`` or ``C K Cᵀ`` and ``Φᵀ M N``. With the energy ``E = Σ k(x_i, x_i)``, the largest
 degree d of the graph and the largest magnitude t, none of their entries is above ``2 d E`` and ``2 d t √(m E)``. These
@@ -13,7 +13,7 @@ is off by g with
     ``g_i = ε ρ √a_ii ‖√diag(A) x‖ ξ_i / √s``,   ξ normal,
 
 and is off itself by ``z = (A + alpha I)⁻¹ g``: a solution with the same factor, O(s²). What counts is not z but the
-predictions: with a kernel that is smooth beside alpha, z is large in directions that no prediction sees. In the dual,
+predictions: with a smooth kernel, z is large in directions that do not affect predictions. In the dual,
 the differences of predictions are ``A x = b - alpha x``, and off by ``A z = g - alpha z``, both beside √a_ii; in the
 primal their squares add up to ``xᵀ A x = xᵀ(b - alpha x)``, and ``zᵀ A z``. The ratio of the two, compared with sixty
 digits, is the relative error of the predictions of training items, and of others like them, within a factor of a few.

@@ -1,9 +1,9 @@
 """Heavy columns: sparse data in which a few columns hold most entries, in the dual form.
 
 Raw term counts are such data: the frequencies of words fall as one over their rank, and documents differ in length. The
-diagonal of the primal form evens out the columns, and not the rows; with more columns than items it also tears apart
-the null space. So the k heaviest columns H are solved exactly, and of the others, the light columns T, the diagonal is
-taken: with the root ``CᵀC = L`` and ``A = C X Xᵀ Cᵀ``, the system ``(A + alpha I) x = b`` is preconditioned by
+diagonal of the primal form equalises the columns, but not the rows; with more columns than items it also changes
+the null space. So the k heaviest columns H are solved exactly, and the others, the light columns T, are approximated by
+their diagonal: with the root ``CᵀC = L`` and ``A = C X Xᵀ Cᵀ``, the system ``(A + alpha I) x = b`` is preconditioned by
 
     ``M = D + (C H)(C H)ᵀ``,   ``D = alpha I + diag(C T Tᵀ Cᵀ)``,
 

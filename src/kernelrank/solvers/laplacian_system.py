@@ -3,15 +3,15 @@ r"""The system ``(L K + alpha I) a = M N`` itself, for a graph without a cheap r
 The symmetric form ``C K Cᵀ`` needs a root ``CᵀC = L``: m³/3 multiplications for the root and m³ for the products, where
 the solution takes m³/6. Where L is sparse, ``L K`` is cheap, and an LU factorisation of the system takes m³/3.
 
-* **The mean.** Items and scores may be far from the origin. Solutions add up to zero, and L does not see a constant, so
+* **The mean.** Items and scores may be far from the origin. Solutions add up to zero, and ``L 1 = 0``, so
   ``J K J`` with ``J = I - 11ᵀ/m`` gives the same a, and nothing large cancels.
 * **Pivots.** The transpose is factorised. Its columns are the rows of the system, and partial pivoting does not depend
   on the scale of a column: an item with pairs of large weights costs others no digits.
 * **Parts.** Where the graph is connected, a adds up to zero, so what rounding adds to that is taken away.
 * **Digits.** A correction ``(L K + alpha I)⁻¹(M N - alpha a - L (K a))`` takes O(m²) time. What it changes in the
-  differences of predictions, ``√(fᵀ L f)``, is what they were off by. Where corrections do not become a trifle, the
-  symmetric form is taken after all; it tells how many digits are lost.
-* **Indefinite kernels** are refused by the symmetric form. So a kernel that is not positive semidefinite by
+  differences of predictions, ``√(fᵀ L f)``, is their error. If corrections do not become negligible, the
+  symmetric form is used after all; it estimates how many digits are lost.
+* **Indefinite kernels** are an error in the symmetric form. So a kernel that is not positive semidefinite by
   construction is first factorised itself, which costs half as much again.
 """
 

@@ -1,4 +1,4 @@
-"""Search along a direction: the slope of a convex objective only grows, so its zero is bracketed and cornered.
+"""Search along a direction: the zero of the increasing slope of a convex objective is found by bracketing.
 
 No products with the features are needed: ``f(t) = p + t Φd``, and each slope costs one evaluation of the loss.
 """

@@ -1,4 +1,4 @@
-r"""Truncated Newton for pairwise hinges, with a proof of how far the minimum can be.
+r"""Truncated Newton for pairwise hinges, with a proven bound on the distance from the minimum.
 
 Each step solves ``(Φᵀ H Φ + 2 alpha I) d = -∇``, where H is the generalised Hessian of the loss by the scores, by
 preconditioned conjugate gradients, or by a factorisation for the items that H takes part in where that costs less (see
@@ -25,7 +25,7 @@ Each point gives an upper and a lower bound of the minimum; the best of each is 
 rounding leaves nothing of a band as narrow as the gap needs, cutting planes go on from the best point: they need no
 smoothing.
 
-A large problem is solved for a sample of its items first. Their minimum is so near that all items see a step or two.
+A large problem is first solved for a sample of its items. From that minimum, all items need only a step or two.
 The Hessian of the sample serves for the first of these [BCNN11]_ where it should close the gap: from s items it differs
 by a relative error of about ``√(r / s)``, so that such a step leaves about ``r / s`` of ``‖∇‖²``. Where that is
 little, the squared hinge needs no other Hessian.

@@ -1,4 +1,4 @@
-"""The problem of a pairwise loss, ``loss(Φ w) + alpha ‖w‖²``, and a solution that proves how good it is."""
+"""The problem of a pairwise loss, ``loss(Φ w) + alpha ‖w‖²``, and certified solutions."""
 
 from __future__ import annotations
 

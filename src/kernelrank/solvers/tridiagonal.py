@@ -1,4 +1,4 @@
-"""Tridiagonal: ``A = Q T Qᵀ`` serves every alpha and output, for a third of what eigenvectors cost.
+"""Tridiagonal: ``A = Q T Qᵀ`` serves every alpha and output, at a third of the cost of eigenvectors.
 
 ``(A + alpha I)⁻¹ b = Q (T + alpha I)⁻¹ Qᵀ b``. Householder's reflections make T, which has two different diagonals, and
 Q is kept as these reflections: O(s) time for the system of an alpha, O(s²) to turn its solution back. The eigenvectors

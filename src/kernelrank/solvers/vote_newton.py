@@ -1,4 +1,4 @@
-r"""Newton's method for the likelihood of votes, with a proof of how far the minimum can be.
+r"""Newton's method for the likelihood of votes, with a proven bound on the distance from the minimum.
 
 A step solves ``(∇²loss + 2 diag(a)) d = -∇J``: for votes without effects this is RankRLS with the weights
 ``w p (1 - p) / 2`` and the magnitudes ``d + 1/p``. The system is factorised where it is small, and otherwise solved by

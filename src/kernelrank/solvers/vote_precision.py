@@ -1,4 +1,4 @@
-r"""The precision of coefficients that votes determine, and what is asked of its inverse.
+r"""The precision matrix of the coefficients of a model of votes, and its inverse.
 
 ``A = Φᵀ Dᵀ diag(w) D Φ + diag(q)``: row e of D is one at the first item of a row of votes and minus one at the second,
 w is the curvature of the votes, q the precision of the prior. Few coefficients have a dense inverse. For many, A is

@@ -1,4 +1,4 @@
-r"""The problem of votes: what is minimised, its gradient, its Hessian, and what rounding amounts to.
+r"""The problem of votes: the objective, its gradient, its Hessian, and bounds of rounding errors.
 
 A row of votes on the items h and j, by judge k, has the linear predictor
 

@@ -1,4 +1,4 @@
-"""Estimators that choose alpha, and kernel parameters, by holding out: what they try, and how they judge it."""
+"""Estimators that choose alpha, and kernel parameters, by cross-validation."""
 
 from typing import TYPE_CHECKING
 

@@ -1,11 +1,11 @@
 r"""The values of alpha that a search tries: those given, or powers of two times the scale of the problem.
 
-``alphas="auto"`` begins with 2⁻¹⁵ to 2⁵ times the scale, an octave apart. Where the columns of X differ in size, a few
-large eigenvalues are most of it, so most of the grid lies below. While the best alpha is at an edge, five octaves are
-added there, down to 2⁻²⁵ and up to 2¹⁰. Below, rounding takes over; above, all eigenvalues are small beside alpha, and
-the order of the items no longer changes.
+``alphas="auto"`` starts with the powers of two from 2⁻¹⁵ to 2⁵ times the scale. If the columns of X differ in size, a
+few large eigenvalues dominate the scale, so most of the grid lies below it. While the best alpha is at an edge, five
+powers of two are added there, down to 2⁻²⁵ and up to 2¹⁰. Below that, rounding errors dominate; above, all eigenvalues
+are small relative to alpha, and the order of the items no longer changes.
 
-Where a search is itself held out from, its grid must not depend on the labels: it is then the whole range at once.
+In nested cross-validation the grid must not depend on the labels: it is then the whole range at once.
 
 **The scale** is the mean eigenvalue of ``Φᵀ L Φ``, which alpha is added to. The objective is a sum, so the alphas worth
 trying grow with the number of pairs and with the squared size of the features. Both are in the eigenvalues of
@@ -20,8 +20,8 @@ trying grow with the number of pairs and with the squared size of the features. 
   differences, and in each query at most as many as it has different items, less one. Duplicates do not count, so that
   an item of weight k has the scale of k copies.
 
-L is that of all pairs of each query, whatever the cost and the ties of the learner, so no label takes part; items that
-have no score at all are left out by their weight.
+L is that of all pairs of each query, for any cost and ties of the learner, so labels are not used; items
+without any score have the weight zero.
 """
 
 from __future__ import annotations

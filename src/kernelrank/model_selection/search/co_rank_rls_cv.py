@@ -1,8 +1,8 @@
 """CoRankRLSCV: CoRankRLS that chooses alpha and nu by cross-validation over the scored queries.
 
-Held-out queries leave L and take their basis items with them; the unscored queries stay in every fold. With
+Held-out queries and their basis items are removed; the unscored queries stay in every fold. With
 ``f_v = Φ_v w_v``, a fold without some basis items is the same problem in the features ``Φ_v Q_v`` (see
-`ViewMap.without`), where what the views say about the unscored items is ``Q_vᵀ G_vu Q_u``. So the unscored items are
+`ViewMap.without`), where the agreement matrix of the unscored items is ``Q_vᵀ G_vu Q_u``. So the unscored items are
 read once, whatever the number of folds, and one decomposition of each fold and nu serves every alpha.
 """
 

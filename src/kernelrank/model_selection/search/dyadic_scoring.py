@@ -1,4 +1,4 @@
-"""How held-out scores of dyads are judged: a measure of all dyads, of each row, or of each column."""
+"""Measures of held-out scores of dyads: a measure of all dyads, of each row, or of each column."""
 
 from __future__ import annotations
 

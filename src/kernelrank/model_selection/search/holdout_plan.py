@@ -1,4 +1,4 @@
-"""The plan of a search: which items are held out together when alpha is chosen, and how their scores are judged."""
+"""The plan of a search: which items are held out together when alpha is chosen, and how their scores are measured."""
 
 from __future__ import annotations
 

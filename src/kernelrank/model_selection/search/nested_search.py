@@ -1,6 +1,6 @@
-"""A search that is held out as a whole: alpha and the kernel are chosen again in what remains, without a refit.
+"""Nested cross-validation of a search: alpha and the kernel are chosen without each held-out set, without refits.
 
-What remains when a set U has left is searched as all items would be: by leave-pair-out
+The items outside a set U are searched in the same way as all items: by leave-pair-out
 (`kernelrank.exact_cv.nested_pairs`), by leave-one-out or by leave-query-out (`kernelrank.exact_cv.nested_sets`), all
 from the decomposition of each kernel. U is then scored by the model of the chosen candidate, from the same
 decomposition. The first of equal candidates is chosen, as a search does.

@@ -1,4 +1,4 @@
-"""How a search judges alphas by preferences that are held out."""
+"""The measure of alphas by held-out preferences."""
 
 from __future__ import annotations
 
