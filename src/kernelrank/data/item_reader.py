@@ -119,7 +119,7 @@ def read_items(
     >>> print(*items.notes, sep="\n")
     the target is column 'outcome'
     the groups are column 'patient'
-    the target 'case' is 1 and 'control' is 0, as asked
+    the target 'case' is 1 and 'control' is 0, as requested
     """
     columns = target, query, id, weight, groups, features, n_features
     request = ColumnRequest(*columns, pos_label, needs_target, guess_positive, exclude=tuple(exclude))
