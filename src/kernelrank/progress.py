@@ -264,7 +264,7 @@ _DISPLAY = _Display()
 
 
 class _Verbose:
-    """What was asked for by `verbose_progress`: one call at a time, whichever thread it came from."""
+    """The state of `verbose_progress`: one call at a time, from any thread."""
 
     def __init__(self) -> None:
         self.lines = ProgressLines()
@@ -273,7 +273,7 @@ class _Verbose:
         self.advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005
 
     def begin(self) -> bool:
-        """Whether this is the outermost call, which is shown."""
+        """Start a call; return whether it is the outermost one, whose progress is shown."""
         with self._lock:
             first, self.begun = not self.begun, True
             return first

@@ -197,7 +197,7 @@ def check_weight(weight: Any, n_items: int, *, name: str = "sample_weight") -> F
     if len(values) != n_items:
         raise InvalidInputError(f"{name} has {len(values)} entries, but there are {n_items}")
     if np.any(values < 0):
-        raise InvalidInputError(f"{name} is negative at {int(np.argmax(values < 0))}: weights must be at least zero")
+        raise InvalidInputError(f"{name}[{int(np.argmax(values < 0))}] is negative: weights must be at least zero")
     if n_items and not np.any(values > 0):
         raise InvalidInputError(f"{name} is zero everywhere: at least one weight must be positive")
     return values

@@ -173,7 +173,7 @@ def test_show_by_id_number_or_not_at_all(files):
     assert run("show", files["one"]).stdout == run("show", files["one"], "--pair", "0").stdout
     assert run("show", files["one"], "--pair", "d0.p0").stdout.startswith("<svg")
     assert (
-        "there is no pair 'x'; pairs have ids such as 'd0.p0' or 0 to 35"
+        "there is no pair 'x': give an id such as 'd0.p0', or a number from 0 to 35"
         in run("show", files["one"], "--pair", "x", code=1).stderr
     )
 

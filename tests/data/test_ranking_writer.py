@@ -105,7 +105,7 @@ def test_nonfinite_values_if_asked_for(path):
         ({"qid": ["a b", "c"]}, "the query label 'a b' is empty or has white space or a #"),
         ({"qid": ["a#", "c"]}, "'a#'"),
         ({"qid": ["", "c"]}, "''"),
-        ({"qid": [1, "1"]}, "two different query labels are both written '1'"),
+        ({"qid": [1, "1"]}, "two query labels, such as 1 and '1', are both written as '1'"),
         ({"qid": [1]}, "qid has 1 entries"),
         ({"docid": ["a b", "c"]}, "the docid 'a b' has white space"),
         ({"docid": ["a\nb", "c"]}, "has white space"),

@@ -67,7 +67,7 @@ COMMON = {
         {},
         (X, y),
         {"sample_weight": spoilt(np.ones(M), -1.0)},
-        "sample_weight is negative at 3",
+        r"sample_weight\[3\] is negative",
     ),
     "sample_weight has NaN": (
         {},

@@ -129,7 +129,7 @@ def test_a_stream_gives_its_first_block_to_the_bases():
 def test_a_query_must_not_return():
     blocks = [(X_u[:4], [1, 1, 2, 2]), (X_u[4:8], [2, 3, 1, 1])]
     with pytest.raises(
-        InvalidInputError, match=r"X_unscored, block 1: query 1 is split into several runs of rows: in a stream"
+        InvalidInputError, match=r"X_unscored, block 1: query 1 occurs again after other queries: in a stream"
     ):
         fit(blocks)
     with pytest.raises(InvalidInputError, match=r"block 0: the items of query 'a' are not contiguous"):

@@ -76,7 +76,7 @@ def test_sentences_without_a_document_are_their_own(read):
 @pytest.mark.parametrize(
     ("which", "old", "new", "message"),
     [
-        (0, "1\tKinC\tKinC\t", "1\tKinC\t", r"tiny\.conllu, line 4: 9 columns where CoNLL-U has 10"),
+        (0, "1\tKinC\tKinC\t", "1\tKinC\t", r"tiny\.conllu, line 4: expected the 10 columns of CoNLL-U; got 9"),
         (0, "# sent_id = s0\n", "", "line 3: a sentence without '# sent_id ='"),
         (0, "# text = KinC", "# words = KinC", "line 4: the sentence s0 has no '# text ='"),
         (0, "1\tKinC", "1\tKinX", "line 4: 'KinX' does not match the text of sentence s0"),

@@ -179,7 +179,7 @@ def test_documents_that_are_split_cause_a_warning(corpus):
     [
         (1, "24 documents cannot be divided into 1 folds"),
         (25, "24 documents cannot be divided into 25 folds"),
-        ({"d0": 0}, "cv does not name the document 'd1'"),
+        ({"d0": 0}, "cv has no fold for the document 'd1'"),
         ([0, 1], r"fold number in cv for each of the 72 candidates; cv has shape \(2,\)"),
         ({f"d{i}": 0 for i in range(24)}, "fold 0 has nothing to test on, or its training part has one class only"),
     ],

@@ -50,7 +50,7 @@ def test_the_other_parse_is_used_when_asked_for():
     assert corpus.candidates == ()
     assert corpus.skipped == {"pairs in sentences without the parse": 3}
     with pytest.raises(
-        FileFormatError, match="no sentence has the parse 'mine'; there are: 'other' of 'whole', 'split"
+        FileFormatError, match="no sentence has the parse 'mine'; the file has: 'other' of 'whole', 'split"
     ):
         read(xml(SENTENCE), parse="mine")
     with pytest.raises(FileFormatError, match="no sentence has the parse 'split_parse' of 'whole'"):

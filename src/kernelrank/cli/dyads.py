@@ -180,7 +180,9 @@ def predict(
     ] = "list",
     top: Annotated[
         int | None,
-        typer.Option("--top", min=1, help="List only the best NUMBER for each object.", show_default=False),
+        typer.Option(
+            "--top", min=1, help="Number of best objects to list for each object. Default: all.", show_default=False
+        ),
     ] = None,
     input_format: options.InputFormat = None,
     as_json: options.AsJSON = False,

@@ -25,7 +25,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def changed_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters of the ranker that are not what they are by default, with alpha and the kernel always."""
+    """Return the parameters of the ranker that differ from their defaults, and always alpha and the kernel."""
     ranker = final_step(model)
     plain = type(ranker)().get_params()
     given = ranker.get_params()

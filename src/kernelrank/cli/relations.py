@@ -124,7 +124,8 @@ def extract(
     ),
     format: Annotated[Literal["csv", "json"], typer.Option("--format", "-f", help="Output format.")] = "csv",
     top: Annotated[
-        int | None, typer.Option("--top", min=1, help="Write only the best NUMBER pairs.", show_default=False)
+        int | None,
+        typer.Option("--top", min=1, help="Number of best pairs to write. Default: all.", show_default=False),
     ] = None,
     rule: RuleName = "calibrated",
     share: Annotated[
@@ -307,5 +308,5 @@ def _find_pair(corpus: Corpus, pair: str | None) -> Any:
         return corpus.candidates[int(pair)]
     last = len(corpus.candidates) - 1
     raise InvalidInputError(
-        f"there is no pair {pair!r}; pairs have ids such as {corpus.candidates[0].id!r} or 0 to {last}"
+        f"there is no pair {pair!r}: give an id such as {corpus.candidates[0].id!r}, or a number from 0 to {last}"
     )

@@ -69,7 +69,10 @@ def tune(
     ] = "auto",
     kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, separated by commas.")] = "linear",
     gammas: Annotated[
-        str | None, typer.Option("--gammas", help="Values of gamma to try: a grid, scale or median.")
+        str | None,
+        typer.Option(
+            "--gammas", help="Values of gamma to try: numbers such as 0.01,0.1,1, or the rules scale and median."
+        ),
     ] = None,
     degrees: Annotated[str | None, typer.Option("--degrees", help="Degrees of the polynomial kernel to try.")] = None,
     measure: Annotated[

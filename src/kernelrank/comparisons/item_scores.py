@@ -85,5 +85,5 @@ class ItemScores(ScoredComparisons):
         return weighted_squares(self.weight, Phi)
 
     def submatrix(self, items: Index) -> Float:
-        """Return the weights on the diagonal."""
+        """Return diagonal matrices with the weights of some items."""
         return self.weight[items][..., None] * np.eye(items.shape[-1])

@@ -1,4 +1,4 @@
-"""Classes: a target in words, and which of the two words counts as 1.
+"""Classes: a text target, and which of its two words is the positive class, 1.
 
 Python follows scikit-learn: the word that sorts last is 1, unless `pos_label` says otherwise. The command may guess,
 and says so: the word that usually means a case is 1, or whose opposite usually means a control; where the words say

@@ -131,7 +131,9 @@ def _label_words(qid: Any, m: int) -> Iterator[str]:
             )
     if len(set(words)) < len(words):
         twice = next(word for i, word in enumerate(words) if word in words[:i])
-        raise InvalidInputError(f"two different query labels are both written {twice!r}")
+        raise InvalidInputError(
+            f"two query labels, such as 1 and '1', are both written as {twice!r}: rename one of them"
+        )
     return (f"qid:{words[code]}" for code in queries.codes.tolist())
 
 

@@ -269,7 +269,7 @@ def _checked(text: bytes, first_line: int, name: str) -> Block:
         )
     if b"\0" in text:
         line = first_line + text.count(b"\n", 0, text.index(b"\0"))
-        raise FileFormatError("a NUL byte: is this a text file in UTF-8?", name, line)
+        raise FileFormatError("found a NUL byte: expected a text file in UTF-8", name, line)
     if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
         position = next(i for i, byte in enumerate(text) if byte == 13 and text[i + 1] != 10)
         line = first_line + text.count(b"\n", 0, position)

@@ -312,7 +312,8 @@ class TablePreparation:
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise InvalidInputError(f"the preparation of the table is damaged: {error}") from None
         if missing not in MISSING_RULES:
-            raise InvalidInputError(f"the preparation of the table is damaged: missing is {missing!r}")
+            known = ", ".join(MISSING_RULES)
+            raise InvalidInputError(f"the table preparation is damaged: missing is {missing!r}, not one of {known}")
         return cls(columns, missing)
 
 

@@ -51,12 +51,12 @@ class Regularisation:
 
     @classmethod
     def kronecker(cls, alpha: float) -> Regularisation:
-        """Return the same cost everywhere: alpha."""
+        """Return the penalty of the Kronecker kernel: alpha in all directions."""
         return cls(0.0, 0.0, alpha)
 
     @classmethod
     def two_step(cls, alpha_rows: float, alpha_columns: float) -> Regularisation:
-        """Return the cost of one ridge regression after the other."""
+        """Return the penalty of two-step learning."""
         return cls(alpha_rows, alpha_columns, alpha_rows * alpha_columns)
 
     @property

@@ -1,4 +1,4 @@
-"""Single cells are new: complete scores without one cell, and no refit.
+"""Hold-outs of single cells of complete scores, without refitting.
 
 **Regression.** All cells are one ridge regression with the inverse ``Γ = (U₁ ⊗ U₂) diag(S) (U₁ ⊗ U₂)ᵀ``. Without the
 cells T the residuals are ``Γ_TT⁻¹ A_T``; for one cell ``A_ij / g_ij`` with ``g = (U₁∘U₁) S (U₂∘U₂)ᵀ``. For a few cells

@@ -1,4 +1,4 @@
-"""Objects of one side are new: complete scores without some rows, or without some columns, and no refit.
+"""Hold-outs of the objects of one side (rows or columns) of complete scores, without refitting.
 
 Rows leave here; columns are the same turned round. In the eigenbasis of the columns a complete problem falls apart into
 one ridge regression over the rows for each direction b, ``(μ₂b K₁ + E_b) a_b = ỹ_b`` with ``Ỹ = Y P₂``. Its inverse is

@@ -183,7 +183,7 @@ class _Runs:
         goes_on = self.number >= 0 and labels[0] == self.label
         again = [label for label in labels[1 if goes_on else 0 :] if label in self.seen]
         if again:
-            raise InvalidInputError(f"query {again[0]!r} is split into several runs of rows: {TOGETHER}")
+            raise InvalidInputError(f"query {again[0]!r} occurs again after other queries: {TOGETHER}")
         if not queries.contiguous:
             label = labels[int(queries.codes[1:][np.diff(queries.codes) < 0][0])]
             raise InvalidInputError(f"the items of query {label!r} are not contiguous: {TOGETHER}")

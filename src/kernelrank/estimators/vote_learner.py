@@ -1,4 +1,4 @@
-"""What fits scores to votes: votes are checked and added up, the problem is solved, and the solution is kept."""
+"""Base of BradleyTerry: check and add up votes, solve the problem, and store the solution."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class LostDirections:
         self._known: dict[tuple[int, int], Float | None] = {}
 
     def of(self, i: int, j: int) -> Float | None:
-        """Return directions in the features, shape (at most 2, rank), or None if rounding errors hide them."""
+        """Return the lost directions in the features, shape (at most 2, rank), or None if rounding errors hide them."""
         if (i, j) not in self._known:
             columns, gone = self.places.columns(np.array([i, j])), self.places.left(np.array([i, j]))
             self._known[i, j] = self.map.lost_directions(columns, gone, self.rows[columns])

@@ -185,7 +185,7 @@ def _solve_sets(
 
 
 class NestedHoldout:
-    """RLS, or RankRLS with ``query_weight="items"``, on a kernel matrix, and the same without some groups.
+    """Nested hold-outs of RLS, or of RankRLS with ``query_weight="items"``, for a kernel matrix.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ class SmoothedHinge(PairLoss):
         self.width = width
 
     def at(self, f: Float) -> LossPoint:
-        """Evaluate from one sort and four sweeps; a product with the curvature takes two."""
+        """Evaluate the loss by one sort and four sweeps; a product with the curvature takes two sweeps."""
         placed, mu = self.pairs.place(f), self.width
         won, lost = placed.counts(1.0)
         won_inside, lost_inside, sums = placed.band(1.0 - mu, 1.0)

@@ -132,7 +132,7 @@ class _Side:
         return _Side(inner, self.outer[order] if len(self.outer) > 1 else self.outer, self.uniform)
 
     def weigh(self, values: NDArray[Any]) -> Float:
-        """Multiply by the weights of the items, without a copy of numbers that all have the weight one."""
+        """Multiply by the weights of the items; without a copy if all weights are one."""
         if len(self.outer) == 1 and self.outer[0] == 1.0:
             return values.astype(np.float64, copy=False)
         weighed: Float = self.outer * values

@@ -175,4 +175,4 @@ def _first_twice(items: list[tuple[str, str]]) -> str:
         if item in seen:
             return f"the item {item[1]!r} of the query {item[0]!r}"
         seen.add(item)
-    raise AssertionError("no item occurs twice")
+    raise AssertionError("expected an item that occurs twice; found none")

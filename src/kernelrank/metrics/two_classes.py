@@ -99,9 +99,9 @@ class TwoClasses:
         return self.sign * np.where(self.positive, 1.0, -1.0)
 
     def pairs_need(self, groups: Index | None = None) -> int:
-        """Return in how many items, or groups, a class must occur to remain when a pair of both classes leaves.
+        """Return how many items (or groups) each class needs, so that some remain when a pair is held out.
 
-        Two, or three where a group has items of both classes: two groups of one class may then leave with a pair.
+        Two, or three if a group has items of both classes: then two groups of one class may be held out with a pair.
         """
         return 3 if groups is not None and self.has_mixed(groups) else 2
 

@@ -174,7 +174,9 @@ def check_classes(estimator: Any, y: Any) -> Float:
         return values.astype(np.float64)
     classes, codes = np.unique(values, return_inverse=True)
     if values.ndim != 1 or len(classes) != 2:
-        raise InvalidInputError(f"hold-outs of a classifier need two classes in one column; y has {len(classes)}")
+        raise InvalidInputError(
+            f"hold-outs of a classifier need y with two classes in one column; got {len(classes)} classes"
+        )
     return codes.astype(np.float64)
 
 

@@ -345,9 +345,9 @@ def _scores(
         scores, one_output = held.scores(sets, n_jobs=n_jobs), held.one_output
     else:
         if held_out_basis != "remove":
-            learnt = f"{type(estimator).__name__} is refitted to what is left"
             raise InvalidInputError(
-                f"held_out_basis={held_out_basis!r} is for RLS, RLSClassifier and RankRLS; {learnt}"
+                f"held_out_basis={held_out_basis!r} is for RLS, RLSClassifier and RankRLS; "
+                f"{type(estimator).__name__} is refitted without the held-out items. Leave it out"
             )
         labels = np.asarray(y)
         if labels.ndim == 0 or len(labels) != _num_samples(X):

@@ -231,7 +231,7 @@ def _blocks(path: PathLike) -> Iterator[_Block]:
         else:
             row = line.split("\t")
             if len(row) != N_COLUMNS:
-                raise FileFormatError(f"{len(row)} columns where CoNLL-U has {N_COLUMNS}", where, number)
+                raise FileFormatError(f"expected the {N_COLUMNS} columns of CoNLL-U; got {len(row)}", where, number)
             if not block.sentence:
                 raise FileFormatError("a sentence without '# sent_id ='", where, number)
             block.lines.append((number, row))

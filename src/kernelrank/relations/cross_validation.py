@@ -261,7 +261,7 @@ def _assign(cv: int | Mapping[str, int] | Sequence[int], documents: list[str], r
     if isinstance(cv, Mapping):
         for document in documents:
             if document not in cv:
-                raise InvalidInputError(f"cv does not name the document {document!r}")
+                raise InvalidInputError(f"cv has no fold for the document {document!r}: give every document a fold")
         cv = [cv[document] for document in documents]
     given = np.asarray(cv)
     if given.shape != (len(documents),):

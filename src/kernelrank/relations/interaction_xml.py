@@ -131,7 +131,7 @@ class _Reader:
         if sentences and not self._n_parsed:
             there = ", ".join(f"{parser!r} of {tokenizer!r}" for parser, tokenizer in sorted(self._parses)) or "none"
             wanted = f"{self._parse!r}" + ("" if self._tokenization is None else f" of {self._tokenization!r}")
-            raise FileFormatError(f"no sentence has the parse {wanted}; there are: {there}", self._path)
+            raise FileFormatError(f"no sentence has the parse {wanted}; the file has: {there}", self._path)
         return Corpus(root.get("source", self._path), tuple(sentences), tuple(candidates), dict(self._skipped))
 
     def _sentence(self, element: Element, document: str) -> tuple[Sentence, list[Candidate]]:

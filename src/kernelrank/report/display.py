@@ -15,7 +15,7 @@ __all__ = ["Display", "legend_above"]
 
 
 class Display(ABC):
-    """What all displays share: axes to draw on, the user's or new ones.
+    """Base class of displays, which draw on given or new axes.
 
     Attributes
     ----------

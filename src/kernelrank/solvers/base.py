@@ -33,7 +33,7 @@ class Solution:
     residual : float or None
         The largest relative residual over the outputs; None for a direct solver.
     solver : str or None
-        Who found them, where that is not the solver that was asked.
+        The name of the solver that found them, if it is not the one that was called.
     """
 
     coefficients: Float
@@ -59,7 +59,7 @@ class FactorisedSolution(Solution):
 
 @dataclass(frozen=True)
 class Solver(ABC, Generic[State]):
-    """How the minimum of ``‖N - Mᵀ f‖² + alpha ‖f‖²`` is found."""
+    """Base class of solvers, which minimise ``‖N - Mᵀ f‖² + alpha ‖f‖²``."""
 
     name: str = field(init=False, default="")
 
