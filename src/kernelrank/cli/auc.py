@@ -118,8 +118,8 @@ def auc(
 ) -> None:
     """Estimate the AUC of a classifier, with a confidence interval and a p-value.
 
-    What is estimated is the AUC, on new items, of the model trained on all of these. Pairs (or folds) that are held out
-    take no part in the choice of alpha.
+    This estimates the AUC, on new items, of the model trained on all given items. The choice of alpha does not use the
+    held-out pairs (or folds).
 
     kernelrank auc patients.csv --target outcome --groups patient --scale
 

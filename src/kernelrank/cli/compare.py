@@ -67,9 +67,9 @@ def compare(
 ) -> None:
     """Test which of two or more models, or runs, ranks better: a paired test over queries.
 
-    The p-value is the share of sign flips of the queries' differences with a mean as far from zero; that of Wilcoxon's
-    signed-rank test stands beside it. The interval of the difference comes from resampling queries. With more than two
-    models every two of them are compared, and p-values are corrected for all tests (Holm's method).
+    The p-values are those of a sign-flip test over queries and of Wilcoxon's signed-rank test. The interval of the
+    difference comes from resampled queries. With more than two models every two of them are compared, and p-values are
+    corrected for multiple tests (Holm's method).
 
     kernelrank compare linear.kr rbf.kr test.txt --measure ndcg@10
 

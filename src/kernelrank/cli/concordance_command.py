@@ -63,7 +63,7 @@ def concordance(
 ) -> None:
     """Estimate the concordance index of censored times, with an interval.
 
-    Nested cross-validation: the model that scores a fold is trained, and its alpha chosen, on the other folds.
+    Uses nested cross-validation: for each fold, alpha is chosen and the model is trained on the other folds.
 
     kernelrank concordance patients.csv --time months --event died --scale
 

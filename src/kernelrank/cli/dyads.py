@@ -128,7 +128,7 @@ def tune(
 ) -> None:
     """Choose alpha by exact hold-out for one setting, and save the model.
 
-    The best alpha depends on what is new where the model will be used.
+    The best alpha depends on what will be new when the model is used.
 
     kernelrank dyads tune --rows drugs.csv --columns targets.csv --scores scores.csv --setting row -o model.kr
 

@@ -40,7 +40,7 @@ def export(
     ] = "float64",
     as_json: options.AsJSON = False,
 ) -> None:
-    """Write a model as a file that another program scores with: ONNX, a search engine, SQL, Python or JSON.
+    """Write a model as a file for another program: ONNX, a search engine, SQL, Python or JSON.
 
     kernelrank export model.kr -o model.onnx
 

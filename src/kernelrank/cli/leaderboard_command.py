@@ -77,8 +77,8 @@ def leaderboard(
 ) -> None:
     """Rank items by votes, with intervals of scores and ranks.
 
-    A vote says which of two items is better, or that neither is. Columns are guessed from their names. Judges are
-    compared with all others, and the pairs whose votes would tell most are named.
+    A vote states which of two items is better, or that they are tied. Columns are guessed from their names. Judges who
+    disagree with the others are flagged, and the most informative next votes are suggested.
 
     kernelrank leaderboard votes.csv
 

@@ -68,8 +68,8 @@ def train(
 ) -> None:
     """Learn from pairs that are known to interact or not, and save the model.
 
-    Alpha, the decision threshold and, with --features chosen, the features are those that are best when each document
-    is left out in turn.
+    Alpha, the decision threshold and, with --features chosen, the features are chosen by leave-document-out
+    cross-validation.
 
     kernelrank relations train corpus.xml -o model.kr
 
@@ -210,8 +210,8 @@ def evaluate(
 ) -> None:
     """Measure by document: within each corpus, and from each corpus to the others.
 
-    Each corpus is cross-validated by document, alpha and threshold chosen inside. With several corpora, a model of each
-    is also tested on the others, with five rules for the threshold and the best with hindsight.
+    Each corpus is cross-validated by document (nested: alpha and threshold are chosen inside). With several corpora, a
+    model of each is also tested on the others, with five rules for the threshold and the best threshold in hindsight.
 
     kernelrank relations evaluate corpus.xml
 

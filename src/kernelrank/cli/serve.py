@@ -35,7 +35,7 @@ def serve(
     """Rank over HTTP: POST /rank and /compare, GET /model, /health and /metrics; / describes them.
 
     A model file that is replaced is read again; if it is damaged, the old model stays. The log goes to standard error:
-    a line of JSON for each request. SIGTERM and Ctrl-C end the service after the requests that it has.
+    a line of JSON for each request. After SIGTERM or Ctrl-C the service completes open requests and stops.
 
     kernelrank serve model.kr
 

@@ -150,8 +150,8 @@ def tune(
 ) -> None:
     """Choose alpha and kernel parameters by cross-validation, and save the model.
 
-    rankrls and rls hold out every query (or every pair, where there are no queries) exactly, for all alphas at the
-    price of about one training; ranksvm and bradleyterry refit folds. Of LETOR's folds the model is chosen on
+    rankrls and rls hold out every query (or every pair, if there are no queries) exactly, for all alphas at the
+    cost of about one training; ranksvm and bradleyterry refit folds. In a LETOR fold the model is chosen on
     vali.txt and measured on test.txt; a folder of folds gives the mean over all of them, and intervals over all test
     queries.
 
