@@ -49,7 +49,7 @@ def test_a_measure_passes_and_its_options_can_be_changed():
         ("ndcg@", {}, "the cutoff of 'ndcg@'"),
         ("ndcg@-1", {}, "the cutoff of 'ndcg@-1'"),
         ("ndcg@0", {}, "cutoff k must be a whole number of at least 1, got 0"),
-        ("ndcg@3", {"k": 4}, "'ndcg@3' has a cutoff already, got k=4"),
+        ("ndcg@3", {"k": 4}, "'ndcg@3' has a cutoff already; got k=4"),
         ("ndcg", {"gains": "linear"}, "ndcg has no option 'gains'; its options are discount, empty, gain, k, ties"),
         ("auc", {"ties": "order"}, "auc has no option 'ties'; it has none"),
         (metrics.AUC(), {"k": 1}, "AUC has no option 'k'"),

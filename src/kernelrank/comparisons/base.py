@@ -55,7 +55,7 @@ class Comparisons(ABC):
 
     @property
     def sparse_laplacian(self) -> bool:
-        """Whether a product of L and an m × m matrix costs little beside a factorisation of such a matrix."""
+        """Whether a product of L and an m × m matrix costs little relative to a factorisation of such a matrix."""
         return False
 
     @property

@@ -159,7 +159,7 @@ class CensoredTimes(ScoredComparisons):
 
     @property
     def pair_weights(self) -> Float:
-        """The weight of one pair of each query beside those of its items and events, shape (n_queries,)."""
+        """The weight of one pair of each query, without those of its items and events, shape (n_queries,)."""
         return self._c
 
     def without(self, items: Index) -> Self:

@@ -32,7 +32,8 @@ from kernelrank.queries import Queries
 __all__ = ["Preferences"]
 
 SPARSE = 32
-"""A product of L and a square matrix costs little beside a factorisation if at most one pair in so many is compared."""
+"""A product of L and a square matrix costs little relative to a factorisation if at most one pair in so many is
+compared."""
 
 
 class Preferences(FactorisedComparisons):

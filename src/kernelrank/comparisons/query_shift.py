@@ -1,9 +1,9 @@
 """The shift of queries: the mean over a query is subtracted from sparse columns that all its items store.
 
 A Laplacian does not see a constant that is added to a query, but rounding does: the sums of squares of a column that is
-large beside its variation inside the queries, such as a date or a property of the query itself, cancel to noise. Dense
-rows are moved by the mean of their query. Sparse ones would fill up, but where all items of a query store a column they
-would not; and where some do not, zeros among large numbers are variation enough.
+large relative to its variation inside the queries, such as a date or a property of the query itself, cancel to noise.
+Dense rows are moved by the mean of their query. Sparse ones would fill up, but where all items of a query store a
+column they would not; and where some do not, zeros among large numbers are variation enough.
 """
 
 from __future__ import annotations

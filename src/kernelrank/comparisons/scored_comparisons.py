@@ -97,7 +97,7 @@ class ScoredComparisons(Comparisons):
 
     @property
     def pair_weights(self) -> Float:
-        """``c_q``, the weight of one pair of each query beside the weights of its items, shape (n_queries,).
+        """``c_q``, the weight of one pair of each query, without the weights of its items, shape (n_queries,).
 
         Zero where no item is compared with another.
         """

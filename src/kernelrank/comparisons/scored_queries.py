@@ -136,7 +136,7 @@ class ScoredQueries(ScoredComparisons):
 
     @property
     def pair_weights(self) -> Float:
-        """``c_q`` of each query, the weight of one pair beside the weights of its items, shape (n_queries,)."""
+        """``c_q`` of each query, the weight of one pair, without the weights of its items, shape (n_queries,)."""
         return self._c
 
     def pair_levels(self) -> PairLevels | None:

@@ -58,7 +58,7 @@ class KroneckerRLS(PlainDyadicLearner):
     dual_coef_ : ndarray, shape (m1, m2) or (m1, m2, n_outputs)
         Coefficients A of pairs of training objects otherwise: ``F = K₁ A K₂``.
     X_rows_fit_, X_columns_fit_ : array or sparse matrix, or None
-        The training objects, beside `dual_coef_`; None for a precomputed kernel. With one set of objects
+        The training objects, if there is `dual_coef_`; None for a precomputed kernel. With one set of objects
         `X_columns_fit_` is None.
     kernel_rows_, kernel_columns_ : Kernel
         The kernels of the fit.

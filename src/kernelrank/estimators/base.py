@@ -122,7 +122,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     }
 
     _posterior_state: ClassVar[tuple[str, ...]] = ()
-    """What a fit leaves for comparisons of items, beside the coefficients."""
+    """What a fit stores for comparisons of items, in addition to the coefficients."""
 
     _parameter_names: ClassVar[tuple[str, ...]]
     """The names of the parameters of the class, once they were asked for."""
@@ -350,7 +350,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return self
 
     def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
-        """Store what a subclass keeps beside its coefficients."""
+        """Store what a subclass keeps in addition to its coefficients."""
 
     def _start(self, features: Features, one_output: bool) -> Float | None:
         """Return the coefficients of an earlier fit as a warm start, if they fit the new problem."""

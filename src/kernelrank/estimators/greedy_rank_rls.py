@@ -78,8 +78,8 @@ class GreedyRankRLS(GreedySelector, Ranker):
     Notes
     -----
     Time O(k m n) for k of n features with queries held out, whatever their sizes; memory two arrays of the size of X.
-    With pairs held out, time O(k n) times the number of pairs, and m² numbers beside one array of the size of X.
-    A floating search keeps one array more. Each alpha that is tried costs O(m k²) a step, and a change of alpha
+    With pairs held out, time O(k n) times the number of pairs, and m² numbers in addition to one array of the size of
+    X. A floating search keeps one array more. Each alpha that is tried costs O(m k²) a step, and a change of alpha
     O(k m n). A group of b columns costs O(m b²) a step. A sparse X is made dense block by block, and needs the same
     arrays.
 

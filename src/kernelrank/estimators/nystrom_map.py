@@ -73,7 +73,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Notes
     -----
-    `fit` takes O(r³/3) beside the selection; `transform` O(t r n + t r²) and t × r numbers.
+    `fit` takes O(r³/3) in addition to the selection; `transform` O(t r n + t r²) and t × r numbers.
 
     Examples
     --------

@@ -74,7 +74,7 @@ class Ranker(RegressorMixin, KernelLearner):
             self._keep_preferences(features, graph, solutions[0])
 
     def _keep_preferences(self, features: Features, graph: Preferences, solution: Solution) -> None:
-        """Store what a fit to preferences knows beside the coefficients."""
+        """Store the results of a fit to preferences, in addition to the coefficients."""
 
     def _compare_pairs(self, X: Matrix, pairs: object, magnitude: object, weight: object) -> Preferences:
         """Build the graph of preferences."""

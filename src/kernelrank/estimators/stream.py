@@ -165,7 +165,7 @@ class StreamLearner(KernelLearner):
         total : int or None
             How many rows there are, if that is known.
         noun : str
-            What the bar stands beside.
+            The label of the bar.
         place : callable
             What errors call the batch of a number.
         """

@@ -115,8 +115,8 @@ class DualInverse:
             RLS, or one query in which every item counts the same.
         lam : float
         above_trace : bool, default=True
-            Whether λ may be larger than the trace: scores are then tiny beside y, and no difference from y keeps all
-            their digits.
+            Whether λ may be larger than the trace: scores are then tiny relative to y, and no difference from y keeps
+            all their digits.
 
         Returns
         -------

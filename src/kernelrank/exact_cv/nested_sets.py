@@ -208,7 +208,7 @@ class NestedHoldout:
 
     Notes
     -----
-    Time O(m³), memory one m × m array beside K.
+    Time O(m³), memory one m × m array in addition to K.
 
     Examples
     --------

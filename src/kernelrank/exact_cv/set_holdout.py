@@ -9,7 +9,7 @@ in the factors Q, N, d, b of `kernelrank.exact_cv.decomposition`. Two ways to th
 
 * ``y - r`` and a constant for each query, the mean of the other form over the items of U in that query. It subtracts
   nothing that grows with ``1/λ``, so it is used while λ is at most the trace of the problem's matrix;
-* the last formula itself, which does not subtract scores from scores, where λ is larger and f tiny beside y.
+* the last formula itself, which does not subtract scores from scores, where λ is larger and f tiny relative to y.
 
 For whole queries this uses only that L is block diagonal by query, so it holds for every scored graph. Sets with small
 pivots are refitted, or use the dual form if that is cheaper.
@@ -21,7 +21,7 @@ Items with the same row have the same score by any model, and rounding must not 
 together get the score of the first.
 
 Accuracy: as training itself (`kernelrank.solvers.double_precision`). Where duplicates are held out together and λ is
-tiny, a system has a pivot p that is small beside its diagonal, and its set is off by about ε / p. Both errors are
+tiny, a system has a pivot p that is small relative to its diagonal, and its set is off by about ε / p. Both errors are
 reported.
 """
 
@@ -115,7 +115,7 @@ def _share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
 
 
 def _cheaper_to_train(features: Features, sets: ItemSets, n_alphas: int) -> NDArray[np.bool_]:
-    """Tell which sets are so large beside the columns that training without them costs less than their systems."""
+    """Tell which sets are so large relative to the columns that training without them costs less than their systems."""
     columns = features.primal
     if columns is None:
         return np.zeros(len(sets), dtype=bool)

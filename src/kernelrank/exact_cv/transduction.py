@@ -17,7 +17,8 @@ outside the fold, `kernelrank.exact_cv.dual_inverse` with ``M = λ Γ`` gives
 is lost by subtraction at either end:
 
 * ``M = Q diag(d) Qᵀ`` in the dual while λ is at most the trace of the problem's matrix;
-* ``M = L - Q' diag(d) Qᵀ`` in the primal, and in the dual for larger λ, where scores are tiny beside residuals: L has
+* ``M = L - Q' diag(d) Qᵀ`` in the primal, and in the dual for larger λ, where scores are tiny relative to residuals: L
+has
   no entry between a fold and the rest, so that ``M_UW`` is a product again and keeps all its digits.
 
 In both, ``T_UW = ± B_U Q_Wᵀ``: T has identity-like blocks on its diagonal, and products of short rows elsewhere.

@@ -151,7 +151,7 @@ def bootstrap_interval(
     The interval allows for other queries, not for other predictions: it does not include the variation between
     training sets. With fewer than about twenty queries it is too narrow.
 
-    Time O(n_resamples × n_queries), memory O(n_queries) and at most 64 MB beside.
+    Time O(n_resamples × n_queries), memory O(n_queries) and at most 64 MB more.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def get_measure(name: str | Measure, **options: MeasureOption) -> Measure:
         if not cutoff.strip().isdecimal():
             raise InvalidInputError(f"the cutoff of {name!r} is not a whole number of at least 1")
         if "k" in options:
-            raise InvalidInputError(f"{name!r} has a cutoff already, got k={options['k']!r} beside it")
+            raise InvalidInputError(f"{name!r} has a cutoff already; got k={options['k']!r} too")
         options["k"] = int(cutoff)
     _refuse_unknown(kind, word, options)
     return kind(**options)

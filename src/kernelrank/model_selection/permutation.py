@@ -66,7 +66,7 @@ STATISTICS = ("auto", "leave_pair_out", "leave_query_out", "folds")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationTest(Result):
-    """Result of a permutation test: the held-out accuracy beside those of permuted scores.
+    """Result of a permutation test: the held-out accuracy, and those of permuted scores.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def permutation_test(
     -----
     RLS, and RankRLS with ``cost="magnitude"`` and ``ties="include"``: one decomposition for each block of permutations,
     and O(m²) time for each permutation in leave-pair-out, O(m s) for queries and a decomposition of size s. Memory 32
-    MiB for a block beside the decomposition. Otherwise every permutation takes the time of its hold-out.
+    MiB for a block in addition to the decomposition. Otherwise every permutation takes the time of its hold-out.
 
     Examples
     --------

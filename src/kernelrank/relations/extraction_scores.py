@@ -139,7 +139,7 @@ def document_intervals(
 
     Notes
     -----
-    Time O(m n_resamples), memory O(m) and 64 MB beside.
+    Time O(m n_resamples), memory O(m) and 64 MB more.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def pair_standard_errors(
 
     Notes
     -----
-    O(m² n) time and memory for P N pairs and n alphas, beside one decomposition.
+    O(m² n) time and memory for P N pairs and n alphas, in addition to one decomposition.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Simple baselines beside a model: the random order, and the single feature that ranks best."""
+"""Simple baselines: the random order, and the single feature that ranks best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of dyads: the four settings beside each other."""
+"""The report of dyads: a comparison of the four settings."""
 
 from __future__ import annotations
 

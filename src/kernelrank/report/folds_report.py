@@ -66,7 +66,7 @@ def folds_report(
 
     Notes
     -----
-    O(m log m) time and O(m) memory beside the resampling of the queries.
+    O(m log m) time and O(m) memory in addition to the resampling of the queries.
 
     Examples
     --------

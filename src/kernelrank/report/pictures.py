@@ -127,7 +127,7 @@ def importance_picture(found: PermutationImportance) -> Picture:
 
 
 def null_picture(statistic: float, null: Float) -> Picture:
-    """Draw the accuracies of permuted classes beside that of the true ones."""
+    """Draw the accuracies of permuted classes, with that of the true ones."""
     with drawing("null", height=2.6) as canvas:
         canvas.ax.hist(null, bins=min(40, max(5, len(null) // 20)), alpha=0.7, label="permuted classes")
         canvas.ax.axvline(statistic, color=canvas.second, linewidth=2, label=f"observed classes, {statistic:.3f}")

@@ -108,8 +108,8 @@ def ranking_report(
 
     Notes
     -----
-    O(m log m + m n) time beside the hold-out, which costs what `leave_query_out` or `leave_pair_out` does unless the
-    search has left its scores.
+    O(m log m + m n) time in addition to the hold-out, which costs what `leave_query_out` or `leave_pair_out` does
+    unless the search has left its scores.
 
     Examples
     --------

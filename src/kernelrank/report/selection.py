@@ -25,7 +25,7 @@ class SelectionDisplay(Display):
     ----------
     result : SelectionCurve, SelectionStability or PermutationTest
         A curve is drawn over the number of features, with the intervals as a band; stability as a bar for each feature;
-        a permutation test as a histogram of the permuted accuracies beside the true one.
+        a permutation test as a histogram of the permuted accuracies, with the true one marked.
     n_shown : int, default=20
         How many features have a bar.
     threshold : float, default=0.9

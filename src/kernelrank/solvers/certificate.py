@@ -2,8 +2,8 @@ r"""The certificate: how far the objective at w can be above the minimum, roundi
 
 For ``J(w) = loss(Φ w) + alpha ‖w‖²`` there are two proofs:
 
-* A plane ``b + g · f`` below the loss gives ``min J ≥ b - ‖Φᵀg‖² / (4 alpha)``, the minimum of the plane beside the
-  norm. Convex combinations of planes are planes: they are the points of the dual problem.
+* A plane ``b + g · f`` below the loss gives ``min J ≥ b - ‖Φᵀg‖² / (4 alpha)``, the minimum of the plane plus the
+  penalty. Convex combinations of planes are planes: they are the points of the dual problem.
 * A loss with a gradient g at Φw gives ``J(w) - min J ≤ ‖Φᵀg + 2 alpha w‖² / (4 alpha)``, for the norm is strongly
   convex.
 

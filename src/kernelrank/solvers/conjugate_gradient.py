@@ -9,8 +9,8 @@ In the dual, ``L K + alpha I`` is not symmetric, but it is self-adjoint in the i
 Keeping ``K r`` and ``K p`` beside the residual r and the direction p, each step still costs one product with K and
 one with L, no root of L is needed, and the conditioning is that of ``L K + alpha I`` rather than its square.
 
-**When to stop.** What matters is the error of the scores inside queries beside their spread, ``‖C(f - f*)‖ / ‖C f*‖``,
-and not the residual, which is smaller by orders of magnitude where the problem is ill-conditioned. With
+**When to stop.** What matters is the error of the scores inside queries, relative to their spread, ``‖C(f - f*)‖ / ‖C
+f*‖``, and not the residual, which is smaller by orders of magnitude where the problem is ill-conditioned. With
 ``A = Φᵀ L Φ + alpha I`` and the error x - x* of the unknowns, ``‖C(f - f*)‖ ≤ ‖x - x*‖_A``, in the dual form as well.
 Step j takes ``γ_j r_jᵀ z_j`` off the square of that norm, so the error is the sum of what later steps will take off.
 Two stretches of the last steps of equal length took off s₀ and s₁: at that rate ``s₁ ρ / (1 - ρ)``, ``ρ = s₁ / s₀``, is
@@ -234,7 +234,7 @@ def iterate(
 
 
 class _ScoreError:
-    """The error of the scores of each output, beside their spread: an estimate that follows the steps.
+    """The error of the scores of each output, relative to their spread: an estimate that follows the steps.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Cutting planes: a convex loss from below, and the small problem of minimising them beside the norm.
+r"""Cutting planes: a convex loss from below, and the small problem of minimising them plus the penalty.
 
 Planes ``a_k · w + b_k`` lie below the loss, so the minimum of ``max_k (a_k · w + b_k) + alpha ‖w‖²`` bounds that of
 ``loss(w) + alpha ‖w‖²`` from below. Its dual has one unknown for each plane: maximise ``bᵀβ - ½ βᵀ Q β`` with
@@ -75,7 +75,7 @@ class CuttingPlanes:
         self.unused = np.append(self.unused, 0)
 
     def minimise(self) -> tuple[Float, float]:
-        """Return the w that minimises the highest plane beside the norm, and the lower bound that it proves."""
+        """Return the w that minimises the highest plane plus the penalty, and the lower bound that it proves."""
         Q = self.products / (2.0 * self.alpha)
         self.weights = maximise_on_simplex(Q, self.offsets, self.weights)
         self.unused = np.where(self.weights > 0, 0, self.unused + 1)

@@ -213,7 +213,7 @@ class Rounding:
         """
         largest = self.growth * float(self.root.max(initial=0.0)) ** 2
         if largest <= alpha:
-            return 0.0  # alpha is not small beside A
+            return 0.0  # alpha is not small relative to A
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             sizes = EPSILON * self.growth * _lengths(self.root, x)
             rest = COEFFICIENT_MARGIN * EPSILON * sums

@@ -42,7 +42,7 @@ STEPS = 32
 
 @dataclass(frozen=True)
 class Unknowns:
-    """Which effects a model has beside the scores.
+    """Which effects a model has in addition to the scores.
 
     Parameters
     ----------

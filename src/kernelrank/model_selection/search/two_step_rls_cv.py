@@ -68,7 +68,7 @@ class TwoStepRLSCV(DyadicSearch):
         return Regularisation.two_step(getattr(self, "alpha_rows_", 1.0), getattr(self, "alpha_columns_", 1.0))
 
     def _candidates(self, problem: DyadicProblem, measure: Measure) -> Candidates:
-        """Try every strength of the rows beside every one of the columns, and more while the best are at an edge."""
+        """Try every strength of the rows with every one of the columns, and more while the best are at an edge."""
         rows, columns = (self._grid(side) for side in (problem.rows, problem.columns))
         if problem.sign:
             candidates = Candidates([{}], per_target=False)
