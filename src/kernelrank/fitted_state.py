@@ -55,7 +55,7 @@ class FittedState:
     optional : mapping of str to Kind
         Attributes that it may have.
     laws : tuple of (str, callable)
-        What else holds: a sentence, and the function of the estimator that says so.
+        Further conditions: a description, and the function of the estimator that checks it.
     outputs : str, optional
         The attribute that says how many columns a transformer returns.
 

@@ -70,7 +70,7 @@ def _is_missing(label: object) -> bool:
 
 
 def rank_by_first(first: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the rank of each group among all, by where its first member stands."""
+    """Return the rank of each group among all, by the position of its first member."""
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank
@@ -79,7 +79,7 @@ def rank_by_first(first: NDArray[Any]) -> NDArray[np.int64]:
 def number_labels(values: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the number of each label, and the distinct labels in the order of their first appearance.
 
-    O(m) time where equal labels stand together, and for strings, objects and integers of a small range; O(m log m)
+    O(m) time where equal labels are contiguous, and for strings, objects and integers of a small range; O(m log m)
     otherwise.
 
     Examples
@@ -118,7 +118,7 @@ def _number_array(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]
 
 
 def _distinct(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each distinct value stands first, and which of them each value is."""
+    """Return the first position of each distinct value, and the number of each value."""
     if values.dtype.kind in "iu":
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):

@@ -64,7 +64,7 @@ def register(name: str, place: str, state: FittedState | None = None) -> None:
     Parameters
     ----------
     name : str
-        The name of the class, which stands in the file.
+        The name of the class in the file.
     place : str
         Where it is imported from: ``"package.module:Class"``.
     state : FittedState, optional

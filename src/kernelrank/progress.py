@@ -63,7 +63,7 @@ def track(
         How many steps there are, or how large they are together; None if nobody knows, and the bar shows how much has
         been done, and how fast.
     description : str
-        What stands before the bar.
+        The label of the bar.
     size : callable, optional
         How much a step counts for; one unless given.
     noun : str, default="steps"
@@ -97,7 +97,7 @@ def working(what: str) -> Iterator[None]:
     Parameters
     ----------
     what : str
-        What stands before the bar.
+        The label of the bar.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class FittedRanker(Transformer):
         return ranked if self.explanations < 1 else ranked.assign(explanation=self._explained(ranked, X[places]))
 
     def _explained(self, ranked: DataFrame, X: Float) -> list[str]:
-        """Say why each document ranks above the next of its query; nothing for the last."""
+        """Explain why each document ranks above the next one of its query; empty for the last."""
         qid = ranked["qid"].to_numpy()
         return [
             str(explain(self.model, X[[row, row + 1]], feature_names=self.feature_names, k=self.explanations))

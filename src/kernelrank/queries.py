@@ -46,7 +46,7 @@ class Queries:
     def from_labels(cls, qid: Any, n_items: int, *, name: str = "qid") -> Queries:
         """Read query labels: any hashable type, in any order, from a list, an array or a data frame column.
 
-        Time O(m) when the items of each query stand together, O(m log m) otherwise; memory O(m).
+        Time O(m) when the items of each query are contiguous, O(m log m) otherwise; memory O(m).
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ class Answer:
             self._add("text", _text(text, style))
 
     def _add(self, kind: str, part: object) -> None:
-        """Add a part; text, titles and tables stand apart from what is not theirs."""
+        """Add a part, with a blank line between texts, titles and tables."""
         before = self._parts[-1][0] if self._parts else None
         apart = before == "table" or (before == "text" and kind != "text")
         self._parts.append((kind, part, apart))

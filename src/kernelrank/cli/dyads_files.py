@@ -62,7 +62,7 @@ class Dyads:
 
 @dataclass(frozen=True)
 class DyadFiles:
-    """Where objects and scores stand, and how they are read.
+    """The files of objects and scores, and how they are read.
 
     Parameters
     ----------

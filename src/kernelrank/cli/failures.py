@@ -67,7 +67,7 @@ def _stop(error: BaseException, ctx: typer.Context | None) -> None:
 
 @contextmanager
 def _warnings_told() -> Iterator[None]:
-    """Tell warnings that no answer has noted as remarks: they may quote data."""
+    """Print warnings that are not in the answer as notes, escaped, because they may quote data."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         remark(" ".join(str(message).split()))

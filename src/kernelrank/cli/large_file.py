@@ -2,7 +2,7 @@
 
 The model is that of all items in memory, but it knows no medians: a file that it scores later may have no missing
 cells. What needs them all at once is read into memory as any other file: a target
-that is a class, weights, ids without queries, queries whose rows do not stand together. So is a file with a fault, so
+that is a class, weights, ids without queries, queries whose rows are not contiguous. So is a file with a fault, so
 that the error is the same, however large the file is.
 """
 

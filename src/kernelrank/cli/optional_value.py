@@ -1,4 +1,4 @@
-"""An option that may stand without its value: ``--scale`` is ``--scale columns``."""
+"""An option whose value may be omitted: ``--scale`` is ``--scale columns``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VALUES = ("columns", "query")
 
 
 class ScaleCommand(TyperCommand):
-    """A command whose ``--scale`` may stand without a value; it then means the first of its values."""
+    """A command whose ``--scale`` may omit its value, which is then the first one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the default value after each ``--scale`` that has none."""

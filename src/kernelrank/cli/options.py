@@ -256,7 +256,7 @@ def _choice(flag: str, what: str, default: str = "", **options: Any) -> Any:
 
 
 def _with_default(what: str, default: str) -> str:
-    """Say what holds when an option is silent, in typer's way; brackets are markup unless told otherwise."""
+    """Return help with the default value in typer's format; brackets must be escaped."""
     return f"{what}  \\[default: {default}]" if default else what
 
 

@@ -162,7 +162,7 @@ def by_missing_pattern(
 
 
 def _all_tied(graph: ScoredComparisons, queries: Queries) -> NDArray[np.bool_]:
-    """Tell which outputs have one score only in each query, so that nothing but ties would be compared.
+    """Return which outputs have one score only in each query, so that nothing but ties would be compared.
 
     The items are read in blocks until every output has shown two different scores in a query: mostly the first one.
     """

@@ -25,7 +25,7 @@ def shift_queries(Phi: Sparse, queries: Queries, weight: Float) -> Sparse:
     Phi : sparse matrix, shape (m, n)
     queries : Queries
     weight : ndarray, shape (m,)
-        Item weights; items of weight zero take no part.
+        Item weights; items of weight zero are left out.
 
     Returns
     -------

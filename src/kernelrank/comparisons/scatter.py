@@ -147,7 +147,7 @@ def _copy_rows(Phi: NDArray[Any], items: slice | Index, out: Float) -> None:
 
 
 def _sorted_items(queries: Queries, levels: Index | None) -> Index | None:
-    """Return the items sorted by query and level, or None where they stand so already."""
+    """Return the items sorted by query and level, or None if they are sorted already."""
     if levels is not None:
         return np.argsort(levels, kind="stable")
     return None if queries.contiguous else queries.order

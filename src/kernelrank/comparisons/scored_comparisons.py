@@ -192,7 +192,7 @@ def score_origins(scores: Float, queries: Queries, weight: Float) -> Float:
     scores : ndarray, shape (m, outputs)
     queries : Queries
     weight : ndarray, shape (m,)
-        Item weights; items of weight zero take no part.
+        Item weights; items of weight zero are left out.
 
     Returns
     -------

@@ -60,7 +60,7 @@ class StreamScatter:
         block : ndarray, shape (k, n)
             Is overwritten.
         codes : ndarray of int64, shape (k,)
-            The query of each row. The rows of a query stand together, in this block and across blocks.
+            The query of each row. The rows of a query are contiguous, in this block and across blocks.
         """
         if len(block) == 0:
             return
@@ -82,7 +82,7 @@ class StreamScatter:
         return np.asarray(self._whole.matrix() + self._large)
 
     def _add_whole(self, block: Float, sizes: Index) -> None:
-        """Add queries that stand in this block from their first item to their last."""
+        """Add queries whose items are all in this block."""
         if len(block) == 0:
             return
         if len(self._work) < len(block):

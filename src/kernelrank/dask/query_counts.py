@@ -47,7 +47,7 @@ class SpanningQueries:
     n_parts: Index
 
     def places(self, labels: NDArray[Any]) -> Index:
-        """Return where each of some distinct labels stands here, -1 for those that do not; O(s + len(labels))."""
+        """Return the position of each of some distinct labels, -1 if it is absent; O(s + len(labels))."""
         places = np.full(len(labels), -1, dtype=np.int64)
         if len(self.labels) and len(labels):
             codes = Queries.from_labels(_joined([self.labels, labels]), len(self.labels) + len(labels)).codes

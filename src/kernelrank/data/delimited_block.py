@@ -149,7 +149,7 @@ class DelimitedBlock(ArrowBlock):
 
     @cached_property
     def spaces(self) -> str:
-        """Spaces that may stand around the cells."""
+        """Spaces that are allowed around the cells."""
         return "".join(space for space in " \t" if space != self.table.delimiter and space.encode() in self.text)
 
 

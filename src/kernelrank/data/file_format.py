@@ -97,7 +97,7 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
 
 
 def _looks_like(start: bytes) -> FileFormat:
-    """Tell the formats apart by the first line that says something."""
+    """Distinguish the formats by the first line with content."""
     if start.startswith(b"PAR1"):
         return "parquet"
     lines = [line.partition(b"#")[0] for line in start.splitlines()]

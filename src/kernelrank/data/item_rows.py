@@ -30,7 +30,7 @@ class ItemRows:
     Parameters
     ----------
     positions : ndarray of int64, shape (m,)
-        Where they stand in the file.
+        Their positions in the file.
     X : ndarray of float64 or float32, shape (m, n_features)
     target : ndarray of float64 or str, shape (m,), or None
     qid, groups : ndarray of int64 or str, shape (m,), or None

@@ -32,7 +32,7 @@ class Line(NamedTuple):
     target : float
     qid : str or None
     features : list of (int, float)
-        Indices as they stand in the file, and values.
+        Indices as in the file, and values.
     docid : str
     """
 

@@ -164,7 +164,7 @@ def _from_its_beginning(source: Source) -> Source:
 
 
 def _likely_formats(source: Source, request: VoteRequest, items: ItemCodes) -> list[str]:
-    """Tell lines, tables and PrefLib files apart by the suffix and the first line that says something.
+    """Distinguish lines, tables and PrefLib files by the suffix and the first line with content.
 
     A file that begins with the words that are a header of lines too may be either: what fails as the first of the two
     formats is read as the second.

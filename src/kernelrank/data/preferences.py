@@ -16,11 +16,11 @@ class Preferences(NamedTuple):
     Parameters
     ----------
     pairs : ndarray of int64, shape (l, 2)
-        Item numbers: winner, loser. In a tie, the two items as they stand in the file.
+        Item numbers: winner, loser. In a tie, the two items in the order of the file.
     magnitude : ndarray of float64, shape (l,), or None
-        By how much, if the file says so. Ties have 0, and all others 1 where the file has no magnitudes.
+        By how much, if the file has magnitudes. Ties have 0, and all others 1 where the file has no magnitudes.
     weight : ndarray of float64, shape (l,), or None
-        How much each pair counts, if the file says so.
+        The weight of each pair, if the file has weights.
     names : ndarray of str, shape (n_items,), or None
         The names of the items in the file; None if it numbers them.
     tie : ndarray of bool, shape (l,), or None

@@ -258,7 +258,7 @@ def read_ranking(
 def read_with_lines(
     source: Source, layout: Layout, *, allow_nonfinite: bool = False
 ) -> tuple[Ranking, NDArray[np.int64]]:
-    """Read a ranking file, and in which line each row stands; see `read_ranking`."""
+    """Read a ranking file, and the line of each row; see `read_ranking`."""
     values, indices = ArrayBuilder(layout.dtype), ArrayBuilder(np.int32)
     lines: list[NDArray[np.int64]] = []
     targets: list[NDArray[np.float64]] = []
@@ -330,7 +330,7 @@ def read_ranking_chunks(
 def chunks_with_lines(
     source: Source, layout: Layout, chunk_rows: int, whole_queries: bool, allow_nonfinite: bool
 ) -> Iterator[tuple[Ranking, NDArray[np.int64]]]:
-    """Read a ranking file in chunks, and in which line each row stands; see `read_ranking_chunks`."""
+    """Read a ranking file in chunks, and the line of each row; see `read_ranking_chunks`."""
     rewind = _bookmark(source)
     for rows in read_rows(source, allow_nonfinite=allow_nonfinite):
         layout.add(rows)
@@ -359,7 +359,7 @@ def read_again(
 def _again_with_lines(
     source: Source, layout: Layout, chunk_rows: int, whole_queries: bool, allow_nonfinite: bool, once: bool
 ) -> Iterator[tuple[Ranking, NDArray[np.int64]]]:
-    """Read the chunks, and in which line each row stands; `once` refuses a query that comes back."""
+    """Read the chunks, and the line of each row; with `once`, a query that occurs again is an error."""
     seen: set[Any] = set()
     for rows in cut(read_rows(source, allow_nonfinite=allow_nonfinite), chunk_rows, whole_queries):
         qids = rows.qids
@@ -373,7 +373,7 @@ def _again_with_lines(
 
 
 def _bookmark(source: Source) -> Callable[[], object]:
-    """Return what takes an open file back to where it stands now; a path is opened again anyway."""
+    """Return a function that seeks an open file back to its current position; a path is opened again."""
     if isinstance(source, (str, os.PathLike)):
         return lambda: None
     if not (hasattr(source, "seekable") and source.seekable()):

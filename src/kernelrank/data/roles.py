@@ -278,7 +278,7 @@ class _RoleSearch:
         return features
 
     def _unnamed(self) -> list[int]:
-        """Return the columns that may be features though nobody says so."""
+        """Return the columns that may be features by default."""
         return [
             column
             for column in range(len(self.table.names))

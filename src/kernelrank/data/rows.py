@@ -44,7 +44,7 @@ COLON_TO_SPACE = bytes.maketrans(b":", b" ")
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a ranking file, as they stand there.
+    """Some rows of a ranking file.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class _Parser:
         )
 
     def _find_qids(self, heads: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say which rows have a second token that begins with ``qid:``."""
+        """Return which rows have a second token that begins with ``qid:``."""
         second = np.minimum(heads + 1, len(self.tokens.begins) - 1)
         begins = self.tokens.begins[second]
         found: NDArray[np.bool_] = (heads + 1 < self.tokens.bounds[self.lines + 1]) & (
@@ -333,7 +333,7 @@ def _first_unordered(indices: NDArray[np.int64], counts: NDArray[np.int64]) -> i
 
 
 def _first(faults: NDArray[np.bool_]) -> int | None:
-    """Return where the first True stands, if there is one."""
+    """Return the position of the first True, if there is one."""
     place = int(np.argmax(faults)) if len(faults) else 0
     return place if len(faults) and faults[place] else None
 

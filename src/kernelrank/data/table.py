@@ -29,7 +29,7 @@ class TableBlock(ABC):
     Parameters
     ----------
     positions : ndarray of int64, shape (m,)
-        Where each row stands in the file; `Table.error` turns it into words.
+        The position of each row in the file; `Table.error` turns it into words.
     """
 
     positions: NDArray[np.int64]

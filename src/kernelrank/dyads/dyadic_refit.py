@@ -1,6 +1,6 @@
 """Hold-outs without a shortcut: training again without the held-out cells, from the solution of all known cells.
 
-For the Kronecker kernel and for rankings an object without a known score takes no part in the minimum, so that all that
+For the Kronecker kernel and for rankings an object without a known score does not affect the minimum, so that all that
 leaves is a mask over the known cells. The features of both sides stay, and conjugate gradients start at the solution
 with nothing held out. Two-step learning depends on which objects there are, so objects that leave make smaller kernels.
 """

@@ -1,6 +1,6 @@
 """Hold-outs of a search: alpha is chosen, and the model trained, without each fold.
 
-What leaves takes no part in the choice, so that the held-out scores are those of the whole way from data to model.
+The choice does not use the held-out dyads, so that the held-out scores are those of the whole way from data to model.
 Kernels stay as they were fixed on all objects, without their scores, as in all hold-outs of dyads.
 """
 

@@ -152,7 +152,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     @abstractmethod
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores | ScoredQueries:
-        """Make the graph that no label takes part in: what the scale of alpha is taken from."""
+        """Make the graph without labels, from which the scale of alpha is computed."""
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator takes."""

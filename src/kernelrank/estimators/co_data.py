@@ -43,7 +43,7 @@ class CoData:
     pool : list of array or sparse matrix
         The items that a basis is drawn from, one below the other.
     places : ndarray of int64, shape (m,)
-        Where the scored items stand in the pool.
+        The positions of the scored items in the pool.
     """
 
     X: Matrix
@@ -165,7 +165,7 @@ class CoData:
 
 
 def _unscored_queries(scores: Float, queries: Queries) -> NDArray[np.bool_]:
-    """Tell which items are unscored; a query has scores for all its items, or for none."""
+    """Return which items are unscored; a query has scores for all its items, or for none."""
     gaps = np.isnan(scores)
     missing: NDArray[np.bool_] = np.asarray(gaps.all(axis=1))
     whole = np.bincount(queries.codes, weights=missing, minlength=len(queries)) == queries.sizes

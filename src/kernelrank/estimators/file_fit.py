@@ -5,7 +5,7 @@ path                                      y, qid                                
 ========================================  =====================================  ====================================
 Parquet file, or a folder of them         names of columns                       batches of whole queries
 CSV or TSV file, compressed too           names of columns                       batches of whole queries
-SVMlight or LETOR file, compressed too    none: they stand in the file           batches of whole queries
+SVMlight or LETOR file, compressed too    none: they are in the file             batches of whole queries
 ``.npy``                                  arrays, or ``.npy`` paths themselves   mapped into memory, then as any array
 ========================================  =====================================  ====================================
 

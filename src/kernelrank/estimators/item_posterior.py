@@ -164,7 +164,7 @@ class ItemPosterior:
     def rank_limits(self, confidence: float) -> tuple[Index, Index]:
         """Return for each item the best and the worst rank that it can have.
 
-        The best is one more than the number of items that stand above it for sure, each by an interval of its own. Time
+        The best is one more than the number of items that are significantly above it, compared one by one. Time
         O(m²) where covariances are known; otherwise O(m log m) for each of some bands of variance.
         """
         m = len(self.scores)

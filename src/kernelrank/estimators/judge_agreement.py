@@ -5,7 +5,7 @@ Without the votes E of one judge, Newton's step from the scores of all is
 ``f' = f + S' D_Eᵀ g_E``, ``S' = (I - S L_E)⁻¹ S``, ``L_E = D_Eᵀ diag(h_E) D_E``,
 
 with S the covariance of the scores for the variance of their prior, g and h the gradient and the curvature of the
-judge's votes: only the items of these votes take part. For least squares this is exact, for Bradley-Terry one step of
+judge's votes: only the items of these votes are used. For least squares this is exact, for Bradley-Terry one step of
 Newton's method.
 
 The votes of a judge like all others go to the first item with the probabilities p of these scores. For a judge whose

@@ -33,7 +33,7 @@ class ScoreComparison(Result):
     std : ndarray, shape (k,)
         The standard deviation of the difference.
     probability : ndarray, shape (k,)
-        How probable it is that the first item stands above the second.
+        The probability that the first item ranks above the second.
     basis : str
         What the standard deviation and the probability rest on.
 

@@ -41,7 +41,7 @@ class UnscoredItems:
         The items that a basis may be drawn from: all, or those of the first block.
     cut : callable
         Gives all items in pieces ``(X, codes)`` of at most so many rows, with the numbers of their queries; the items
-        of a query stand together.
+        of a query are contiguous.
     n_items : int or None
         How many there are, where that is known.
     """
@@ -78,7 +78,7 @@ class UnscoredItems:
 
     @classmethod
     def of_array(cls, X: Matrix, queries: Queries) -> UnscoredItems:
-        """Take checked items whose queries may stand in any order."""
+        """Take checked items with queries in any order."""
         return cls(X, partial(_cut_array, X, queries), X.shape[0])
 
     @classmethod

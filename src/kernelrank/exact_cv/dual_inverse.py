@@ -73,7 +73,7 @@ class DualInverse:
     gone : ndarray, shape (items that left, m), or None
         W: what is to be taken away is ``WᵀW``.
     places : ndarray of int64, shape (m,), or None
-        Where the items stand in the matrix, if not in their own order.
+        The positions of the items in the matrix, if they are reordered.
     error : float
         The relative error that rounding leaves in predictions, as it is estimated.
 

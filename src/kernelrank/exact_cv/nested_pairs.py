@@ -110,7 +110,7 @@ def _nothing_left(outer: ItemSets, level_of: Index) -> Index:
 
 
 def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Index, sets: Index, pivot: float) -> Float:
-    """Return the agreement without each set, shape (sets,); the items stand in descending order of y."""
+    """Return the agreement without each set, shape (sets,); the items are in descending order of y."""
     m, u = len(e), sets.shape[1]
     found = np.empty(len(sets))
     # Two rows at least, so that the last two corrections are made within the loop over pairs.

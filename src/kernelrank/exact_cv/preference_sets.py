@@ -376,7 +376,7 @@ def _leave_sets(
 
 @compiled
 def _place(predicted: Float, chosen: Index, found: Float) -> None:
-    """Put the differences of some sets, shape (sets, u, n), where their preferences stand."""
+    """Store the differences of some sets, shape (sets, u, n), at the positions of their preferences."""
     for b in range(chosen.shape[0]):
         for i in range(chosen.shape[1]):
             e = chosen[b, i]

@@ -115,7 +115,7 @@ def _share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
 
 
 def _cheaper_to_train(features: Features, sets: ItemSets, n_alphas: int) -> NDArray[np.bool_]:
-    """Tell which sets are so large relative to the columns that training without them costs less than their systems."""
+    """Return which sets are so large that training without them costs less than solving their systems."""
     columns = features.primal
     if columns is None:
         return np.zeros(len(sets), dtype=bool)

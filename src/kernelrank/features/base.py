@@ -270,7 +270,7 @@ def _mixed(values: NDArray[np.floating], keys: NDArray[np.uint64]) -> NDArray[np
 
 
 def _equal(A: Matrix, B: Matrix) -> NDArray[np.bool_]:
-    """Tell which rows of two matrices are the same."""
+    """Return which rows of two matrices are the same."""
     if is_sparse(A):
         return np.asarray(abs(A - B).sum(axis=1) == 0).ravel()
     return np.asarray((A == B).all(axis=1))

@@ -78,7 +78,7 @@ class Pairs(ABC):
 
     @abstractmethod
     def place(self, f: Float) -> PlacedPairs:
-        """Return how the pairs stand at the scores f, shape (m,)."""
+        """Return the pairs with their margins at the scores f, shape (m,)."""
 
     def without_rounding(self, f: Float) -> Float:
         """Return scores near f whose sums are not rounded, where there are such; f itself otherwise."""

@@ -22,7 +22,7 @@ class Curvature:
     Parameters
     ----------
     placed : PlacedPairs
-        How the pairs stand.
+        The pairs with their margins.
     degree : ndarray, shape (m,)
         The diagonal of L, in the order of `placed`.
     low, high : float

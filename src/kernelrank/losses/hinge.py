@@ -225,7 +225,7 @@ def _hinge_rounding(
     Parameters
     ----------
     pairs, placed
-        The pairs, and how they stand at the scores f.
+        The pairs, with their margins at the scores f.
     f : ndarray, shape (m,)
     error, enough : float
     below_one : float

@@ -4,7 +4,7 @@ The win rates of one side minus those of the other are the components of the dif
 variance V is DeLong's with its covariance [DDC88]_, and by groups Obuchowski's [Obu97]_, as for one AUC
 (`kernelrank.metrics.auc_interval`). If a side is an estimator, V does not include the variation of training items, and
 the jackknife of the difference, ``D_(-k) = A_1(-k) - A_2(-k)``, does; the two are mixed as for one AUC
-(`kernelrank.model_selection.auc_jackknife`), 1 : 1 where a learner with a fixed alpha takes part, 2 : 1 for searches
+(`kernelrank.model_selection.auc_jackknife`), 1 : 1 if there is a learner with a fixed alpha, 2 : 1 for searches
 alone. The interval is ``D ± t √V`` within [-1, 1], and p is that of Student's t.
 
 An AUC of 0 or 1 does not vary over the given items, and neither does the difference of equal win rates. The variance

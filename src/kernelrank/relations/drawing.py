@@ -39,7 +39,7 @@ def draw_candidate(candidate: Candidate, *, width: int = WIDTH) -> str:
     Returns
     -------
     str
-        SVG that stands alone: no scripts, no fonts or pictures from elsewhere.
+        A self-contained SVG: no scripts, no external fonts or pictures.
 
     Notes
     -----

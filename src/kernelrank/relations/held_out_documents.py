@@ -57,7 +57,7 @@ class Learning:
         return self.alphas
 
     def grid(self, K: Float, *, whole: bool = False) -> AlphaGrid:
-        """Return the alphas to try with a kernel matrix; no label takes part.
+        """Return the alphas to try with a kernel matrix; labels are not used.
 
         Every alpha costs an inverse of the matrix, so that those of "auto" are further apart than elsewhere.
         """
@@ -123,7 +123,7 @@ def hold_out_documents(
     folds : list of ndarray of int, optional
         The items that each fold tests on. Unless given there is one fold, which tests on nothing.
     features : str, default=""
-        What the matrix is of, if the progress shall say so.
+        The name of the matrix, for the progress display.
 
     Returns
     -------

@@ -20,7 +20,7 @@ class Sentence:
     ----------
     id : str
     document : str
-        The document that it stands in: what is never split between training and testing.
+        Its document, which is never split between training and testing.
     text : str
     tokens : tuple of Token
     dependencies : tuple of Dependency

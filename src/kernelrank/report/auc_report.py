@@ -166,7 +166,7 @@ def _roc(curve: TournamentROC, random_state: int | None) -> Picture:
 
 
 def _hardest(curve: TournamentROC, ids: Labels | None) -> list[tuple[Any, Any, float]]:
-    """Return the items of each class that stand farthest on the side of the other: name, class, share of wins."""
+    """Return the items of each class that are most often ranked with the other class: name, class, share of wins."""
     positive = np.asarray(curve.labels == curve.estimate.classes[1])
     share = curve.scores / (len(curve.scores) - 1)
     low = [item for item in np.argsort(share, kind="stable").tolist() if positive[item]][:N_HARDEST]

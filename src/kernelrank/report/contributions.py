@@ -41,7 +41,7 @@ class Contributions:
     numbers : ndarray of int64, shape (r,)
         The number of each feature, or of each training item.
     transform : transformer or None
-        What stands before the model in a pipeline.
+        The steps before the model in a pipeline.
     keeps_columns : bool
         Whether the items given and the items transformed have the same columns, so that those given can be shown.
     learner : KernelLearner or None

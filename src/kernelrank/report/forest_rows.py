@@ -22,7 +22,7 @@ class ForestRow:
     value : float
     interval : Interval
     places : tuple of float
-        Where the lower end, the value and the upper end stand on the axis, from 0 to 1.
+        The positions of the lower end, the value and the upper end on the axis, from 0 to 1.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Forest:
 
     @property
     def reference_place(self) -> float:
-        """Where the reference stands on the axis."""
+        """The position of the reference on the axis."""
         return (self.reference - self.start) / (self.end - self.start)
 
     @classmethod

@@ -83,7 +83,7 @@ def with_decimals(number: float, decimals: int = 3) -> str:
 
 
 def pvalue(value: float) -> str:
-    """Write a p-value with three decimals, so that those of a column stand below each other.
+    """Write a p-value with three decimals, so that a column of them is aligned.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def pvalue(value: float) -> str:
 
 
 def in_column(numbers: Sequence[float], digits: int = 3, *, sign: bool = False) -> list[str]:
-    """Write the numbers of a column with the same number of decimals, so that their points stand below each other.
+    """Write the numbers of a column with the same number of decimals, so that their decimal points are aligned.
 
     Parameters
     ----------

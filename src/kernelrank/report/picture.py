@@ -49,7 +49,7 @@ class Picture:
     alt : str
         The alternative text, for readers who cannot see the picture.
     caption : str
-        What stands below it.
+        The caption below it.
     """
 
     svg: str

@@ -202,7 +202,7 @@ class GreedySearch:
         self._entered.append(unit)
 
     def _places(self, unit: int) -> list[int]:
-        """Return where the columns of a chosen unit stand among the chosen columns."""
+        """Return the positions of the columns of a chosen unit among the chosen columns."""
         return np.flatnonzero(np.isin(self._chosen.columns, self.units[unit])).tolist()
 
     def _leave(self, state: HeldOutState, unit: int) -> None:

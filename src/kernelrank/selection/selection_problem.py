@@ -1,4 +1,4 @@
-"""The data of a selection: items that take part, query by query, and their columns in root coordinates.
+"""The data of a selection: the items used, query by query, and their columns in root coordinates.
 
 With ``CᵀC = L`` the problem is ridge regression of ``ỹ = C y`` on the columns of ``Z = C X``. Columns are centred block
 by block, whether X is dense or sparse, and nothing else of X is ever made dense.
@@ -32,7 +32,7 @@ class SelectionProblem:
     ----------
     X : array or CSC matrix, shape (items, n)
     rows : ndarray of int64, shape (m,), or None
-        Which rows of X take part, in the order of the graph; None for all rows as they are.
+        Which rows of X are used, in the order of the graph; None for all rows.
     graph : ScoredQueries or ItemScores
         What is compared.
     queries : Queries
@@ -73,7 +73,7 @@ class SelectionProblem:
 
     @property
     def n_items(self) -> int:
-        """How many items take part."""
+        """How many items are used."""
         return self.graph.n_items
 
     @property

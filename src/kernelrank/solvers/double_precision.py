@@ -138,7 +138,7 @@ def check_finite(values: Float, name: str = "coefficients") -> None:
 
 
 def _too_large(name: str, largest: float) -> InvalidInputError:
-    """Say what is too large, and what to do."""
+    """Return an error message: what is too large, and what to do."""
     size = f"values as large as {largest:.3g}" if math.isfinite(largest) else "values that are too large"
     return InvalidInputError(
         f"{name} has {size}: the sums of the fit overflow (limit 1.8e+308). Divide {name} by a constant"

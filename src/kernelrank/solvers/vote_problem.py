@@ -60,7 +60,7 @@ class Unknowns:
 
     @property
     def judges(self) -> slice:
-        """Where the effects of the judges stand."""
+        """The positions of the effects of the judges."""
         start = int(self.side_bias)
         return slice(start, start + (self.n_judges if self.judge_effect else 0))
 

@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 UnlabelledGraph: TypeAlias = ItemScores | ScoredQueries
-"""A graph whose scores take no part: all items, or all pairs of items of each query."""
+"""A graph that does not use scores: all items, or all pairs of items of each query."""
 
 BLOCK = 2**24
 """The size of a block of columns that is centred at once, or of a kernel that is summed."""
@@ -252,7 +252,7 @@ def alpha_scale(features: Features, graph: UnlabelledGraph) -> float:
     ----------
     features : Features
     graph : ItemScores or ScoredQueries
-        With ties included. Its scores take no part.
+        With ties included. It does not use the scores.
 
     Returns
     -------
