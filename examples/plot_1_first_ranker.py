@@ -42,9 +42,9 @@ AlphaCurveDisplay.from_estimator(model)
 plt.title("Every query held out once")
 
 # %%
-# Mind the axis: from the best alpha to the worst it is a few thousandths. There are sixty items
-# for each feature here, so that the norm has little to do, and we may stop worrying about alpha.
-# With many features, or with a kernel, look again.
+# Note the scale of the axis: the best and the worst alpha differ by a few thousandths only. There
+# are sixty items for each feature here, so regularisation hardly matters. With many features, or
+# with a kernel, it does.
 #
 # The held-out score belongs to training queries. It was used to choose alpha, so we quote the
 # other queries.
@@ -61,7 +61,7 @@ print(f"test queries:            {model.score(X[test], y[test], qid=qid[test]):.
 QueryScoreDisplay.from_estimator(model, X[test], y[test], qid=qid[test], n_worst=3, random_state=0)
 
 # %%
-# What does regression make of the same data? The levels of the queries are noise to it.
+# How good is a regression on the same data? For it, the levels of the queries are noise.
 
 regression = kr.RLSCV().fit(X[train], y[train])
 accuracy = kr.metrics.pairwise_accuracy(y[test], regression.predict(X[test]), qid=qid[test])
@@ -69,5 +69,5 @@ print(f"regression on the same items: {accuracy:.3f}")
 
 # %%
 # Without these levels (``query_shift=0``) regression is as good: on these queries it reaches
-# 0.750, and the ranker 0.744 as before. Where queries have nothing of their own, a regression may
-# learn from differences between queries as well, which the ranker ignores.
+# 0.750, and the ranker 0.744 as before. If queries have no level of their own, a regression can
+# also learn from differences between queries, which the ranker ignores.

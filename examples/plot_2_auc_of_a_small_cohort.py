@@ -2,10 +2,9 @@
 The AUC of a small cohort
 =========================
 
-Forty patients, and a referee who asks how good the classifier is. There are too few to set some
-aside, so each pair of an ill and a well patient is left out once, and scored by the model that
-was trained without both. Here we know more than the referee: the other patients of the same study
-tell us the truth.
+How good is a classifier for forty patients? There are too few patients for a test set, so each
+pair of an ill and a well patient is left out once, and scored by a model that was trained without
+both. In this example we also know the true AUC, from the other patients of the same study.
 """
 
 # %%
@@ -39,8 +38,8 @@ def draw_cohort(seed, size=20):
 cohort, others = draw_cohort(0)
 
 # %%
-# The columns have very different scales. Scaling looks at the items but not at their classes; we
-# still learn it from the cohort alone, as one would have to.
+# The columns have very different scales. Scaling uses the items but not their classes; we still
+# learn it from the cohort alone, as in a real study.
 
 scale = StandardScaler().fit(X[cohort])
 model = kr.RankRLS(alpha=10.0)
@@ -48,7 +47,7 @@ estimate = kr.estimate_auc(model, scale.transform(X[cohort]), y[cohort])
 print(estimate)
 
 # %%
-# The words at the end say what the interval covers. Is there any signal at all? A permutation
+# The words at the end state what the interval allows for. Is there any signal? A permutation
 # test shuffles the classes and estimates again; all permutations share one decomposition.
 
 print(
@@ -60,7 +59,7 @@ print(
 # %%
 # Pairs alone give no ROC curve, because the items have no scores. In a tournament each item's
 # score is the number of held-out pairs that it wins; these scores have a ROC curve. The curve of
-# the other patients is drawn beside it.
+# the other patients is drawn for comparison.
 
 model.fit(scale.transform(X[cohort]), y[cohort] == "malignant")
 display = ROCDisplay.from_estimator(
@@ -109,7 +108,7 @@ ax.set(xlabel="cohort, by its estimate", ylabel="AUC")
 ax.legend(loc="lower right")
 
 # %%
-# On average the estimate is right; for one cohort it can be wrong by a tenth and more, and the
-# interval says so. That is what forty patients can tell, whichever way they are held out. If
-# alpha had been chosen on these patients as well, the choice would belong inside: pass
-# ``RankRLSCV()`` to `estimate_auc`, which then chooses anew in every training set.
+# On average the estimate is right; for one cohort it can be wrong by a tenth and more, as the
+# width of the interval shows. No method of cross-validation can be more precise with forty
+# patients. To choose alpha on these patients as well, pass ``RankRLSCV()`` to `estimate_auc`: it
+# then chooses alpha in every training set (nested cross-validation).

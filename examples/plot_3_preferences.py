@@ -33,9 +33,9 @@ print(f"alpha: {model.alpha_:g}")
 print(f"preferences that the model agrees with: {model.score_pairs(X, pairs):.3f}")
 
 # %%
-# It agrees with fewer preferences than it was given, and should: some were mistakes. The model
-# has learnt the utility up to a constant, which no comparison can tell, and up to scale, for "is
-# preferred" is taken as a difference of one. The items below were in no comparison at all.
+# The model does not agree with all preferences, because some of them were mistakes. It has learnt
+# the utility up to a constant, which comparisons do not determine, and up to scale, because "is
+# preferred" is treated as a difference of one. The items below were in no comparison.
 
 new = np.random.default_rng(1).standard_normal((60, 10))
 _, ax = plt.subplots()
@@ -46,7 +46,7 @@ ax.legend()
 
 # %%
 # How good is it on preferences that it has not seen? ``leave_preferences_out`` holds out one
-# preference at a time, or all that touch the two items of one, as if they were new. For least
+# preference at a time, or all preferences of both items, as if the items were new. For least
 # squares this costs a few fits.
 
 plain = kr.RankRLS(model.alpha_)
@@ -66,7 +66,7 @@ for name, features in (("features", X), ("no features", items)):
 # %%
 # How many preferences are enough? We draw ten sets of each size and measure how many pairs of
 # items are put in the right order: all pairs of new items for the models with features, and all
-# pairs of the compared items for scores without features, which say nothing about new items.
+# pairs of the compared items for scores without features, which cannot rank new items.
 
 sizes = [20, 50, 100, 200, 500, 1000, 2000]
 learners = {
@@ -99,6 +99,5 @@ ax.set(
 ax.legend()
 
 # %%
-# The features are what makes few preferences go far. Where the features say nothing about the
-# preference, nothing is gained: with many comparisons of few items and no useful features, give
-# each item a score of its own, with intervals: see ``Leaderboard``.
+# With informative features, few preferences are enough. With many comparisons of few items and no
+# useful features, give each item its own score, with intervals: see ``Leaderboard``.

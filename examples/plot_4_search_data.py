@@ -40,9 +40,9 @@ train, test = next(kr.QueryKFold(3).split(X, y, groups=qid))
 folder.cleanup()
 
 # %%
-# Two rankers that see the same pairs: squared errors of the differences, and hinges that ask for
-# a margin. Alpha is chosen on training queries only, by NDCG@10: exactly for RankRLS, with one
-# split for RankSVM, which has no such shortcut.
+# Two rankers learn from the same pairs: one with squared errors of the differences, one with the
+# hinge loss, which requires a margin. Alpha is chosen on training queries only, by NDCG@10: exactly
+# for RankRLS, with one split for RankSVM, which has no such shortcut.
 
 squares = kr.RankRLSCV(scoring="ndcg@10").fit(X[train], y[train], qid=qid[train])
 
@@ -62,8 +62,8 @@ hinges = kr.RankSVM(candidates[int(np.argmax(held_out))].alpha).fit(
 print(f"alpha: RankRLS {squares.alpha_:g}, RankSVM {hinges.alpha:g}")
 
 # %%
-# A result carries its rules in its name: which gain, what happens to ties and to queries without
-# a relevant document.
+# The label of a result states its rules: the gain, and how ties and queries without a relevant
+# document are handled.
 
 measure = kr.metrics.NDCG(k=10)
 first = measure(y[test], squares.predict(X[test]), qid=qid[test])
@@ -72,8 +72,8 @@ for name, result in (("RankRLS", first), ("RankSVM", second)):
     print(f"{name}: {result}; {result.interval(random_state=0)}")
 
 # %%
-# The two intervals overlap, which says little: both rankers met the same easy and the same hard
-# queries. The paired test looks at the differences, query by query.
+# The two intervals overlap, but both rankers were measured on the same easy and hard queries. The
+# paired test uses the differences, query by query.
 
 print(kr.metrics.paired_test(first, second, random_state=0))
 
@@ -86,7 +86,7 @@ right.axvline(0, color="0.4", lw=1)
 right.set(xlabel="RankRLS less RankSVM", ylabel="queries", title="Differences")
 
 # %%
-# The hard queries of one are the hard queries of the other. Neither loss knows that NDCG looks at
-# the top of the list only: a method that optimises it directly, such as boosted trees with
-# LambdaMART, can do better where data are many and features are not linear. These two are for
-# when a clear objective, an exact solution and exact hold-out count more.
+# The same queries are hard for both. Neither loss takes into account that NDCG depends mostly on
+# the top of the list: a method that optimises NDCG directly, such as boosted trees with
+# LambdaMART, can do better with many data and nonlinear features. Use these two if a clear
+# objective, an exact solution and exact cross-validation are more important.

@@ -27,8 +27,8 @@ train, test = next(kr.QueryKFold(2).split(X, linear, groups=qid))
 # %%
 # ``kernel_grid`` adds the width of the Gaussian to the search. The widths are given as ``gamma``:
 # small values make wide and nearly linear functions, large ones narrow bumps around each training
-# item. Left to itself, the search takes a grid of alphas for each width; the picture below wants
-# the same for all.
+# item. By default, the search uses its own grid of alphas for each width; the picture below needs
+# the same grid for all.
 
 gammas = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 alphas = 10.0 ** np.arange(-5, 6)
@@ -44,8 +44,8 @@ for name, y in truths.items():
         print(f"truth {name:11}  kernel {kind:8}  held out {held_out:.3f}  test {accuracy:.3f}")
 
 # %%
-# Where the truth is linear the two are level, and the linear one has coefficients that can be
-# read. Where it is not, the linear kernel cannot follow, for any alpha. The picture shows the
+# If the true function is linear, both are equally good, and the linear one has coefficients that
+# can be interpreted. If not, the linear kernel is worse for any alpha. The picture shows the
 # held-out accuracy of all candidates of the Gaussian kernel. A wide kernel needs a smaller alpha
 # to bend as much: the bright ridge runs from the lower left to the upper right. For the linear
 # truth the best place is at the wide end, where the kernel is nearly linear itself.
@@ -66,6 +66,6 @@ axes[0].set_ylabel("log10 gamma")
 
 # %%
 # The best of many candidates looks better than it is: with 77 of them, 20 queries to choose by
-# and noise, the held-out score of the winner is partly luck. The test queries above took no part
-# in the choice. Other kernels go in by name, as a function of two rows, or as a scikit-learn
-# Gaussian-process kernel, so that sums and products need no new code.
+# and noise, the held-out score of the winner is partly chance. The test queries above were not
+# used for the choice. Other kernels are given by name, as a function of two rows, or as a
+# scikit-learn Gaussian-process kernel, so that sums and products need no new code.

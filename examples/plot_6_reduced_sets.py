@@ -3,8 +3,8 @@ Reduced sets
 ============
 
 A kernel on m items takes m² numbers of memory and m³ time. With a basis of r items, predictions
-are made of the kernels of these alone, and the price falls to m r numbers and m r² time. What is
-lost, and how should the basis be chosen?
+are computed from the kernels of these items alone, and the cost falls to m r numbers and m r²
+time. How much accuracy is lost, and how should the basis be chosen?
 """
 
 # %%
@@ -70,11 +70,12 @@ ax.set(xscale="log", xlabel="basis items", ylabel="pairs in the right order, tes
 ax.legend(loc="lower right")
 
 # %%
-# How many basis items there are matters more than which. Centres of k-means help while there are
-# ten or fewer; from twenty on the choices are level, and none of them makes up for a basis half
-# as large. With few items in the basis even the linear kernel is better here. Take as many as
-# time allows. A basis also smooths: alpha, which was kept at one, should be chosen for each size.
+# The number of basis items matters more than which items are chosen. Centres of k-means help with
+# ten items or fewer; from twenty on all choices are equally good, and none of them makes up for a
+# basis half as large. With few items in the basis even the linear kernel is better here. Use as
+# many as time allows. A basis also smooths: alpha, which was kept at one, should be chosen for
+# each size.
 #
-# One trap remains. A basis item that is held out has left its mark in the features of all others.
+# One pitfall remains: a held-out basis item still influences the features of all other items.
 # Hold-outs of ``RankRLS(basis=...)`` remove it together with its row, exactly; with `NystromMap`
 # as a separate step and an ordinary cross-validation, put the whole pipeline inside the folds.

@@ -4,14 +4,14 @@ Why not to pool
 
 It seems natural: leave out each patient, collect the held-out scores, compute one AUC of all of
 them. But these scores come from different models, each with a different constant, and the
-constant knows the class of who was left out.
+constant depends on the class of the patient who was left out.
 """
 
 # %%
 # Data without any signal: the features are noise, so that the true AUC of every model is one
 # half. We repeat this two hundred times with fifteen positive and fifteen negative items. The
 # learner is regularised least squares with an intercept, as most classifiers have one: a column
-# of tens, which the norm hardly shrinks.
+# of tens, which regularisation hardly shrinks.
 
 import warnings
 
@@ -69,15 +69,15 @@ axes[0].set_ylabel("estimated AUC")
 axes[0].legend(loc="upper right")
 
 # %%
-# Where nothing can be learnt, the honest answer is one half, and all but one of the methods give
-# it on average. Pooled leave-one-out is far below. Leaving out a positive item makes positives
-# rarer in training, so that the model scores everything a little lower, the item left out first
-# of all; leaving out a negative one does the reverse. The stronger the norm, the less of the
-# features is left to make up for that. A learner without an intercept, or with a small alpha,
-# suffers less. Folds that keep the shares of the classes, as these do, suffer little; folds that
-# do not, or folds of groups, suffer again, and nothing in the number says so.
+# Without signal the correct answer is one half, and all but one of the methods give it on
+# average. Pooled leave-one-out is far below. If a positive item is left out, positive items are
+# rarer in training, so the model scores all items slightly lower, also the one left out; for a
+# negative item it is the reverse. The stronger the regularisation, the larger the effect. It is
+# smaller for a learner without an intercept, or with a small alpha. It is small for folds that
+# keep the shares of the classes, as these do, and larger again for folds that do not, or for
+# folds of groups.
 #
-# Leave-pair-out compares two items by one model: no constant enters, for any learner. It
-# does not cure small samples. Its spread is as wide as that of the others, and a single study
-# with thirty items can show 0.7 where there is nothing; that is what intervals and permutation
-# tests are for.
+# Leave-pair-out compares two items by one model, so the constant does not matter, for any
+# learner. It does not help against small samples: its variance is as large as that of the others,
+# and a single study with thirty items can show 0.7 without any signal. Use intervals and
+# permutation tests.

@@ -8,7 +8,7 @@ with k-means and with spectral clustering, on data where it wins and on data whe
 
 # %%
 # Three data sets of two hundred points: two long clusters side by side, a ring around a disc, and
-# a large cluster beside a small one.
+# a large cluster next to a small one.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -73,9 +73,9 @@ model = kr.MaxMarginClustering(2, gamma=0.5, balance=0.2, random_state=0).fit(X,
 print(f"with eight labels: {adjusted_rand_score(truth, model.labels_):.2f}")
 
 # %%
-# The width of the kernel decides, as everywhere. On the ring the two methods need opposite
-# widths: spectral clustering follows chains of near neighbours, and wants a narrow kernel;
-# max-margin clustering wants a smooth boundary, and with a narrow kernel it cuts the ring.
+# The width of the kernel is important, as always. On the ring the two methods need opposite
+# widths: spectral clustering follows chains of near neighbours, and needs a narrow kernel;
+# max-margin clustering needs a smooth boundary, and with a narrow kernel it cuts the ring.
 
 X, truth = data["ring"]
 gammas = 2.0 ** np.arange(-3, 5)

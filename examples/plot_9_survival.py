@@ -2,13 +2,14 @@
 Who lasts longer
 ================
 
-Some times are censored: a patient was followed for three years and is still alive. Such a time is
-no number to predict, but it takes part in comparisons: whoever died earlier lasted less long. We
-learn from all comparisons whose order is known, and look at the curves of held-out scores.
+Some times are censored: a patient was followed for three years and is still alive. Such a time
+cannot be predicted directly, but it can be compared: every patient who died earlier survived for
+a shorter time. We learn from all pairs whose order is known, and look at the survival curves of
+held-out scores.
 """
 
 # %%
-# Two hundred patients, of whom two of five features matter. Half of the times are censored.
+# Two hundred patients with five features, of which two matter. Half of the times are censored.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,8 +31,8 @@ estimate = kr.estimate_concordance(kr.RankRLSCV(), X, time, event=event)
 print(estimate.interval)
 
 # %%
-# The thirds of the held-out scores. If the score says something, the curves lie apart; the
-# log-rank test asks whether chance could do as much.
+# The thirds of the held-out scores. If the score is informative, the curves differ; the
+# log-rank test measures whether the difference could be chance.
 
 third = estimate.thirds()
 for number, label in enumerate(("lowest third", "middle third", "highest third")):
