@@ -42,7 +42,7 @@ Float: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.int64]
 Sparse: TypeAlias = sparse.csr_array | sparse.csc_array
 Matrix: TypeAlias = NDArray[np.floating[Any]] | Sparse
-"""Items or features, m × n: dense, in float64 or float32, or sparse. What computes rows when they are asked for, as
+"""Items or features, m × n: dense, in float64 or float32, or sparse. What computes rows on demand, as
 `kernelrank.features.KernelRows` does, has the same shape, dtype and slices, and stands where no product is formed."""
 
 BLOCK_BYTES = 2**20
@@ -80,7 +80,7 @@ def is_full(X: object) -> bool:
 
 
 class DenseRows:
-    """A sparse matrix whose rows become dense when they are asked for.
+    """A sparse matrix whose rows become dense on demand.
 
     Parameters
     ----------

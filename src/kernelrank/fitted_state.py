@@ -133,7 +133,7 @@ class Kernel(Protocol):
 
 
 def gives_finite_numbers(kernel: Kernel, items: Matrix) -> bool:
-    """Whether a kernel gives finite numbers for some of the items that it will be asked for."""
+    """Whether a kernel gives finite numbers for some of the items that it will be called with."""
     some = items[:LARGEST_KERNEL]
     return bool(np.isfinite(kernel.matrix(some, some)).all())
 

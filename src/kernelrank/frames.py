@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["to_frame"]
 
 LIBRARIES = ("pandas", "polars")
-"""What is asked for in turn."""
+"""The packages to try, in this order."""
 
 
 def to_frame(columns: Mapping[str, Any]) -> Any:

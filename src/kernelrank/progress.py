@@ -60,7 +60,7 @@ def track(
     ----------
     steps : iterable
     total : int or None
-        How many steps there are, or how large they are together; None if nobody knows, and the bar shows how much has
+        How many steps there are, or how large they are together; None if unknown, and the bar shows how much has
         been done, and how fast.
     description : str
         The label of the bar.

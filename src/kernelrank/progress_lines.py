@@ -38,7 +38,7 @@ class ProgressLines:
         ----------
         description : str
         total : int or None
-            How many steps there are, or None if nobody knows.
+            How many steps there are, or None if unknown.
         noun : str or None
             What is counted.
 

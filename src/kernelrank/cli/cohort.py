@@ -42,7 +42,7 @@ class Cohort:
 
     @classmethod
     def of(cls, items: Items, learner: LearnerOptions, answer: Answer) -> Cohort:
-        """Scale the columns if asked for, and give the classes their names."""
+        """Scale the columns if requested, and give the classes their names."""
         import numpy as np
 
         from kernelrank.errors import InvalidInputError

@@ -25,7 +25,7 @@ PAGE, MODEL = "kernelrank-report.html", "kernelrank-demo.kr"
 TRAIN, TEST = "kernelrank-demo-train.txt", "kernelrank-demo-test.txt"
 MEASURES = ("ndcg@10", "map", "pairwise_accuracy")
 RELEVANT_FROM = 3
-"""Where a measure knows only yes or no, the two best of the five grades are relevant."""
+"""For measures of binary relevance, the two best of the five grades are relevant."""
 
 
 @app.command()

@@ -271,7 +271,7 @@ def evaluate(
 
 
 def _report(answer: Answer, report: Path | None, found: Measured, dyads: Dyads, title: str) -> None:
-    """Write the page of one setting or more, if it is asked for."""
+    """Write the page of one setting or more, if requested."""
     answer.fact("report", None if report is None else str(report))
     if report is None:
         return

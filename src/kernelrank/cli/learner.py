@@ -116,7 +116,7 @@ class LearnerOptions:
         return {"kernel": self.kernel, **chosen, "random_state": self.seed}
 
     def scaler(self, X: Any) -> Any:
-        """Return the scaling of these columns, fitted, or None if it is not asked for."""
+        """Return the scaling of these columns, fitted, or None if it is not requested."""
         if not self.scale:
             return None
         from scipy import sparse

@@ -179,7 +179,7 @@ def check_alpha(alpha: str) -> float | str:
 
 
 def selection_model(number: int, alpha: float | str, *, scale: bool, X: Any) -> Any:
-    """Return a selector, behind a scaling of these columns if it is asked for."""
+    """Return a selector, behind a scaling of these columns if requested."""
     from scipy import sparse
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler

@@ -43,7 +43,7 @@ class SourceFile:
     positive : str or None
         The class that counts as 1; guessed from the words unless given.
     names : tuple of str, or None
-        The columns that a model knows by name.
+        The column names of a model.
     n_features : int or None
         How many columns a model expects.
     exclude : str or None
@@ -51,7 +51,7 @@ class SourceFile:
     missing, missing_indicator, ordinal
         As the options say.
     preparation : TablePreparation or None
-        What is done to the columns, where a model knows it; learnt from the file unless given.
+        The preparation of the columns that a model stores; learnt from the file unless given.
     strict : bool
         Whether cells that are no numbers are errors, and nothing is prepared.
     event, happened : str or None

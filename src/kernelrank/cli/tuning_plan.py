@@ -54,7 +54,7 @@ class Plan:
         return self.measures[0]
 
     def scaled(self, items: Items) -> Items:
-        """Return the items with their columns scaled inside queries, if that is asked for."""
+        """Return the items with their columns scaled inside queries, if requested."""
         from kernelrank.data.query_scaling import scale_items_by_query
 
         return scale_items_by_query(items) if self.by_query else items

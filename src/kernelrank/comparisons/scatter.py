@@ -34,7 +34,7 @@ def query_scatter(
     ----------
     Phi : array, shape (m, n)
         Features: anything whose rows can be taken. Read-only, memory-mapped and float32 arrays are fine, and so are
-        rows that are computed when they are asked for: each is asked for once.
+        rows that are computed on demand: each is asked for once.
     queries : Queries
         Which rows belong together.
     weight, degree : ndarray, shape (m,)

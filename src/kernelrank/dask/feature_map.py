@@ -38,7 +38,7 @@ class FeatureMap:
     items: Matrix = None
 
     def rows(self, X: Matrix) -> Matrix:
-        """Return the features of some items, computed only as they are asked for."""
+        """Return the features of some items, computed on demand."""
         return X if self.map is None else KernelRows(self.map, X, self.items)
 
     def coefficients(self, w: Float) -> Float:

@@ -1,4 +1,4 @@
-"""Folds of queries, by a hash of their labels: every partition knows the fold of a query without asking."""
+"""Folds of queries, by a hash of their labels: every partition computes the fold of a query by itself."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _errors_name(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an error of the operating system name the file that was asked for, not its temporary."""
+    """Let an error of the operating system name the file that was requested, not its temporary."""
     try:
         yield
     except OSError as error:

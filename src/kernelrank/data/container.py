@@ -9,7 +9,7 @@ A container is a zip file without compression::
 
 The seal makes each damaged or missing byte an error before anything is read. It is no signature: whoever
 forges a file can seal it again. That is why what follows it trusts nothing either: members, sizes and types
-are compared with the manifest before memory is asked for, and no type of array can hold an object.
+are compared with the manifest before memory is allocated, and no type of array can hold an object.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def _read_array(archive: zipfile.ZipFile, member: dict[str, Any]) -> NDArray[Any
 
 
 def _check_header(file: IO[bytes], info: zipfile.ZipInfo) -> None:
-    """Check that the array is as large as its bytes, before memory is asked for it."""
+    """Check that the array is as large as its bytes, before memory is allocated for it."""
     if np.lib.format.read_magic(file) != (1, 0):
         raise ModelFileError(f"the member {info.filename} is in another version of NumPy's format")
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)

@@ -1,7 +1,7 @@
 """Delimited text: CSV and TSV files as tables, read by pyarrow.
 
 Each block of whole records is one call of ``pyarrow.csv``. Features are read as numbers, because the roles of the
-columns are known by then; all other columns are read as text, and converted when they are asked for. No type is guessed
+columns are known by then; all other columns are read as text, and converted on demand. No type is guessed
 from the first rows. pyarrow is generous where we are not: a quote inside a field, text after a closing quote. What it
 would read in another way than we do, and what it refuses, is read again by `scan_records`, which names the line.
 """
@@ -193,7 +193,7 @@ class DelimitedTable(Table):
         return self._scanned_block(text, first_line, columns)
 
     def _unread_block(self, quotes: Quotes, first_line: int) -> DelimitedBlock | None:
-        """Return records whose columns are read when they are asked for; None where they may have a fault."""
+        """Return records whose columns are read on demand; None where they may have a fault."""
         import pyarrow
 
         first = next(scan_records(quotes.text, self.delimiter), None)

@@ -155,7 +155,7 @@ class DelimitedBlock(ArrowBlock):
 
 @dataclass(frozen=True)
 class WideBlock(DelimitedBlock):
-    """Some records of a wide table without quotes; nothing is read before it is asked for.
+    """Some records of a wide table without quotes; everything is read on demand.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
 
 
 def file_format(source: Source, format: str | None = None, *, sniff: bool = True) -> FileFormat:
-    """Return the format of a file: the one that is asked for, that of its suffix, or what its first line looks like.
+    """Return the format of a file: the one that is requested, that of its suffix, or what its first line looks like.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
 
 
 def written_format(path: str | os.PathLike[str], format: str | None = None) -> FileFormat:
-    """Return the format that `write_items` writes: the one that is asked for, or that of the suffix.
+    """Return the format that `write_items` writes: the one that is requested, or that of the suffix.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Parquet files and folders as tables.
 
-Files are read one after the other, each batch when it is asked for. A scan of a whole pyarrow dataset reads ahead
+Files are read one after the other, each batch on demand. A scan of a whole pyarrow dataset reads ahead
 without end while its batches are worked on, and keeps what it has read: its memory grows with the file.
 """
 

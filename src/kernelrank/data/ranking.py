@@ -1,6 +1,6 @@
 """Ranking files: SVMlight and LETOR, read at once or in chunks.
 
-A `Layout` knows what only the whole file can say, and makes the matrix that follows from it.
+A `Layout` collects what depends on the whole file, and makes the matrix from it.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Layout:
         return (size + 4) * self.n_values < size * self.n_rows * self.n_columns
 
     def _refuse_too_wide(self, n_rows: int) -> None:
-        """Raise an error for a dense matrix that does not fit into memory, before it is asked for."""
+        """Raise an error for a dense matrix that does not fit into memory, before it is allocated."""
         needed, available = n_rows * self.n_columns * np.dtype(self.dtype).itemsize, available_bytes()
         if available is not None and needed > available:
             raise FileFormatError(

@@ -42,7 +42,7 @@ class SideSpectrum:
 
 @dataclass(frozen=True)
 class DyadicSide:
-    """The objects of one side and their kernel; what is asked for is computed once and kept.
+    """The objects of one side and their kernel; results are computed once and kept.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class KroneckerRLS(PlainDyadicLearner):
     alpha : float, default=1.0
         Regularisation strength: larger values mean smoother models.
     kernel_rows, kernel_columns : str, callable or kernel object, default="linear"
-        The kernel of each side: a name that scikit-learn's `pairwise_kernels` knows, "precomputed", a function of two
+        The kernel of each side: a name of scikit-learn's `pairwise_kernels`, "precomputed", a function of two
         rows, or a Gaussian-process kernel object of scikit-learn.
     gamma_rows, gamma_columns, degree_rows, degree_columns, coef0_rows, coef0_columns
         Options of the kernels, as in `RankRLS`.

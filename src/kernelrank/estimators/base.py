@@ -246,7 +246,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return features.columns.kept()
 
     def _draw_basis(self, n_items: int) -> Index:
-        """Return the numbers of the basis items: as many as asked for, drawn, or those given."""
+        """Return the numbers of the basis items: as many as requested, drawn, or those given."""
         given = int(self.basis) if isinstance(self.basis, Integral) else np.asarray(self.basis)
         return choose_basis(given, n_items, self._random())
 

@@ -152,7 +152,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
         return check_alphas(self.alpha)
 
     def _search(self, search: GreedySearch, required: Sequence[int], progress: FitProgress) -> Sequence[SelectionStep]:
-        """Run the search as far as it is asked for, and tell how far it is."""
+        """Run the search to the requested number of features, and show its progress."""
         n_units, tell = self._n_units(len(search.units), len(required)), progress.step
         found: list[SelectionStep] = []
         free = max(0, len(required) - 1)  # the step from which on the search may stop

@@ -32,7 +32,7 @@ class PairHoldout(Result):
         The share of the pairs with different true scores that are in the right order; a tied prediction counts a half.
         NaN for an output whose pairs are all tied.
     n_pairs : int
-        How many pairs were held out: the length of the arrays, which are empty where only the accuracy was asked for.
+        How many pairs were held out: the length of the arrays, which are empty where only the accuracy was requested.
 
     Examples
     --------

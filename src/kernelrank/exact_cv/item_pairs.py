@@ -1,4 +1,4 @@
-"""Item pairs: which pairs are held out, all whose true scores differ, or those that were asked for."""
+"""Item pairs: which pairs are held out, all whose true scores differ, or those that were requested."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class PairForm(Protocol):
 
 @dataclass(frozen=True)
 class DifferingPairs(ItemPairs):
-    """All pairs of items with different scores, known by one sort and never written out unless asked for.
+    """All pairs of items with different scores, known by one sort and never listed unless requested.
 
     Parameters
     ----------

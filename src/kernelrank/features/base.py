@@ -130,7 +130,7 @@ class ColumnFeatures(Features):
     n_columns: int
 
     X: Matrix
-    """Φ (m × r), or what computes its rows when they are asked for."""
+    """Φ (m × r), or what computes its rows on demand."""
 
     @property
     def columns(self) -> ColumnFeatures:
@@ -139,7 +139,7 @@ class ColumnFeatures(Features):
 
     @property
     def stored(self) -> bool:
-        """Whether the columns are stored, and not computed whenever they are asked for."""
+        """Whether the columns are stored, and not computed on demand."""
         return True
 
     def diagonal(self) -> Float:

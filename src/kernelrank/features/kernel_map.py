@@ -203,7 +203,7 @@ class KernelMap:
 
 
 class KernelRows:
-    """The features of many items, computed when rows are asked for and never kept.
+    """The features of many items, computed on demand and never stored.
 
     Parameters
     ----------

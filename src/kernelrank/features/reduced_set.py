@@ -186,5 +186,5 @@ class ReducedSet(ExplicitFeatures):
 
 
 def _rows_of(rows: KernelRows | Matrix, items: Index) -> Any:
-    """Return the rows of some items; those that are computed when they are asked for stay so."""
+    """Return the rows of some items; those that are computed on demand stay so."""
     return rows.part(items) if isinstance(rows, KernelRows) else rows[items]

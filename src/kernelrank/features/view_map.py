@@ -104,7 +104,7 @@ class ViewMap:
 
 
 class JointRows:
-    """The features of several views side by side, computed when rows are asked for and never kept.
+    """The features of several views side by side, computed on demand and never stored.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Kernel:
     Parameters
     ----------
     metric : str, callable or scikit-learn Gaussian-process kernel
-        A name that scikit-learn's `pairwise_kernels` knows, "gaussian" (the same as "rbf"), "precomputed", a function
+        A name of scikit-learn's `pairwise_kernels`, "gaussian" (the same as "rbf"), "precomputed", a function
         of two rows, or a kernel object such as ``RBF(2.0) + WhiteKernel(0.1)``.
     gamma : float, "scale", "median" or None
         A parameter of the kernels that have it. A rule becomes a number by `fixed`, before the kernel is computed.

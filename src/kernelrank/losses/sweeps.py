@@ -126,7 +126,7 @@ def sums_above(
     """Sum, for each item l, the values of the items h above it in y with ``low ≤ f_h - f_l < high``.
 
     Parameters, time and memory are those of `sums_below`; the tree counts the levels from the top. The sums of items
-    that are not asked for, where `asked` is given, are zero: an item without weight on the lower side needs none.
+    that are not requested, where `asked` is given, are zero: an item without weight on the lower side needs none.
 
     Examples
     --------

@@ -59,7 +59,7 @@ _ALIASES = {
 
 
 def measure_names() -> list[str]:
-    """Return the names that `get_measure` knows, with "@k" where a cutoff is possible.
+    """Return the names that `get_measure` accepts, with "@k" where a cutoff is possible.
 
     Examples
     --------

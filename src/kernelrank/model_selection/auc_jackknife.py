@@ -65,10 +65,10 @@ from kernelrank.queries import Queries
 __all__ = ["MOST_TRIPLES", "aucs_without", "jackknife_variance", "triples_are_cheap"]
 
 MOST_TRIPLES = 500_000_000
-"""Up to this many triples the jackknife is worth its time without being asked for: some seconds."""
+"""Up to this many triples the jackknife is worth its time by default: some seconds."""
 
 MOST_CHOICES = 40_000_000_000
-"""Up to so many pairs are compared for the jackknife of a search without being asked for: a minute."""
+"""Up to so many pairs are compared for the jackknife of a search by default: a minute."""
 
 SINGLES = 100
 """What an item costs that is left out inside, beside a pair: its loop is not compiled."""

@@ -386,7 +386,7 @@ def _in_place(sets: ItemSets, scores: Float) -> Float:
 
 
 def _squeeze_pairs(found: PairHoldout, *, one_output: bool, one_alpha: bool) -> PairHoldout:
-    """Drop the axes that were not asked for."""
+    """Drop the axes that were not requested."""
     place: tuple[Any, ...] = (0 if one_output else slice(None), 0 if one_alpha else slice(None))
     accuracy = np.asarray(found.accuracy)[place]
     return PairHoldout(

@@ -26,7 +26,7 @@ from kernelrank.result import Result
 __all__ = ["SelectionCurve", "selection_curve"]
 
 REPEATS = 10
-"""How often folds are dealt out unless asked for, if there are no queries."""
+"""How often folds are dealt out by default, if there are no queries."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class SelectionCurve(Result):
     Parameters
     ----------
     features : tuple
-        The features in the order in which they entered when selected from all items: names, or columns.
+        The features in the order of their selection when selected from all items: names, or columns.
     criterion : ndarray, shape (k,)
         The held-out squared error that the selection minimised, for one feature, for two, and so on.
     inside : ndarray, shape (k,)

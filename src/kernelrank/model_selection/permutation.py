@@ -55,7 +55,7 @@ BLOCK_PAIRS = 50_000_000
 """Pairs that a block compares, for all alphas together: about half a second, so that progress is seen."""
 
 SHARED, REFITTED = 1000, 100
-"""How many permutations there are unless asked for, with one decomposition and with a refit for each."""
+"""How many permutations there are by default, with one decomposition and with a refit for each."""
 
 FOLDS = 10
 """How many folds the statistic "folds" has, if there are so many items, or queries."""

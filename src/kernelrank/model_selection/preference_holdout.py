@@ -74,7 +74,7 @@ class PreferenceHoldout(Result):
     def agreement(self) -> Any:
         """The share of the preferences that the held-out differences agree with: a list of them if alphas were given.
 
-        Its interval knows that preferences share items.
+        Its interval allows for preferences that share items.
         """
         return self.agreements()
 

@@ -118,7 +118,7 @@ class SelectionPath:
 
     @property
     def names(self) -> list[Any]:
-        """The features in the order in which they entered: names if the selector knows them, else columns."""
+        """The features in the order of their selection: names if the selector has them, else numbers."""
         return [self.name(step["feature"]) for step in self.steps]
 
     def name(self, column: int) -> Any:

@@ -68,7 +68,7 @@ class RelationExtractor(BaseEstimator):
     ----------
     vectorizer_ : PartsVectorizer or AllPathsVectorizer
     features_ : str
-        The features that were taken: those that were asked for, or chosen.
+        The features that were taken: those that were requested, or chosen.
     scheme_ : dict or None
         The settings of the graphs.
     coef_ : ndarray, shape (n_features,)

@@ -87,7 +87,7 @@ class HeldOutDocuments:
     outer : ndarray, shape (alphas, m)
         The score of each item by the model without its fold; NaN for items of no fold.
     dual_coef : ndarray, shape (alphas, m)
-        The models of all items; empty where only folds were asked for.
+        The models of all items; empty where only folds were requested.
     intercept : ndarray, shape (alphas,)
     """
 

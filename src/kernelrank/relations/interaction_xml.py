@@ -154,7 +154,7 @@ class _Reader:
         return sentence, candidates_of(sentence, labels, unusable, self._skipped)
 
     def _analysis(self, sentence: Element, name: str) -> tuple[Element | None, Element | None]:
-        """Return the parse that was asked for and its tokens; None for what is not there."""
+        """Return the parse that was requested and its tokens; None for what is not there."""
         parses = list(sentence.iter("parse"))
         self._parses.update((parse.get("parser", ""), parse.get("tokenizer", "")) for parse in parses)
         chosen = [

@@ -61,7 +61,7 @@ class SelectionStep:
     added : bool
         Whether it entered.
     units : tuple of int
-        All units chosen after this step, in the order in which they entered.
+        All units chosen after this step, in the order of their selection.
     columns : ndarray of int64, shape (k,)
         Their columns.
     coefficients : ndarray, shape (k, outputs)

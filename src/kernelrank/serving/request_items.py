@@ -149,7 +149,7 @@ def _numbers(values: list[Any], what: str) -> Float:
 
 
 def _checked(served: ServedModel, X: Float) -> Float:
-    """Fill what is missing where the model knows how, and refuse all else that is no number."""
+    """Impute missing values if the model does, and raise an error for anything else that is not a number."""
     if np.isfinite(X.sum()) or np.isfinite(X).all():
         return X
     if np.isinf(X).any():

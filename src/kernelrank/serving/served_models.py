@@ -81,7 +81,7 @@ class ServedModel:
 
 
 def has_posterior(model: Any) -> bool:
-    """Whether the ranker of a model knows standard deviations and probabilities of its comparisons."""
+    """Whether the ranker of a model has standard deviations and probabilities of its comparisons."""
     ranker = final_step(model)
     return hasattr(ranker, "comparison_scale_") or hasattr(ranker, "precision_factor_")
 

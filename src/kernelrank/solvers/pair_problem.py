@@ -63,7 +63,7 @@ class PairProblem:
 
     Notes
     -----
-    O(m log m) time; the Gram matrix is computed when it is first asked for, O(m r²).
+    O(m log m) time; the Gram matrix is computed on first use, O(m r²).
     """
 
     def __init__(self, features: Features, comparisons: Comparisons) -> None:

@@ -279,7 +279,7 @@ def scale_of_columns(parts: Sequence[Any], duplicate_of: Index, graph: Unlabelle
 
     Parameters
     ----------
-    parts : sequence of array, sparse matrix, or what computes rows when they are asked for, each of shape (m, r)
+    parts : sequence of array, sparse matrix, or what computes rows on demand, each of shape (m, r)
     duplicate_of : ndarray of int64, shape (m,)
         For each item the number of the first one with the same row, or -1.
     graph : ItemScores or ScoredQueries
@@ -302,7 +302,7 @@ def mean_eigenvalue(trace: float, rank: int) -> float:
 
 @np.errstate(over="ignore", invalid="ignore")
 def centred_trace(Phi: Any, graph: UnlabelledGraph) -> float:
-    """Return the sum of squares of ``C Φ``, for an array, a sparse matrix or what computes rows when asked for."""
+    """Return the sum of squares of ``C Φ``, for an array, a sparse matrix or what computes rows on demand."""
     if sparse.issparse(Phi):
         return float(graph.gram_diagonal(Phi).sum())
     total = 0.0

@@ -86,7 +86,7 @@ class NestedSearch:
             alone = self.search._without_queries if self.event is None else "folds"  # which are trained again
             name = alone if self.queries is None else "leave_query_out"
         self.plan_name = name
-        self._known: dict[bytes, Float] = {}  # sets that were asked for before, by their items
+        self._known: dict[bytes, Float] = {}  # sets that were requested before, by their items
 
     @property
     def n_candidates(self) -> int:
@@ -135,7 +135,7 @@ class NestedSearch:
 
         Notes
         -----
-        What was asked for once is kept: 8 bytes for each set and candidate.
+        Results are kept: 8 bytes for each set and candidate.
         """
         keys = [items.tobytes() for items in map(np.sort, sets)]
         new = [number for number, key in enumerate(keys) if key not in self._known]
