@@ -211,7 +211,7 @@ def test_edges_of_given_scores(sizes, first, second, clustered):
 def test_the_p_value_and_the_interval_of_added_squares_agree():
     y, scores = separated(6, 8)
     found = kr.compare_auc(scores["parted"], scores["same"], None, y)
-    assert "adds the squares" in found.interval.method
+    assert "as if they were independent" in found.interval.method
     assert 0 < found.pvalue < 0.05
     touching = kr.compare_auc(scores["parted"], scores["same"], None, y, confidence=1 - found.pvalue)
     assert touching.interval.low == pytest.approx(0, abs=1e-8)

@@ -85,7 +85,7 @@ def test_sentences_without_a_document_are_their_own(read):
         (0, "# sent_id = s1", "# sent_id = s0", "line 18: the sentence s0 occurs twice"),
         (1, "s0\te0", "s9\te5\t0\t1\tx\ns0\te0", r"mentions\.tsv: the sentence s9 is not in"),
         (1, "28\t33", "28\t330", "the mention e2 lies outside the text of s0"),
-        (1, "28\t33", "33\t28", "line 4: start '33' and end '28' are no span"),
+        (1, "28\t33", "33\t28", "line 4: start '33' and end '28' are not a span"),
         (1, "start\tend", "begin\tend", r"mentions\.tsv, line 1: the heading must be sentence id start end"),
         (1, "9\t13\tprotein", "9\t13", "line 3: 4 columns under a heading of 5"),
         (2, "e2\te0", "e7\te0", r"pairs\.tsv, line 3: there is no mention e7 in the sentence s0"),

@@ -138,7 +138,7 @@ def test_a_solver_that_stopped_early_is_a_warning():
     held = np.zeros(len(y))
     read = HTMLPage(ranking_report(model, X, y, qid=QID, held_out=held, measures=["pairwise_accuracy"]).html)
     assert "stopped before it reached its tolerance" in section(read, "warnings")
-    assert "the model orders nothing" in section(read, "warnings")
+    assert "the model does not order the items" in section(read, "warnings")
 
 
 def test_a_measure_that_does_not_fit_stops_nothing():
