@@ -98,7 +98,7 @@ def trained_on(model: Any, path: Path, what: str = "file") -> bool:
 
 
 def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> SourceFile:
-    """Read a file as a model expects it: its columns by name where it knows them, by number elsewhere."""
+    """Read a file as a model expects it: columns by name if the model has names, else by number."""
     known, names = provenance(model), feature_names(model)
     expected = getattr(model, "n_features_in_", None)
     if source.has_no_names():

@@ -159,7 +159,7 @@ class Preferences(FactorisedComparisons):
         return super().normal_equations(self.shifted_features(Phi))
 
     def shifted_features(self, Phi: Matrix) -> Matrix:
-        """Take the means of a sparse matrix away where all items store a column: O(nnz) time and memory."""
+        """Subtract the means of sparse columns that all items store: O(nnz) time and memory."""
         everyone = Queries.from_labels(None, self.n_items)
         return shift_queries(Phi, everyone, np.ones(self.n_items)) if is_sparse(Phi) else Phi
 

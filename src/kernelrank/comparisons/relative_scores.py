@@ -170,7 +170,7 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
         return np.asarray((self._item_weight * self._level_degree[self._by_level.codes])[:, 0])
 
     def shifted_features(self, Phi: Matrix) -> Matrix:
-        """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
+        """Subtract query means from sparse columns that all items of a query store: O(nnz) time and memory."""
         return shift_queries(Phi, self.queries, self.weight) if is_sparse(Phi) else Phi
 
     def gram_diagonal(self, Phi: Matrix) -> Float:

@@ -171,7 +171,7 @@ def _pieces(bounds: Index, step: int) -> Iterator[tuple[int, int, Index]]:
 
 
 def subtract_query_means(block: Float, bounds: Index, weight: Float, work: Float) -> None:
-    """Take the weighted mean of each query away, in place.
+    """Subtract the weighted mean of each query, in place.
 
     Parameters
     ----------

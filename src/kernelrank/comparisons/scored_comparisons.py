@@ -180,7 +180,7 @@ class ScoredComparisons(Comparisons):
 
     @property
     def loses_any_items(self) -> bool:
-        """Whether every set of items has a scale: RLS, and one query with ties included."""
+        """Whether every set of items has a shortcut: RLS, and one query with ties included."""
         return self.queries is None
 
 

@@ -166,7 +166,7 @@ class ScoredQueries(ScoredComparisons):
         return self.ties == "include" and self.n_queries == 1
 
     def shortcut_graph(self) -> ScoredQueries:
-        """Return the graph with ``c = 1 / W`` where the only query may lose items: its item weights are w."""
+        """Return the graph with ``c = 1 / W`` if items of the only query can be held out: its item weights are w."""
         if not self.loses_any_items:
             return self
         return ScoredQueries(self.scores, self.queries, weight=self.weight, query_weight="items")
@@ -299,7 +299,7 @@ class ScoredQueries(ScoredComparisons):
         return self._sparse_gram(Phi), transpose_product(Phi, self.target())
 
     def shifted_features(self, Phi: Matrix) -> Matrix:
-        """Take the means of a sparse matrix away where whole queries store a column: O(nnz) time and memory."""
+        """Subtract query means from sparse columns that all items of a query store: O(nnz) time and memory."""
         return shift_queries(Phi, self.queries, self.weight) if is_sparse(Phi) else Phi
 
     def _scatter(self, Phi: Matrix, target: Float) -> tuple[Float, Float]:

@@ -45,7 +45,7 @@ class ScoredItems:
 
     @classmethod
     def joined(cls, several: list[ScoredItems]) -> ScoredItems:
-        """Put items one below the other."""
+        """Concatenate items."""
         return cls(*(np.concatenate([getattr(one, field.name) for one in several]) for field in fields(cls)))
 
     def rows(self, chosen: NDArray[np.bool_]) -> ScoredItems:

@@ -28,7 +28,7 @@ __all__ = ["Layout", "Ranking", "chunks_with_lines", "read_ranking", "read_ranki
 
 @dataclass
 class Layout:
-    """How the rows of one file become a matrix; `add` each of its rows, then ask.
+    """The layout of the matrix of a file; `add` all of its rows first.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def open_stored(
     n_features: int | None = None,
     needs_target: bool = True,
 ) -> StoredRanking:
-    r"""Open a file of any format, known as `file_format` knows it; a folder holds Parquet files.
+    r"""Open a file of any format, determined by `file_format`; a folder contains Parquet files.
 
     Parameters
     ----------

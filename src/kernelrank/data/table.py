@@ -104,7 +104,7 @@ class Table(ABC):
             return next(blocks, None)
 
     def column(self, name: str, role: str) -> int:
-        """Return the number of a column, or say which name is closest."""
+        """Return the number of a column, or raise an error with the closest name."""
         if name not in self.names:
             close = difflib.get_close_matches(name, self.names, n=1)
             hint = f" (is it {close[0]!r}?)" if close else ""

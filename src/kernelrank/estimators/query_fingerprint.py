@@ -1,4 +1,4 @@
-"""Query fingerprints: sixty-four bits that tell whether a query comes again with the same items.
+"""Query fingerprints: 64-bit hashes that show whether a query has the same items as before.
 
 The binary digits of each number, stirred, are multiplied by an odd number of its column and added up over the row,
 modulo 2⁶⁴; the rows of a query, stirred again, are added up too. So the order of the items does not matter, nor whether

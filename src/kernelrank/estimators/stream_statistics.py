@@ -149,7 +149,7 @@ class StreamStatistics:
         )
 
     def merged(self, features: ColumnFeatures, graph: ScoredComparisons) -> StreamStatistics:
-        """Return the statistics with the queries of a batch, whose parts merge, merged into those known."""
+        """Return the statistics with the mergeable queries of a batch merged into the known ones."""
         assert graph.queries is not None
         gram, right = self.gram.copy(), self.right.copy()
         moments: dict[Any, QueryMoments] = {}

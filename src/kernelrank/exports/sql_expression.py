@@ -39,7 +39,7 @@ def sql_fault(formula: ScoringFormula) -> str | None:
 
 
 def sql_expression(formula: ScoringFormula) -> bytes:
-    """Return one expression, or several with names and commas between, one for each output."""
+    """Return one SQL expression, or several named ones separated by commas, one for each output."""
     features = _features(formula)
     outputs = [_output(formula, features, number) for number in range(len(formula.output_names))]
     if formula.one_output:

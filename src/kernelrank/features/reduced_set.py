@@ -112,7 +112,7 @@ class ReducedSet(ExplicitFeatures):
             self._kernels = self._kernels[:]
 
     def smaller(self, columns: Index) -> ReducedSet:
-        """Map the same items by a part of the basis: that of some columns. O(r s²) time for s of them."""
+        """Map the same items by the part of the basis that belongs to s columns. O(r s²) time."""
         U = self.map.U[:, columns]
         taken = self.map.taken[columns]
         features = type(self).__new__(type(self))
@@ -186,5 +186,5 @@ class ReducedSet(ExplicitFeatures):
 
 
 def _rows_of(rows: KernelRows | Matrix, items: Index) -> Any:
-    """Return the rows of some items; those that are computed on demand stay so."""
+    """Return the rows of some items, still computed on demand if they were."""
     return rows.part(items) if isinstance(rows, KernelRows) else rows[items]

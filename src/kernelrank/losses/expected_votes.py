@@ -32,7 +32,7 @@ class VoteModel(Protocol):
         ...
 
     def fitted(self, votes: Votes, d: Float, freedom: float) -> VoteModel:
-        """Return the model with the noise that differences leave, after `freedom` degrees of freedom are used."""
+        """Return the model with the noise variance of the residuals, with `freedom` degrees of freedom used."""
         ...
 
     def probability(self, d: Float, variance: Float) -> Float:

@@ -98,7 +98,7 @@ class HeldOutDocuments:
 
     @classmethod
     def joined(cls, parts: Sequence[HeldOutDocuments], order: Index) -> HeldOutDocuments:
-        """Put the alphas of several parts together, and into an order."""
+        """Concatenate the alphas of several parts, sorted."""
         names = ("inner", "outer", "dual_coef", "intercept")
         return cls(*(np.concatenate([getattr(part, name) for part in parts])[order] for name in names))
 

@@ -74,7 +74,7 @@ class Contributions:
         training_ids: Labels | None = None,
         output: int | None = None,
     ) -> Contributions:
-        """Take a fitted model apart.
+        """Return the contributions of a fitted model.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ STEPS = 32
 
 @dataclass(frozen=True)
 class Unknowns:
-    """Which effects a model has in addition to the scores.
+    """The effects of a model in addition to the scores.
 
     Parameters
     ----------

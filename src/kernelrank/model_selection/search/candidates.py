@@ -39,7 +39,7 @@ class Measured:
 
     @classmethod
     def joined(cls, parts: Sequence[Measured], order: Index) -> Measured:
-        """Put the alphas of several parts side by side, and into an order."""
+        """Concatenate the alphas of several parts, sorted."""
         if len(parts) == 1:
             return parts[0]
 
