@@ -161,7 +161,7 @@ class Comparisons(ABC):
         return K
 
     def _kept(self, items: Index) -> Index:
-        """Return the items that remain when `items` leave, in ascending order."""
+        """Return the items other than `items`, in ascending order."""
         mask = np.ones(self.n_items, dtype=bool)
         mask[items] = False
         return np.flatnonzero(mask).astype(np.int64)

@@ -148,7 +148,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _compare(
         self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
-        """Make the graphs of the training data; also tell whether there is one output, and y no columns."""
+        """Make the graphs of the training data; also return whether there is one output, and y no columns."""
 
     @abstractmethod
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores | ScoredQueries:
@@ -169,7 +169,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return list(cls._parameter_names)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there are coefficients; the number of features alone is no model."""
+        """Whether there are coefficients; the number of features alone is not a model."""
         return hasattr(self, "solver_")
 
     def _kernel(self) -> Kernel:
@@ -255,7 +255,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return get_solver(self.solver, features, graph, n_alphas, tol=self.tol, max_iter=self.max_iter)
 
     def _progress(self, X: Matrix, y: object = None) -> FitProgress | None:
-        """Begin to tell callbacks of a fit; None where there are none."""
+        """Start reporting a fit to callbacks; None if there are none."""
         return FitProgress(self, X, y) if getattr(self, "_skl_callbacks", None) else None
 
     @one_warning("predictions")

@@ -46,7 +46,7 @@ class Classifier(ClassifierMixin, KernelLearner):
     def _compare(
         self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
-        """Build the graph of all outputs; also tell whether there is one only, as for two classes."""
+        """Build the graph of all outputs; also return whether there is one only, as for two classes."""
         Queries.from_labels(qid, X.shape[0])
         scores = check_scores(self._encode(y), X.shape[0])
         weight = check_weight(sample_weight, X.shape[0])
@@ -67,7 +67,7 @@ class Classifier(ClassifierMixin, KernelLearner):
         return np.where(labels[:, None] == positive, 1.0, -1.0)
 
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores:
-        """Compare every item with its own class, whatever that is: what the scale of alpha is taken from."""
+        """Compare every item with its own class, for the scale of alpha."""
         return ItemScores(np.zeros((queries.n_items, 1)), weight=weight)
 
     def decision_function(self, X: Any) -> Float:

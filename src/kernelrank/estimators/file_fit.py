@@ -90,7 +90,7 @@ def fit_file(
 
 
 def _check_learner(learner: StreamLearner, path: FilePath) -> None:
-    """Raise an error for what cannot be learnt in batches, and say why."""
+    """Raise an error that explains why a learner cannot learn in batches."""
     if learner._can_stream():
         return
     reason = "a precomputed kernel cannot be read in batches: use another kernel"

@@ -98,7 +98,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
 
     @abstractmethod
     def _criterion(self, queries: Queries) -> Criterion:
-        """Return what is held out, and refuse what cannot be."""
+        """Return what is held out; raise an error if that is impossible."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -187,7 +187,7 @@ class RankSVM(Ranker):
         return self._column_features(X)
 
     def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
-        """Store the proof of what was fitted."""
+        """Store the gap and the objective of the fit."""
         proofs = [solution for solution in solutions if isinstance(solution, CertifiedSolution)]
         objectives = np.empty(len(proofs))
         for (columns, _), proof in zip(graphs, proofs, strict=True):

@@ -49,7 +49,7 @@ class Ranker(RegressorMixin, KernelLearner):
     def _compare(
         self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
-        """Build the graphs of scored items; also tell whether y has one dimension."""
+        """Build the graphs of scored items; also return whether y has one dimension."""
         allow_missing = self.missing == "ignore"
         events = None
         if self._takes_events and is_structured(y):
@@ -88,7 +88,7 @@ class Ranker(RegressorMixin, KernelLearner):
         )
 
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ScoredQueries:
-        """Compare all items of each query, whatever their scores: what the scale of alpha is taken from."""
+        """Compare all items of each query, for the scale of alpha."""
         return ScoredQueries(np.zeros((queries.n_items, 1)), queries, weight=weight, query_weight=self.query_weight)
 
     def predict(self, X: Any) -> Float:

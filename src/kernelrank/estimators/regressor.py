@@ -28,7 +28,7 @@ class Regressor(RegressorMixin, KernelLearner):
     def _compare(
         self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
-        """Build the graphs, one for each pattern of missing scores; also tell whether y has one dimension."""
+        """Build the graphs, one for each pattern of missing scores; also return whether y has one dimension."""
         Queries.from_labels(qid, X.shape[0])
         scores = check_scores(y, X.shape[0], allow_missing=self.missing == "ignore")
         weight = check_weight(sample_weight, X.shape[0])
@@ -38,7 +38,7 @@ class Regressor(RegressorMixin, KernelLearner):
         return graphs, scores.ndim == 1
 
     def _unlabelled(self, queries: Queries, weight: Float | None) -> ItemScores:
-        """Compare every item with its own score, whatever that is: what the scale of alpha is taken from."""
+        """Compare every item with its own score, for the scale of alpha."""
         return ItemScores(np.zeros((queries.n_items, 1)), weight=weight)
 
     def predict(self, X: Any) -> Float:

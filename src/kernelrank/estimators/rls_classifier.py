@@ -95,7 +95,7 @@ class RLSClassifier(Classifier):
         self.verbose = verbose
 
     def _regressor(self) -> RLS:
-        """Return the regression of ±1 that this classifier is."""
+        """Return the equivalent regression of ±1."""
         return RLS(**self.get_params(deep=False))
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -255,7 +255,7 @@ def _with_rest(held: list[Index], m: int) -> list[tuple[Index, Index]]:
 
 
 def _inside(path: SelectionPath, data: SelectionData) -> Float:
-    """Return the accuracy of each model on what was held out, exactly, after all items took part in the selection."""
+    """Return the accuracy of each model on what was held out, exactly, after a selection on all items."""
     if "pair_accuracy" in path.steps[0]:
         return np.array([step["pair_accuracy"] for step in path.steps])
     X = data.X if path.preparation is None else path.preparation.transform(data.X)

@@ -248,7 +248,7 @@ def leave_preferences_out(
 
 
 def _ties(given: dict[str, Any], cost: CostOption) -> NDArray[np.bool_] | None:
-    """Return which preferences say nothing of the order: ties, and magnitudes of zero if the cost looks at them."""
+    """Return which preferences have no order: ties, and magnitudes of zero if the cost uses magnitudes."""
     magnitude = None if resolved_cost(cost) == "unit" else given.get("magnitude")
     if magnitude is not None and np.any(magnitude == 0.0):
         return np.asarray(magnitude == 0.0, dtype=np.bool_)
@@ -360,7 +360,7 @@ class Refits:
         return found
 
     def _without(self, own: Index) -> tuple[Float, Float]:
-        """Train without what leaves with some preferences; return their differences and probabilities, each (u, n)."""
+        """Train without a held-out set of preferences; return their differences and probabilities, each (u, n)."""
         pairs, kept = self.pairs, np.ones(len(self.pairs), dtype=bool)
         if self.items:
             kept[np.isin(pairs, pairs[own[0]]).any(axis=1)] = False

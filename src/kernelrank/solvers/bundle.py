@@ -122,7 +122,7 @@ class BundlePath:
         self.planes.add(Plane.of(point, self.problem.features.transpose_multiply(point.gradient)))
 
     def _accept(self, w: Float, scores: Float, point: LossPoint) -> bool:
-        """Take a better point, and say whether it is one."""
+        """Accept a point if it is better; return whether it is."""
         found = self._objective(point.loss, w)
         if not found < self.upper:
             return False

@@ -96,7 +96,7 @@ class ClusterSearch:
         return self.cost.objective(labels, self.n_clusters)
 
     def _kicked(self, labels: Index) -> Index:
-        """Return labels of which some, two to a third, have changed places at random."""
+        """Return labels with some of them, two to a third, exchanged at random."""
         free = np.flatnonzero(self.given < 0)
         size = self.random_state.randint(2, max(3, int(LARGEST_KICK * len(free)) + 1))
         some = self.random_state.permutation(free)[:size]

@@ -126,7 +126,7 @@ def _back_substitution(factor: Float, b: Float) -> Float:
 
 
 def _spectrum_of(A: Float, diagonal: Float, state: NormalEquations, alpha: float) -> tuple[Rounding, Solve]:
-    """Solve through the spectrum where rounding stopped the factorisation; an indefinite kernel is refused there.
+    """Solve through the spectrum where rounding stopped the factorisation; an indefinite kernel is an error there.
 
     The factorisation wrote below the diagonal and on it only, so the part above still holds the matrix.
     """

@@ -196,6 +196,6 @@ class _Division:
 
 
 def _relative(U: Float, V: Float) -> float:
-    """Return the largest length of a column of U beside that of V."""
+    """Return the largest length of a column of U relative to that of V."""
     lengths = np.sqrt(inner_products(V, V))
     return float(np.divide(np.sqrt(inner_products(U, U)), lengths, out=np.zeros_like(lengths), where=lengths > 0).max())

@@ -167,7 +167,7 @@ class PairSolver(Solver[PairProblem]):
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Find the libraries that have threads; it takes as long as many a fit."""
+    """Find the libraries with thread pools, once, because it takes as long as a small fit."""
     return ThreadpoolController()
 
 

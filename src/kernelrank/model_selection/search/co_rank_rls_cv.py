@@ -225,7 +225,7 @@ class CoRankRLSCV(ViewRanker):
         return scores
 
     def _choose(self, data: CoData, plan: HoldoutPlan, held_out: Float, grid: AlphaGrid, nus: list[float]) -> None:
-        """Judge every candidate, and keep the best."""
+        """Measure every candidate, and keep the best."""
         scoring = read_scoring(self.scoring)
         judge = HoldoutScoring(plan, scoring, data.scores, data.queries)
         candidates = Candidates([{"nu": nu} for nu in nus], per_target=False)
