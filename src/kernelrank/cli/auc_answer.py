@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
+from kernelrank.result import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
@@ -83,7 +84,7 @@ def answer_auc(
         answer.fact("permutations", len(test.null))
         answer.fact("permutation", _test_facts(test))
         how = f"{test.name}, {counted(len(test.null), 'permutation')} of {test.permuted}"
-        rows.append(("p-value", f"{test.pvalue:.3g} ({how})"))
+        rows.append(("p-value", f"{pvalue(test.pvalue)} ({how})"))
     if curve is not None:
         answer.fact("tournament_auc", curve.auc)
         answer.fact("roc", {"fpr": curve.fpr, "tpr": curve.tpr})

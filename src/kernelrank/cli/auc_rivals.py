@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.model_rows import counted
 from kernelrank.progress import working
+from kernelrank.result import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
@@ -41,7 +42,7 @@ class NamedComparison:
         low, high = found.interval
         level, _ = found.interval._fact()
         rows = [(name, f"{side.auc:.3f}", side.interval._fact()[1], "") for name, side in sides]
-        rows.append(("difference", f"{found.difference:+.3f}", f"{low:+.3f} to {high:+.3f}", f"{found.pvalue:.2g}"))
+        rows.append(("difference", f"{found.difference:+.3f}", f"{low:+.3f} to {high:+.3f}", pvalue(found.pvalue)))
         answer.table(f"{self.first} versus {self.second}", ("", "AUC", level, "p"), rows)
         facts: dict[str, Any] = {
             place: {"name": name, "auc": side.auc, "low": side.interval.low, "high": side.interval.high}

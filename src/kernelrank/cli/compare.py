@@ -16,6 +16,7 @@ from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.several_models import SeveralModels
 from kernelrank.cli.source_files import SourceFile, fold_part, survival_columns
+from kernelrank.result import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.metrics import Measure
@@ -168,7 +169,7 @@ def _compare_times(
         facts = {"measure": measure.name, "first": first.mean, "second": second.mean, "difference": test.difference}
         found.append({**facts, "low": low, "high": high, "pvalue": test.pvalue, "interval": test.interval.method})
         values = [f"{first.mean:.4f}", f"{second.mean:.4f}", f"{test.difference:+.4f}", f"[{low:+.4f}, {high:+.4f}]"]
-        rows.append([measure.name, *values, f"{test.pvalue:.3g}"])
+        rows.append([measure.name, *values, pvalue(test.pvalue)])
     answer.fact("first", names[0])
     answer.fact("second", names[1])
     answer.fact("measures", found)
@@ -205,7 +206,7 @@ def _row(facts: dict[str, Any]) -> list[str]:
         f"{facts['second']:.4f}",
         f"{facts['difference']:+.4f}",
         f"[{facts['low']:+.4f}, {facts['high']:+.4f}]",
-        f"{facts['pvalue']:.3g}",
-        f"{facts['wilcoxon_pvalue']:.3g}",
+        pvalue(facts["pvalue"]),
+        pvalue(facts["wilcoxon_pvalue"]),
         f"{facts['n_first_better']}:{facts['n_second_better']}",
     ]

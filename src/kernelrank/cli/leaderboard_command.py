@@ -15,6 +15,7 @@ from kernelrank.cli.output_file import check_page
 from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.source_files import SourceFile
 from kernelrank.progress import working
+from kernelrank.result import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences
@@ -204,7 +205,7 @@ def _answer_judges(answer: Answer, board: Leaderboard) -> None:
                 f"{judge['votes']:.6g}",
                 f"{judge['agreement']:.0%}",
                 f"{judge['expected']:.0%}",
-                f"{judge['pvalue']:.2g}",
+                pvalue(judge["pvalue"]),
             )
             for judge in flagged[:FLAGGED]
         ],

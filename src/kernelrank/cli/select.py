@@ -16,6 +16,7 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 from kernelrank.progress import working
+from kernelrank.result import p_is
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -278,7 +279,7 @@ def _answer(answer: Answer, found: Selection) -> None:
     if test is not None:
         answer.fact("pvalue", test.pvalue)
         answer.fact("permutations", len(test.null))
-        answer.line(f"p = {test.pvalue:.3g} ({test.name} {test.statistic:.3f}, {len(test.null)} permutations).")
+        answer.line(f"p {p_is(test.pvalue)} ({test.name} {test.statistic:.3f}, {len(test.null)} permutations).")
 
 
 def _show_stability(answer: Answer, stability: SelectionStability | None, names: list[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.cli.judgement import Judgement, measured
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.model_file import command_line
+from kernelrank.result import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
@@ -102,8 +103,8 @@ class SeveralModels:
                         f"{pair.first} - {pair.second}",
                         f"{pair.test.difference:+.4f}",
                         f"[{pair.test.interval.low:+.4f}, {pair.test.interval.high:+.4f}]",
-                        f"{pair.test.pvalue:.3g}",
-                        f"{pair.corrected:.3g}",
+                        pvalue(pair.test.pvalue),
+                        pvalue(pair.corrected),
                         f"{pair.test.n_first_better}:{pair.test.n_second_better}",
                     ]
                     for pair in one.pairs

@@ -20,7 +20,7 @@ from kernelrank.metrics.interval import FIXED, Interval, check_confidence, perce
 from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.queries import Queries
-from kernelrank.result import Result
+from kernelrank.result import Result, p_is, pvalue
 
 __all__ = ["ConcordanceDifference", "ConcordanceResult"]
 
@@ -276,7 +276,7 @@ class ConcordanceDifference(Result):
     Examples
     --------
     >>> print(ConcordanceDifference("concordance", 0.05, Interval(0.01, 0.09, 0.95, "jackknife"), 0.02, 80))
-    concordance: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.02 (80 items)
+    concordance: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.020 (80 items)
     """
 
     label: str
@@ -289,7 +289,7 @@ class ConcordanceDifference(Result):
         low, high = self.interval
         return (
             f"{self.label}: difference {self.difference:+.4f}, {100 * self.interval.level:.4g}% interval "
-            f"[{low:+.4f}, {high:+.4f}], p = {self.pvalue:.3g} ({self.n_items} items)"
+            f"[{low:+.4f}, {high:+.4f}], p {p_is(self.pvalue)} ({self.n_items} items)"
         )
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -297,7 +297,7 @@ class ConcordanceDifference(Result):
             ("measure", self.label),
             ("difference, first minus second", f"{self.difference:+.4f}"),
             self.interval._fact("+.4f"),
-            ("p-value", f"{self.pvalue:.3g}"),
+            ("p-value", pvalue(self.pvalue)),
             ("items", f"{self.n_items:,}"),
             ("about the interval", self.interval.method),
         ]

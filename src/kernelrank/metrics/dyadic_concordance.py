@@ -75,7 +75,11 @@ class DyadicConcordance(Result):
         return [(f"concordance{each}", f"{self.value:.3f}"), self.interval._fact(), ("dyads", f"{self.n_dyads:,}")]
 
     def _chart(self) -> Estimates:
-        return Estimates([(f"per {self.per}", self.value, *self.interval)], "concordance", 0.5)
+        return Estimates(
+            [("overall" if self.per == "overall" else f"per {self.per}", self.value, *self.interval)],
+            "concordance",
+            0.5,
+        )
 
     def _columns(self) -> dict[str, Any]:
         return {"value": [self.value], **self.interval._columns(), "per": [self.per], "n_dyads": [self.n_dyads]}

@@ -26,7 +26,7 @@ import numpy as np
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval, resampled_means
-from kernelrank.result import Result
+from kernelrank.result import Result, p_is, pvalue
 
 if TYPE_CHECKING:
     from kernelrank.metrics.judged_items import FloatArray
@@ -73,7 +73,7 @@ class PairedTest(Result):
     --------
     >>> interval = Interval(0.01, 0.09, 0.95, "6 queries resampled 10,000 times")
     >>> print(PairedTest("AUC", 0.05, interval, 0.03125, 0.0625, 6, 5, 0, True))
-    AUC: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.0312 by sign flips, 0.0625 by Wilcoxon's signed
+    AUC: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.031 by sign flips, 0.062 by Wilcoxon's signed
     ranks, zero differences left out (6 queries: 5 better, 0 worse, 1 equal)
     """
 
@@ -92,7 +92,7 @@ class PairedTest(Result):
         equal = self.n_queries - self.n_first_better - self.n_second_better
         return (
             f"{self.label}: difference {self.difference:+.4f}, {100 * self.interval.level:.4g}% interval "
-            f"[{low:+.4f}, {high:+.4f}], p = {self.pvalue:.3g} by sign flips, {self.wilcoxon_pvalue:.3g} by "
+            f"[{low:+.4f}, {high:+.4f}], p {p_is(self.pvalue)} by sign flips, {pvalue(self.wilcoxon_pvalue)} by "
             f"{WILCOXON} ({self.n_queries} queries: "
             f"{self.n_first_better} better, {self.n_second_better} worse, {equal} equal)"
         )
@@ -103,8 +103,8 @@ class PairedTest(Result):
             ("measure", self.label),
             ("difference, first minus second", f"{self.difference:+.4f}"),
             self.interval._fact("+.4f"),
-            ("p-value by sign flips", f"{self.pvalue:.3g}"),
-            (f"p-value by {WILCOXON}", f"{self.wilcoxon_pvalue:.3g}"),
+            ("p-value by sign flips", pvalue(self.pvalue)),
+            (f"p-value by {WILCOXON}", pvalue(self.wilcoxon_pvalue)),
             ("queries", f"{self.n_queries:,}"),
             (
                 "first better, second better, equal",

@@ -54,7 +54,7 @@ from kernelrank.model_selection.auc_methods import (
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.progress import verbosely
-from kernelrank.result import Result
+from kernelrank.result import Result, p_is, pvalue
 
 __all__ = ["AUCComparison", "compare_auc"]
 
@@ -82,7 +82,7 @@ class AUCComparison(Result):
     >>> first, second = (AUCEstimate(a, i, "given scores", 9, 3, 3, (0, 1)) for a, i in ((0.8, one), (0.7, two)))
     >>> interval = Interval(-0.05, 0.25, 0.95, "allows for other items being scored")
     >>> print(AUCComparison(first, second, 0.1, interval, 0.19))
-    AUC 0.800 and 0.700: difference +0.100, 95% interval [-0.050, +0.250], p = 0.19 (3 positive and 3 negative items;
+    AUC 0.800 and 0.700: difference +0.100, 95% interval [-0.050, +0.250], p = 0.190 (3 positive and 3 negative items;
     the interval allows for other items being scored)
     """
 
@@ -99,7 +99,7 @@ class AUCComparison(Result):
         low, high = self.interval
         return (
             f"AUC {self.first.auc:.3f} and {self.second.auc:.3f}: difference {self.difference:+.3f}, "
-            f"{100 * self.interval.level:.4g}% interval [{low:+.3f}, {high:+.3f}], p = {self.pvalue:.2g} "
+            f"{100 * self.interval.level:.4g}% interval [{low:+.3f}, {high:+.3f}], p {p_is(self.pvalue)} "
             f"({self.first.n_positive} positive and {self.first.n_negative} negative items; "
             f"the interval {self.interval.method})"
         )
@@ -110,7 +110,7 @@ class AUCComparison(Result):
             ("second AUC", _with_interval(self.second)),
             ("difference, first minus second", f"{self.difference:+.3f}"),
             self.interval._fact("+.3f"),
-            ("p-value (null hypothesis: no difference)", f"{self.pvalue:.2g}"),
+            ("p-value (null hypothesis: no difference)", pvalue(self.pvalue)),
             ("about the interval", self.interval.method),
             ("items", f"{self.first.n_positive:,} positive, {self.first.n_negative:,} negative"),
         ]

@@ -43,7 +43,7 @@ from kernelrank.model_selection.search.nested_search import can_be_nested
 from kernelrank.model_selection.selection_path import deal_items, is_selection
 from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
-from kernelrank.result import Result
+from kernelrank.result import Result, p_is, pvalue
 from kernelrank.validation import check_scores
 
 __all__ = ["PermutationTest", "permutation_test"]
@@ -84,7 +84,7 @@ class PermutationTest(Result):
     Examples
     --------
     >>> print(PermutationTest(0.9, np.array([0.5, 0.6, 0.4]), 0.25, "leave_pair_out accuracy", "all items"))
-    leave_pair_out accuracy 0.900, p = 0.25 (3 permutations of all items, mean 0.500, largest 0.600)
+    leave_pair_out accuracy 0.900, p = 0.250 (3 permutations of all items, mean 0.500, largest 0.600)
     """
 
     statistic: float
@@ -95,14 +95,14 @@ class PermutationTest(Result):
 
     def __str__(self) -> str:
         return (
-            f"{self.name} {self.statistic:.3f}, p = {self.pvalue:.3g} ({len(self.null)} permutations of "
+            f"{self.name} {self.statistic:.3f}, p {p_is(self.pvalue)} ({len(self.null)} permutations of "
             f"{self.permuted}, mean {self.null.mean():.3f}, largest {self.null.max():.3f})"
         )
 
     def _facts(self) -> list[tuple[str, str]]:
         return [
             (self.name.replace("_", "-"), f"{self.statistic:.3f}"),
-            ("p-value", f"{self.pvalue:.3g}"),
+            ("p-value", pvalue(self.pvalue)),
             ("permutations", f"{len(self.null):,} of {self.permuted}"),
             ("their accuracy: mean, largest", f"{self.null.mean():.3f}, {self.null.max():.3f}"),
         ]

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from math import floor, isfinite, log10
 from typing import Any
 
-__all__ = ["FILTERS", "counted", "in_column", "plural", "pvalue", "signed", "with_commas", "with_digits"]
+from kernelrank.result import p_is, pvalue
 
-LEAST_PVALUE = 0.001
-"""What is smaller is told by this bound."""
+__all__ = ["FILTERS", "counted", "in_column", "plural", "signed", "with_commas", "with_digits"]
 
 PLURALS = {"query": "queries"}
 
@@ -82,17 +81,6 @@ def with_decimals(number: float, decimals: int = 3) -> str:
     return f"{number:z.{decimals}f}".replace("-", "−")
 
 
-def pvalue(value: float) -> str:
-    """Write a p-value with three decimals, so that a column of them is aligned.
-
-    Examples
-    --------
-    >>> pvalue(0.0123), pvalue(0.5), pvalue(1.0), pvalue(0.00001)
-    ('0.012', '0.500', '1.000', '< 0.001')
-    """
-    return f"{value:.3f}" if value >= LEAST_PVALUE else f"< {LEAST_PVALUE:g}"
-
-
 def in_column(numbers: Sequence[float], digits: int = 3, *, sign: bool = False) -> list[str]:
     """Write the numbers of a column with the same number of decimals, so that their decimal points are aligned.
 
@@ -126,6 +114,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "column": in_column,
     "decimals": with_decimals,
     "pvalue": pvalue,
-    "p_is": lambda value: pvalue(value) if value < LEAST_PVALUE else f"= {pvalue(value)}",
+    "p_is": p_is,
 }
 """What templates may write behind a bar."""
