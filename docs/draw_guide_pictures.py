@@ -81,7 +81,7 @@ def _ranking() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _alpha_curve() -> None:
     X, y, qid = _ranking()
     figure, ax = _axes()
-    kr.report.AlphaCurveDisplay.from_estimator(kr.RankRLSCV().fit(X, y, qid=qid), ax=ax)
+    kr.report.AlphaCurveDisplay.from_estimator(kr.RankRLSCV().fit(X, y, qid=qid), X, y, qid=qid, ax=ax)
     _save(figure, "alpha_curve")
 
 

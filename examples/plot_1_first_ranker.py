@@ -38,7 +38,7 @@ print(f"{len(train)} items to learn from, {len(test)} items of other queries to 
 # is the first or the last.
 
 model = kr.RankRLSCV().fit(X[train], y[train], qid=qid[train])
-AlphaCurveDisplay.from_estimator(model)
+AlphaCurveDisplay.from_estimator(model, X[train], y[train], qid=qid[train])
 plt.title("Every query held out once")
 
 # %%

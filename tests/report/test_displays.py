@@ -11,10 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
-from kernelrank import RankRLS, RLSClassifier, leave_pair_out, leave_query_out, make_ranking, tournament_roc
+from kernelrank import RankRLS, RankRLSCV, RLSClassifier, leave_pair_out, leave_query_out, make_ranking, tournament_roc
+from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.metrics import NDCG
-from kernelrank.report import AlphaCurveDisplay, QueryScoreDisplay, ROCDisplay
+from kernelrank.report import AlphaCurveDisplay, ChartDisplay, QueryScoreDisplay, ROCDisplay
+from kernelrank.report.alpha_errors import pair_standard_errors, query_standard_errors
 from kernelrank.report.roc_band import roc_band
 
 rng = np.random.default_rng(0)
@@ -171,3 +173,36 @@ def test_a_dollar_sign_in_a_label_is_no_formula():
     display = QueryScoreDisplay.from_predictions([1, 2, 1, 2], [2, 1, 1, 2], qid=["$x^$", "$x^$", "b", "b"])
     assert drawn(display)
     assert "$x^$: 0.000" in texts(display)[-1]
+
+
+def test_bars_from_the_training_data():
+    search = RankRLSCV(ALPHAS).fit(ITEMS, SCORES, qid=QID)
+    assert AlphaCurveDisplay.from_estimator(search).errors is None
+    display = AlphaCurveDisplay.from_estimator(search, ITEMS, SCORES, qid=QID)
+    np.testing.assert_array_equal(display.errors, query_standard_errors(search, ITEMS, SCORES, QID, display.alphas))
+    best = display.scores.max()
+    near = np.flatnonzero(display.scores >= best - display.errors[np.argmax(display.scores)])
+    np.testing.assert_array_equal(display.within_noise, near)
+    assert any(f"{len(near)} of {len(ALPHAS)} alphas: within one standard error" in text for text in texts(display))
+    assert drawn(display)
+
+
+def test_bars_of_two_classes():
+    search = RankRLSCV(ALPHAS).fit(X, y)
+    display = AlphaCurveDisplay.from_estimator(search, X, y)
+    np.testing.assert_array_equal(display.errors, pair_standard_errors(search, X, y, display.alphas))
+    assert AlphaCurveDisplay.from_estimator(search, X, np.arange(24.0)).errors is None
+
+
+def test_several_roc_curves_name_their_bands_once():
+    display = ROCDisplay.from_predictions(y, X[:, 0], random_state=0, name="one")
+    ROCDisplay.from_predictions(y, X[:, 1], random_state=0, ax=display.ax_, name="two")
+    assert sum("resampled" in text for text in texts(display)) == 1
+    assert len(texts(display)) == 3
+
+
+def test_a_new_figure_is_as_high_as_its_rows_need():
+    few, many = (
+        ChartDisplay(Estimates([(str(n), 0.5, 0.4, 0.6) for n in range(rows)], "AUC")).plot() for rows in (1, 10)
+    )
+    assert few.figure_.get_figheight() < 2 < many.figure_.get_figheight() < 5

@@ -9,9 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank.argument_types import Labels
+from kernelrank.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection.search.alpha_grid import edge_of
+from kernelrank.report.alpha_errors import standard_errors
 from kernelrank.report.display import Display
+from kernelrank.report.number_format import with_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,9 +94,25 @@ class AlphaCurveDisplay(Display):
         mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
         return edge_of(self.alphas, mean) != 0
 
+    @property
+    def within_noise(self) -> Index:
+        """The positions of the alphas whose scores are within one standard error of the best; empty without errors."""
+        if self.errors is None:
+            return np.empty(0, dtype=np.int64)
+        chosen = int(np.argmin(np.abs(self.alphas - self.best_alpha)))
+        return np.flatnonzero(self.scores >= self.scores[chosen] - self.errors[chosen])
+
     @classmethod
     def from_estimator(
-        cls, estimator: BaseEstimator, *, ax: Axes | None = None, name: str | None = None, **line_options: object
+        cls,
+        estimator: BaseEstimator,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        qid: Labels | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **line_options: object,
     ) -> Self:
         """Draw the alpha curve of a fitted search.
 
@@ -100,6 +120,9 @@ class AlphaCurveDisplay(Display):
         ----------
         estimator : RankRLSCV, RLSCV, or GridSearchCV over alpha
             Fitted.
+        X, y, qid : optional
+            The training data. With them, the curve of a `RankRLSCV` has error bars (over queries, or over the items of
+            two classes), and the legend says how many alphas are within one standard error of the best.
         ax : matplotlib Axes, optional
         name : str, optional
             The name of the estimator's class unless given.
@@ -110,7 +133,10 @@ class AlphaCurveDisplay(Display):
         -------
         AlphaCurveDisplay
         """
-        return cls.of_search(estimator, name=name).plot(ax=ax, **line_options)
+        display = cls.of_search(estimator, name=name)
+        if X is not None and y is not None and display.scores.ndim == 1:
+            display.errors = standard_errors(estimator, X, y, qid, display.alphas)
+        return display.plot(ax=ax, **line_options)
 
     @classmethod
     def of_search(cls, estimator: BaseEstimator, *, name: str | None = None) -> Self:
@@ -195,10 +221,18 @@ class AlphaCurveDisplay(Display):
         else:
             for number, line in enumerate(self.lines_):
                 line.set_label(f"output {number}")
-        best = f"best alpha {self.best_alpha:.4g}" + (", at the edge of the grid" if self.at_the_edge else "")
+        best = f"best alpha {with_digits(self.best_alpha)}" + (", at the edge of the grid" if self.at_the_edge else "")
+        if len(self.within_noise) > 1:
+            best += f"\n{len(self.within_noise)} of {len(self.alphas)} alphas: within one standard error"
         ax.axvline(self.best_alpha, color="0.4", linestyle=":", label=best)
         ax.set(xscale="log", xlabel="alpha", ylabel=self.score_name)
-        ax.legend(loc="best")
+        if self.errors is None:
+            ax.legend(loc="best")
+            return
+        # Room for the legend above the bars, which run through the whole picture.
+        low, high = (self.scores - self.errors).min(), (self.scores + self.errors).max()
+        ax.set_ylim(top=max(ax.get_ylim()[1], high + 0.4 * (high - low)))
+        ax.legend(loc="upper right", fontsize="small")
 
 
 def _same(one: object, other: object) -> bool:

@@ -16,10 +16,44 @@ from kernelrank.model_selection.auc_methods import pair_components
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
 from kernelrank.model_selection.search.rank_rls_cv import RankRLSCV
 
-__all__ = ["pair_standard_errors", "query_standard_errors"]
+__all__ = ["pair_standard_errors", "query_standard_errors", "standard_errors"]
 
 MOST_DIFFERENCES = 20_000_000
 """Differences of held-out pairs that are kept at a time, 160 MB; beyond that there are no bars."""
+
+
+def standard_errors(search: BaseEstimator, X: Any, y: ArrayLike, qid: Labels | None, alphas: ArrayLike) -> Float | None:
+    """Estimate how far held-out scores may vary: over queries, or over the items of two classes.
+
+    Parameters
+    ----------
+    search : RankRLSCV
+        Fitted.
+    X, y, qid
+        What it was fitted to.
+    alphas : array-like, shape (n,)
+
+    Returns
+    -------
+    ndarray, shape (n,), or None
+        Of `query_standard_errors` with queries, of `pair_standard_errors` with two classes; None in other cases.
+
+    Notes
+    -----
+    The cost is that of the function that is used.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=10, random_state=0)
+    >>> search = RankRLSCV([1.0, 10.0]).fit(X, y, qid=qid)
+    >>> standard_errors(search, X, y, qid, [1.0, 10.0]).shape
+    (2,)
+    """
+    labels = np.asarray(y)
+    if qid is not None:
+        return query_standard_errors(search, X, labels.astype(np.float64), qid, alphas)
+    return pair_standard_errors(search, X, labels, alphas) if len(np.unique(labels)) == 2 else None
 
 
 def pair_standard_errors(

@@ -49,6 +49,14 @@ class ChartDisplay(Display):
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
 
+    def _n_rows(self) -> int | None:
+        match self.chart:
+            case Estimates(rows=rows):
+                return len(rows)
+            case Bars(names=names):
+                return len(names)
+        return None
+
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         match self.chart:
             case Estimates():
@@ -107,6 +115,8 @@ def _draw_curves(ax: Axes, chart: Curves, line_options: dict[str, Any]) -> None:
         ax.axvline(chart.mark[0], color=GREY, linestyle="--", label=chart.mark[1])
     if chart.logarithmic:
         ax.set_xscale("log")
+    elif np.all(np.asarray(chart.x) % 1 == 0):
+        ax.locator_params(axis="x", integer=True)
     ax.set(xlabel=chart.x_label, ylabel=chart.y_label)
     legend_above(ax)
 

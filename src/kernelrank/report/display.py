@@ -45,10 +45,14 @@ class Display(ABC):
         MissingExtraError
             If matplotlib is not installed.
         """
-        self.ax_ = _new_axes() if ax is None else ax
+        self.ax_ = _new_axes(self._n_rows()) if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw(self.ax_, line_options)
         return self
+
+    def _n_rows(self) -> int | None:
+        """Return how many rows of names there are, for the height of a new figure; None where there are none."""
+        return None
 
     @abstractmethod
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
@@ -66,10 +70,13 @@ def legend_above(ax: Axes) -> None:
         text.set_parse_math(False)  # names are text, whatever signs of formulas they hold
 
 
-def _new_axes() -> Axes:
+def _new_axes(n_rows: int | None) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("matplotlib", "report") from None
-    _, ax = plt.subplots(layout="constrained")
+    width, height = plt.rcParams["figure.figsize"]
+    if n_rows is not None:
+        height = 0.9 + 0.35 * n_rows
+    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax

@@ -83,6 +83,9 @@ class ForestDisplay(Display):
         display = cls([(first, comparison.first), (second, comparison.second)], difference=difference)
         return display.plot(ax=ax, **line_options)
 
+    def _n_rows(self) -> int:
+        return len(self.estimates) + (0 if self.difference is None else 3)
+
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         """Draw the AUCs, and the difference below a line."""
         rows = [(name, float(estimate), estimate.interval) for name, estimate in self.estimates]

@@ -47,6 +47,9 @@ class ImportanceDisplay(Display):
         self.importance = importance
         self.k = k
 
+    def _n_rows(self) -> int:
+        return min(self.k, len(self.importance.order))
+
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         """Draw a mark and a line for each feature."""
         found = self.importance

@@ -37,7 +37,8 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
     with drawing("alpha") as canvas:
         display.plot(ax=canvas.ax)
         if (legend := canvas.ax.get_legend()) is not None:
-            legend.remove()  # it would hide points; the caption says as much
+            legend.remove()  # the caption says as much
+            canvas.ax.autoscale(axis="y")  # and needs no room
         _plain_powers(canvas.ax)
         best = float(display.scores[np.argmin(np.abs(display.alphas - display.best_alpha))])
         alt = (
@@ -57,15 +58,14 @@ def alpha_picture(display: AlphaCurveDisplay) -> Picture:
             caption += (
                 " Bars: one standard error to each side, for other items or queries being scored. All points use "
                 "the same items, so differences between neighbouring points vary less than the bars suggest."
-                f" {_within_noise(display, display.errors, best)}"
+                f" {_within_noise(display)}"
             )
         return canvas.picture(alt, caption)
 
 
-def _within_noise(display: AlphaCurveDisplay, errors: Float, best: float) -> str:
+def _within_noise(display: AlphaCurveDisplay) -> str:
     """Say how many alphas are as good as the best, within its standard error."""
-    chosen = int(np.argmin(np.abs(display.alphas - display.best_alpha)))
-    near = np.flatnonzero(display.scores >= best - errors[chosen])
+    near = display.within_noise
     if len(near) < 2:
         return "No other alpha is within one standard error of the best."
     ends = with_digits(display.alphas[near[0]]), with_digits(display.alphas[near[-1]])

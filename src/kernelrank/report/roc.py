@@ -232,8 +232,10 @@ class ROCDisplay(Display):
         if self.band is not None:
             colour = self.line_.get_color()
             text = f"{percent} of curves, {self.resampled} resampled"
-            ax.fill_between(*self.band, color=colour, alpha=0.15, linewidth=0, label=text)
+            # Several curves share the words for their bands.
+            words = None if text in ax.get_legend_handles_labels()[1] else text
+            ax.fill_between(*self.band, color=colour, alpha=0.15, linewidth=0, label=words)
         ax.plot([0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1)
         ax.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-        ax.legend(loc="lower right", fontsize="small")
+        ax.legend(loc="best", fontsize="small")  # lower right, unless a curve runs there

@@ -9,6 +9,7 @@ import numpy as np
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
 from kernelrank.report.display import Display, legend_above
+from kernelrank.result import p_is
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +56,11 @@ class SelectionDisplay(Display):
         self.n_shown = n_shown
         self.threshold = threshold
 
+    def _n_rows(self) -> int | None:
+        if isinstance(self.result, SelectionStability):
+            return 1 + min(self.n_shown, len(self.result.features))  # and the legend
+        return None
+
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
         if isinstance(self.result, SelectionCurve):
             _draw_curve(ax, self.result, line_options)
@@ -83,7 +89,7 @@ def _draw_stability(
     names = [str(name) for name in found.features[:n_shown]]
     places = np.arange(len(names))
     ax.barh(places, found.frequency[: len(names)], **line_options)
-    ax.set_yticks(places, [name if len(name) <= 24 else f"{name[:23]}…" for name in names])
+    ax.set_yticks(places, [name if len(name) <= 24 else f"{name[:23]}…" for name in names], parse_math=False)
     ax.invert_yaxis()
     false = found.expected_false(threshold)
     ax.axvline(threshold, color="0.4", linestyle=":", label=f"at most {false:.2g} false ones beyond {threshold:g}")
@@ -93,6 +99,6 @@ def _draw_stability(
 
 def _draw_permutations(ax: Axes, test: PermutationTest, line_options: dict[str, Any]) -> None:
     ax.hist(test.null, bins=min(30, max(5, len(test.null) // 4)), **{"alpha": 0.7, "label": "permuted", **line_options})
-    ax.axvline(test.statistic, color="0.2", label=f"observed {test.statistic:.3f}, p = {test.pvalue:.2g}")
+    ax.axvline(test.statistic, color="0.2", label=f"observed {test.statistic:.3f}, p {p_is(test.pvalue)}")
     ax.set(xlabel=test.name.replace("_", "-"), ylabel="permutations")
     legend_above(ax)
