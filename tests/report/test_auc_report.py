@@ -11,7 +11,7 @@ import pytest
 
 from kernelrank import RankRLS, RankRLSCV, estimate_auc, permutation_test, tournament_roc
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
-from kernelrank.metrics import Interval, sensitivity_at
+from kernelrank.metrics import AUC, Interval, sensitivity_at
 from kernelrank.model_selection import AUCEstimate
 from kernelrank.report import AlphaCurveDisplay, auc_report
 from kernelrank.report.alpha_errors import pair_standard_errors
@@ -54,6 +54,21 @@ def test_the_estimate_alone():
     found = texts(auc_report(estimate_auc(RankRLS(), X, y)))
     assert list(found) == ["done", "estimate", "warnings", "repeat"]
     assert found["warnings"] == "Warnings None."
+
+
+def test_simple_orders_stand_beside_the_estimate():
+    estimate, curve = estimate_auc(RankRLS(), X, y, pos_label="ill"), tournament_roc(RankRLS(), X, y, pos_label="ill")
+    names = [f"gene {n}" for n in range(X.shape[1])]
+    found = texts(auc_report(estimate, curve, X=X, feature_names=names))["estimate"]
+    ill = (y == "ill").astype(float)
+    tried = {
+        f"{sign}{name}": AUC()(ill, part).mean
+        for n, name in enumerate(names)
+        for sign, part in (("", X[:, n]), ("\N{MINUS SIGN}", -X[:, n]))
+    }
+    best = max(tried, key=lambda name: tried[name])
+    assert f"AUC of the best feature, {best} {tried[best]:.3f}" in found
+    assert "AUC of a random order 0.500" in found
 
 
 def test_warnings():

@@ -42,7 +42,7 @@ def test_numbers_are_those_of_the_library():
     for measure in (NDCG(k=10), MeanAveragePrecision(), PairwiseAccuracy()):
         result = measure(truth, model.holdout_scores_, qid=qid)
         interval = result.interval(random_state=0)
-        assert f"{measure.name} {result.mean:.4f} {interval.low:.3f} to {interval.high:.3f} {len(result)}" in shown
+        assert f"{measure.name} {result.mean:.3f} {interval.low:.3f} to {interval.high:.3f} {len(result)}" in shown
         assert ", ".join(measure.rules) in shown
     result = NDCG(k=10)(truth, model.holdout_scores_, qid=qid)
     worst = section(read, "queries")
@@ -84,7 +84,7 @@ def test_a_test_set_is_what_is_measured():
     test = (X[~train], y[~train], QID[~train], [f"document {n}" for n in range((~train).sum())])
     read = HTMLPage(ranking_report(model, X[train], y[train], qid=QID[train], test=test, measures=["ndcg@3"]).html)
     result = NDCG(k=3)(y[~train], model.predict(X[~train]), qid=QID[~train])
-    assert f"nDCG@3 {result.mean:.4f}" in section(read, "measures")
+    assert f"nDCG@3 {result.mean:.3f}" in section(read, "measures")
     assert "a test set that training has not seen" in section(read, "done")
     assert "document" in section(read, "pair")
     assert "trained on both items" not in section(read, "pair")
@@ -185,7 +185,7 @@ def test_a_model_that_cannot_be_taken_apart():
     )
     read = HTMLPage(ranking_report(model, X[:48], y[:48], qid=QID[:48], test=(X[48:], y[48:], QID[48:], None)).html)
     result = NDCG(k=10)(y[48:], model.predict(X[48:]), qid=QID[48:])
-    assert f"nDCG@10 {result.mean:.4f}" in section(read, "measures")
+    assert f"nDCG@10 {result.mean:.3f}" in section(read, "measures")
     assert section(read, "influence") is section(read, "pair") is None
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     read = HTMLPage(ranking_report(forest, X, y, qid=QID).html)

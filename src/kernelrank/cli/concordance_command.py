@@ -16,6 +16,7 @@ from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.source_files import SourceFile, speaking_of
 from kernelrank.progress import working
+from kernelrank.result import p_is
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -67,7 +68,7 @@ def concordance(
 
     kernelrank concordance patients.csv --time months --event died --scale
 
-    kernelrank concordance patients.csv --time months --event died --report out.html
+    kernelrank concordance patients.csv --time t --event died --report out.html
     """
     from kernelrank.metrics import log_rank_pvalue
     from kernelrank.model_selection import estimate_concordance
@@ -101,7 +102,15 @@ def concordance(
 
         with working("drawing the page"):
             title = f"Concordance of {items.path}"
-            page = concordance_report(estimate, time_name=time, title=title, command=command_line(), notes=answer.notes)
+            page = concordance_report(
+                estimate,
+                X=X if items.qid is None and items.weight is None else None,
+                feature_names=items.column_names,
+                time_name=time,
+                title=title,
+                command=command_line(),
+                notes=answer.notes,
+            )
             page.save(report)
     _answer(answer, estimate, items, pvalue, nested=alpha is None)
     answer.fact("report", None if report is None else str(report))
@@ -133,7 +142,7 @@ def _answer(answer: Answer, estimate: ConcordanceEstimate, items: Items, pvalue:
     rows = [
         ("concordance", f"{estimate.concordance:.3f}"),
         (f"{100 * estimate.interval.level:.4g}% interval", f"{low:.3f} to {high:.3f}"),
-        ("log-rank test of the thirds", f"p = {pvalue:.2g}"),
+        ("log-rank test of the thirds", f"p {p_is(pvalue)}"),
         ("events", f"{result.n_events:,} of {len(items):,} items"),
         ("held out", f"{counted(n_folds, 'fold')}, {counted(result.n_pairs, 'pair')} of known order inside them"),
         ("alpha", "chosen in every training set" if nested else "as given"),

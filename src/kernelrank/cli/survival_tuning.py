@@ -61,6 +61,8 @@ def times_page(answer: Answer, estimate: ConcordanceEstimate, model: Any, items:
         return concordance_report(
             estimate,
             model=model,
+            X=items.X if items.qid is None and items.weight is None else None,
+            feature_names=items.column_names,
             time_name=time,
             title=f"Concordance of {items.path}",
             command=command_line(),

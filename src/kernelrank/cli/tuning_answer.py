@@ -105,12 +105,25 @@ def fold_page(answer: Answer, plan: Plan, source: SourceFile, found: list[dict[s
             judgement.y,
             judgement.scores,
             qid=judgement.qid,
+            X=_features_of([items for _, items, _ in tests]),
+            feature_names=tests[0][1].column_names,
             measures=plan.measures,
             title=f"Ranking of {source.path}",
             command=command_line(),
             notes=[*answer.notes, *(["columns were scaled to 0 to 1 inside each query"] if plan.by_query else [])],
             random_state=plan.learner.seed,
         )
+
+
+def _features_of(sets: list[Items]) -> Any:
+    """Put the features of several sets below each other; None where their numbers of columns differ."""
+    import numpy as np
+    from scipy.sparse import issparse, vstack
+
+    matrices = [items.X for items in sets]
+    if len({matrix.shape[1] for matrix in matrices}) > 1:
+        return None
+    return vstack(matrices, format="csc") if issparse(matrices[0]) else np.concatenate(matrices)
 
 
 def tuning_page(answer: Answer, found: Search, model: Any, items: Items, test: Items | None, plan: Plan) -> Any:

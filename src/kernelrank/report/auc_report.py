@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator
 
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
+from kernelrank.metrics import AUC
 from kernelrank.model_selection import AUCComparison, AUCEstimate, PermutationTest, TournamentROC
 from kernelrank.report.alpha_errors import pair_standard_errors
+from kernelrank.report.baselines import BestColumn
 from kernelrank.report.contributions import Contributions, has_contributions
-from kernelrank.report.environment import parameters_of, today, versions
+from kernelrank.report.environment import parameters_of
 from kernelrank.report.forest_rows import ComparedAUCs
 from kernelrank.report.influence import Influence
 from kernelrank.report.model_description import alpha_curve_of, describe_kernel
@@ -122,6 +124,7 @@ def auc_report(
         "how": _how(estimate),
         "comparisons": [ComparedAUCs.of((first, second), found) for first, second, found in comparisons],
         "curve": curve,
+        "feature": None if curve is None or X is None else _best_feature(curve, X, feature_names),
         "sensitivities": []
         if curve is None
         else [(rate, curve.sensitivity_at(rate, random_state=random_state)) for rate in SPECIFICITIES],
@@ -138,8 +141,6 @@ def auc_report(
         "warnings": _warnings(estimate, permutation),
         "notes": list(notes),
         "command": command,
-        "versions": versions(),
-        "date": today(),
     }
     return render("auc.html.j2", content)
 
@@ -163,6 +164,12 @@ def _roc(curve: TournamentROC, random_state: int | None) -> Picture:
         f"{100 * curve.interval.level:.4g}% of the curves of resampled {noun} run; the models do not vary in it."
     )
     return roc_picture(ROCDisplay.of_tournament(curve, random_state=random_state), caption)
+
+
+def _best_feature(curve: TournamentROC, X: Any, names: Labels | None) -> BestColumn | None:
+    """Return the single feature with the highest AUC on all items."""
+    positive = (curve.labels == curve.estimate.classes[1]).astype(np.float64)
+    return BestColumn.of(X, lambda scores: float(AUC()(positive, scores).mean), names)
 
 
 def _hardest(curve: TournamentROC, ids: Labels | None) -> list[tuple[Any, Any, float]]:

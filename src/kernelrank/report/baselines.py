@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +14,66 @@ from kernelrank.metrics import Measure
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import MeasuredValue
 
-__all__ = ["Baselines", "random_order"]
+__all__ = ["Baselines", "BestColumn", "random_order"]
 
 MOST_FEATURES = 200
 """Beyond this many columns none is tried by itself: the best of so many would say little."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestColumn:
+    """The single column that ranks best, in either direction.
+
+    Parameters
+    ----------
+    name : str
+        With a minus sign if low values rank high.
+    value : float
+        What it reaches on the items that it was chosen on.
+    scores : ndarray, shape (m,)
+    """
+
+    name: str
+    value: float
+    scores: Float
+
+    @classmethod
+    def of(
+        cls, X: Any, value: Callable[[Float], float], names: Labels | None, *, rising: bool = True
+    ) -> BestColumn | None:
+        """Try every column in both directions; None if there are too many, or none of finite numbers.
+
+        Parameters
+        ----------
+        X : matrix or data frame, shape (m, n_features)
+        value : callable
+            Measures scores of shape (m,).
+        names : sequence of str, optional
+            The names of the columns.
+        rising : bool, default=True
+            Whether higher values are better.
+
+        Examples
+        --------
+        >>> X = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 1.0]])
+        >>> found = BestColumn.of(X, lambda scores: float(scores[1] - scores[0]), ["a", "b"])
+        >>> found.name, found.value
+        ('−a', 1.0)
+        """
+        if not hasattr(X, "shape") or X.shape[1] > MOST_FEATURES:
+            return None
+        known = list(getattr(X, "columns", ()) if names is None else names)
+        if names is None and not (known and all(isinstance(name, str) for name in known)):
+            known = [f"x{number}" for number in range(X.shape[1])]  # as the table of weights calls them
+        found: list[BestColumn] = []
+        for column, name in enumerate(known):
+            try:
+                scores = _column(X, column)
+            except (TypeError, ValueError):
+                continue  # words, which a pipeline turns into numbers
+            if np.all(np.isfinite(scores)):
+                found += [cls(f"{sign}{name}", value(one), one) for sign, one in (("", scores), ("−", -scores))]
+        return max(found, key=lambda one: one.value if rising else -one.value) if found else None
 
 
 @dataclass(frozen=True)
@@ -50,24 +106,20 @@ class Baselines:
         measured = [(value.measure, value.result.mean) for value in values if value.result is not None]
         if not measured:
             return cls([], None)
-        found = _best_feature(items, measured[0][0])
+        first = measured[0][0]
+        found = BestColumn.of(
+            items.X, lambda scores: _value(first, items, scores), names, rising=first.higher_is_better
+        )
         rows = [
             (
                 measure.name,
                 mean,
-                np.nan if found is None else _value(measure, items, found[1]),
+                np.nan if found is None else _value(measure, items, found.scores),
                 random_order(measure, items.y, items.qid),
             )
             for measure, mean in measured
         ]
-        if found is None:
-            return cls(rows, None)
-        column, scores = found
-        known = list(getattr(items.X, "columns", ()) if names is None else names)
-        if names is None and not (known and all(isinstance(name, str) for name in known)):
-            known = [f"x{number}" for number in range(items.X.shape[1])]  # as the table of weights calls them
-        name = str(known[column])
-        return cls(rows, name if np.array_equal(scores, _column(items.X, column)) else f"\u2212{name}")
+        return cls(rows, None if found is None else found.name)
 
 
 def random_order(measure: Measure, y: Float, qid: Labels | None) -> float:
@@ -83,25 +135,6 @@ def random_order(measure: Measure, y: Float, qid: Labels | None) -> float:
     if getattr(measure, "ties", "average") != "average":
         fair = replace(fair, ties="average")
     return float(fair(y, np.zeros(len(y)), qid=qid).mean)
-
-
-def _best_feature(items: MeasuredItems, measure: Measure) -> tuple[int, Float] | None:
-    """Return the column that ranks best in either direction, and its scores; None if there are too many."""
-    if not hasattr(items.X, "shape") or items.X.shape[1] > MOST_FEATURES:
-        return None
-    tried: list[tuple[float, int, Float]] = []
-    for column in range(items.X.shape[1]):
-        try:
-            scores = _column(items.X, column)
-        except (TypeError, ValueError):
-            continue  # words, which a pipeline turns into numbers
-        if np.all(np.isfinite(scores)):
-            sign = 1.0 if measure.higher_is_better else -1.0
-            tried += [(sign * _value(measure, items, one), column, one) for one in (scores, -scores)]
-    if not tried:
-        return None
-    _, column, scores = max(tried, key=lambda one: one[0])
-    return column, scores
 
 
 def _column(X: Any, number: int) -> Float:

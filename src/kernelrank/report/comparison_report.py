@@ -14,7 +14,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.report.baselines import random_order
 from kernelrank.report.compared_models import ComparedModels
-from kernelrank.report.environment import today, versions
 from kernelrank.report.number_format import counted, with_decimals
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture, drawing
@@ -52,9 +51,8 @@ def comparison_report(
         The first is shown query by query.
     confidence : float, default=0.95
         Confidence level of the intervals.
-    title, command : str, optional
-    notes : sequence of str, default=()
-        Further remarks on the comparison.
+    title, command, notes
+        As in `ranking_report`.
     random_state : int or None, default=0
         Random seed for resampled queries and sign flips.
 
@@ -120,13 +118,9 @@ def comparison_page(
         "second": second,
         "n_items": n_items,
         "n_tests": sum(len(one.pairs) for one in compared),
-        "query_picture": None,
-        "queries": [],
         "warnings": _warnings(first),
         "notes": list(notes),
         "command": command,
-        "versions": versions(),
-        "date": today(),
     }
     place = {query: number for number, query in enumerate(second_result.queries.tolist())}
     others = second_result.values[[place[query] for query in best_result.queries.tolist()]]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelrank.metrics import KaplanMeier, log_rank_pvalue
+from kernelrank.argument_types import Labels
+from kernelrank.metrics import KaplanMeier, concordance, log_rank_pvalue
 from kernelrank.model_selection import ConcordanceEstimate
-from kernelrank.report.environment import parameters_of, today, versions
+from kernelrank.report.baselines import BestColumn
+from kernelrank.report.environment import parameters_of
 from kernelrank.report.page import Page, render
 from kernelrank.report.survival_curves import THIRDS, survival_picture
 
@@ -22,6 +25,8 @@ def concordance_report(
     estimate: ConcordanceEstimate,
     *,
     model: BaseEstimator | None = None,
+    X: Any = None,
+    feature_names: Labels | None = None,
     time_name: str = "time",
     title: str | None = None,
     command: str | None = None,
@@ -35,6 +40,11 @@ def concordance_report(
         What `estimate_concordance` returns.
     model : estimator, optional
         Its parameters are listed.
+    X : array-like or sparse matrix, shape (m, n_features), optional
+        All items; with them, the best single feature stands beside the model. Leave it out if the estimate has strata
+        or weights, which single features are measured without.
+    feature_names : sequence of str, optional
+        Those of the columns of X.
     time_name : str, default="time"
         What the times are called.
     title, command, notes
@@ -74,6 +84,7 @@ def concordance_report(
         "estimate": estimate,
         "n_folds": int(estimate.folds.max()) + 1,
         "curves": curves,
+        "feature": None if X is None else _best_feature(estimate, X, feature_names),
         "pvalue": log_rank_pvalue(lifetimes.time, lifetimes.event, third),
         "survival_picture": survival_picture(lifetimes, third, time_name),
         "time_name": time_name,
@@ -81,7 +92,11 @@ def concordance_report(
         "warnings": found,
         "notes": list(notes),
         "command": command,
-        "versions": versions(),
-        "date": today(),
     }
     return render("concordance.html.j2", content)
+
+
+def _best_feature(estimate: ConcordanceEstimate, X: Any, names: Labels | None) -> BestColumn | None:
+    """Return the single feature with the highest concordance over the pairs inside folds."""
+    time, event = estimate.lifetimes.time, estimate.lifetimes.event
+    return BestColumn.of(X, lambda scores: concordance(time, scores, event=event, qid=estimate.folds), names)

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import DyadicConcordance
-from kernelrank.report.environment import parameters_of, today, versions
+from kernelrank.report.environment import parameters_of
 from kernelrank.report.forest import ForestDisplay
 from kernelrank.report.number_format import with_decimals, with_digits
 from kernelrank.report.page import Page, render
@@ -98,8 +98,6 @@ def dyads_report(
         "warnings": _warnings({SETTINGS[name][0]: concordances[name] for name in settings}),
         "notes": list(notes),
         "command": command,
-        "versions": versions(),
-        "date": today(),
     }
     return render("dyads.html.j2", content)
 

@@ -12,7 +12,6 @@ from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.report.baselines import Baselines
-from kernelrank.report.environment import today, versions
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import measure_all
 from kernelrank.report.page import Page, render
@@ -28,6 +27,8 @@ def folds_report(
     scores: ArrayLike,
     *,
     qid: Labels | None = None,
+    X: Any = None,
+    feature_names: Labels | None = None,
     measures: Sequence[str | Measure] = ("ndcg@10", "map", "pairwise_accuracy"),
     title: str | None = None,
     command: str | None = None,
@@ -47,11 +48,14 @@ def folds_report(
         Their predictions, each by the model of its fold.
     qid : sequence, shape (m,), optional
         Their queries; those of different folds have different names.
+    X : array-like or sparse matrix, shape (m, n_features), optional
+        Their features; with them, the best single one stands beside the model.
+    feature_names : sequence of str, optional
+        Those of the columns of X.
     measures : sequence of str or Measure, default=("ndcg@10", "map", "pairwise_accuracy")
         The first is the measure by which parameters were chosen; it is shown query by query.
-    title, command : str, optional
-    notes : sequence of str, default=()
-        Further remarks on the run.
+    title, command, notes
+        As in `ranking_report`.
     random_state : int or None, default=0
         Random seed for resampling queries.
 
@@ -79,7 +83,9 @@ def folds_report(
     if not folds:
         raise InvalidInputError("Expected at least one fold; got none.")
     truth, predicted = (check_scores(values, len(np.asarray(y))).reshape(-1) for values in (y, scores))
-    items = MeasuredItems(np.empty((len(truth), 0)), truth, predicted, qid, None, "the test items of each fold")
+    items = MeasuredItems(
+        np.empty((len(truth), 0)) if X is None else X, truth, predicted, qid, None, "the test items of each fold"
+    )
     values = measure_all(items, measures, random_state)
     first = next((value.result for value in values if value.result is not None), None)
     tested = [fold["test"] for fold in folds if fold["test"] is not None]
@@ -94,14 +100,12 @@ def folds_report(
             "mean": float(np.mean(tested)) if tested else None,
             "n_items": len(truth),
             "values": values,
-            "baselines": Baselines.of(items, values, None),
+            "baselines": Baselines.of(items, values, feature_names),
             "query_picture": None
             if first is None or len(first) < 2
             else query_picture(first, random_state=random_state),
             "warnings": [],
             "notes": list(notes),
             "command": command,
-            "versions": versions(),
-            "date": today(),
         },
     )

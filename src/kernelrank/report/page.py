@@ -11,6 +11,7 @@ from typing import Any
 
 from kernelrank.data.atomic import atomic_write
 from kernelrank.errors import MissingExtraError
+from kernelrank.report.environment import today, versions
 from kernelrank.report.number_format import FILTERS
 
 __all__ = ["Page", "render"]
@@ -62,7 +63,8 @@ def render(template: str, content: dict[str, Any]) -> Page:
     template : str
         The name of a file in `templates`.
     content : dict
-        What the template asks for; a value that it asks for and does not find is an error.
+        What the template asks for; a value that it asks for and does not find is an error. The date and the versions
+        of the packages, which every page shows, are added.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def render(template: str, content: dict[str, Any]) -> Page:
     MissingExtraError
         If jinja2 is not installed.
     """
-    return Page(_template_reader().get_template(template).render(content))
+    return Page(_template_reader().get_template(template).render({"versions": versions(), "date": today(), **content}))
 
 
 @cache

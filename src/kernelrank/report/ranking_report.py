@@ -22,7 +22,7 @@ from kernelrank.report.alpha_errors import query_standard_errors
 from kernelrank.report.baselines import Baselines
 from kernelrank.report.contributions import Contributions, has_contributions, last_step
 from kernelrank.report.data_summary import DataSummary
-from kernelrank.report.environment import parameters_of, today, versions
+from kernelrank.report.environment import parameters_of
 from kernelrank.report.explained_pair import ExplainedPair
 from kernelrank.report.influence import Influence
 from kernelrank.report.measured_items import MeasuredItems
@@ -164,8 +164,6 @@ def ranking_report(
         "notes": list(notes),
         "command": command,
         "parameters": parameters_of(model),
-        "versions": versions(),
-        "date": today(),
     }
     return render("ranking.html.j2", content)
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
-from kernelrank.report.environment import parameters_of, today, versions
+from kernelrank.report.environment import parameters_of
 from kernelrank.report.number_format import counted, with_decimals
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture, drawing
@@ -99,8 +99,6 @@ def selection_report(
         "warnings": _warnings(curve, permutation),
         "notes": list(notes),
         "command": command,
-        "versions": versions(),
-        "date": today(),
     }
     return render("selection.html.j2", content)
 
