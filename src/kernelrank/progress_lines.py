@@ -89,5 +89,7 @@ def duration(seconds: float) -> str:
 
 def write_line(text: str) -> None:
     """Write one line to standard error, if there is one."""
-    if sys.stderr is not None:
-        print(printable(text), file=sys.stderr, flush=True)
+    # Notebooks frame what comes by standard error in red, as if it were one.
+    stream = sys.stdout if "ipykernel" in sys.modules else sys.stderr
+    if stream is not None:
+        print(printable(text), file=stream, flush=True)

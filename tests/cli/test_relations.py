@@ -181,7 +181,7 @@ def test_show_by_id_number_or_not_at_all(files):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "lost.xml"), "lost.xml: No such file or directory"),
+        (("train", "lost.xml"), "lost.xml: there is no such file"),
         (("train", "{one}", "--alphas", "1,x"), "--alphas: expected numbers"),
         (("train", "{one}", "--parse", "mine"), "no sentence has the parse 'mine'"),
         (("train", "{one}", "-o", "{one}"), "is also an input file"),

@@ -46,11 +46,14 @@ def tell(message: str) -> None:
 
 def remark(message: str) -> None:
     """Print a note to standard error."""
-    _line("note: ", "yellow", message)
+    _line("note: ", "yellow", message, whole_words=True)
 
 
-def _line(prefix: str, style: str, message: str) -> None:
+def _line(prefix: str, style: str, message: str, *, whole_words: bool = False) -> None:
     from rich.text import Text
 
-    # One line, wrapped by the terminal alone: what a message names can be copied and searched for.
-    console(error=True).print(Text.assemble((prefix, style), printable(message)), soft_wrap=True)
+    out = console(error=True)
+    # One line, wrapped by the terminal alone: what an error names can be copied and searched for. Notes are longer, and
+    # break between words on a terminal.
+    soft_wrap = not (whole_words and out.is_terminal)
+    out.print(Text.assemble((prefix, style), printable(message)), soft_wrap=soft_wrap)

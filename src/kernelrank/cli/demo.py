@@ -47,6 +47,8 @@ def demo(
     from kernelrank.report import ranking_report
 
     answer = Answer("demo", as_json=as_json)
+    if not folder.exists():
+        folder.mkdir(parents=True)
     check_page(folder / PAGE)
     for name in (MODEL, TRAIN, TEST):
         check_file(folder / name)
@@ -116,7 +118,7 @@ def _answer(
     answer.fact("files", {what: str(folder / name) for what, name in files.items()})
     answer.line(
         f"{len(train.y):,} documents of 80 queries for training, {len(test.y):,} of 40 for the test. Alpha "
-        f"{model.alpha_:.4g}, of {len(model.alphas_)} values tried, has the best score on held-out queries."
+        f"{model.alpha_:,.4g}, of {len(model.alphas_)} values tried, has the best score on held-out queries."
     )
     answer.table(
         "",

@@ -130,9 +130,9 @@ def tune(
 
     The best alpha depends on what will be new when the model is used.
 
-    kernelrank dyads tune --rows drugs.csv --columns targets.csv --scores scores.csv --setting row -o model.kr
+    kernelrank dyads tune --rows a.csv --columns b.csv --scores y.csv --setting row
 
-    kernelrank dyads tune --rows sim.csv --columns targets.csv --scores scores.csv --similarity rows
+    kernelrank dyads tune --rows a.csv --columns b.csv --scores y.csv --cv 5
     """
     answer = Answer("dyads tune", as_json=as_json)
     files = DyadFiles(rows, columns, scores, similarity, input_format)
@@ -251,9 +251,9 @@ def evaluate(
 
     Every dyad is predicted by a model trained without its score, its row, its column, or both.
 
-    kernelrank dyads evaluate --rows drugs.csv --columns targets.csv --scores scores.csv --report page.html
+    kernelrank dyads evaluate --rows a.csv --columns b.csv --scores y.csv
 
-    kernelrank dyads evaluate --rows drugs.csv --columns targets.csv --scores scores.csv --nested
+    kernelrank dyads evaluate --rows a.csv --relation symmetric --scores y.csv
     """
     answer = Answer("dyads evaluate", as_json=as_json)
     files = DyadFiles(rows, columns, scores, similarity, input_format)

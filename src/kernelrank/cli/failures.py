@@ -88,7 +88,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, KernelRankError):
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+        what = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        return f"{os.fsdecode(error.filename)}: {what}"
     if isinstance(error, OSError) and error.strerror is not None:
         return f"the operating system says: {error.strerror}"
     if isinstance(error, MemoryError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -130,11 +131,19 @@ def _largest(answer: Answer, model: Any, top: int) -> None:
     noun = "weights of columns" if linear else "coefficients of training items"
     if linear and ranker is not model:
         noun += ", standardised"
+    shown = _column([one["weight"] for one in found], sign=True)
     answer.table(
         f"The largest of {len(weights):,} {noun}",
         ("name", "weight" if linear else "coefficient"),
-        [[one["name"], f"{one['weight']:+.6g}"] for one in found],
+        [[one["name"], weight] for one, weight in zip(found, shown, strict=True)],
     )
+
+
+def _column(numbers: Sequence[float], *, sign: bool = False) -> list[str]:
+    """Write numbers so that their points stand below each other."""
+    from kernelrank.report.number_format import in_column
+
+    return [text.replace("\N{MINUS SIGN}", "-") for text in in_column(numbers, 4, sign=sign)]
 
 
 def _explain(answer: Answer, model: Any, source: SourceFile, pair: tuple[str, str], top: int) -> None:
@@ -156,14 +165,21 @@ def _explain(answer: Answer, model: Any, source: SourceFile, pair: tuple[str, st
     title = f"{pair[0]} ({higher:.4g}) {relation} {pair[1]} ({lower:.4g}): difference {found.difference:+.4g}"
     noun, values = ("feature", "value") if found.kind == "features" else ("training item", "kernel")
     weight = "weight" if found.kind == "features" else "coefficient"
+    # Values are of different columns of the data, each with digits of its own.
+    rest = [found.rest] if found.n_rest else []
+    added = _column([*found.contributions, *rest], sign=True)
     rows = [
-        [str(name), f"{part:+.4g}", f"{coefficient:+.4g}", f"{first:.4g}", f"{second:.4g}"]
+        [str(name), part, coefficient, f"{first:,.4g}", f"{second:,.4g}"]
         for name, part, coefficient, (first, second) in zip(
-            found.names, found.contributions, found.coefficients, found.values, strict=True
+            found.names,
+            added[: len(found.names)],
+            _column(found.coefficients.tolist(), sign=True),
+            found.values,
+            strict=True,
         )
     ]
     if found.n_rest:
-        rows.append([f"{found.n_rest} others", f"{found.rest:+.4g}", "", "", ""])
+        rows.append([f"{found.n_rest:,} others", added[-1], "", "", ""])
     columns = (noun, "adds", weight, f"{values} of {pair[0]}", f"{values} of {pair[1]}")
     answer.table(title, columns, rows)
 

@@ -65,7 +65,7 @@ def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tup
 
 
 def _shown(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
 def _data(model: Any, items: Items | LargeFile | None) -> str:

@@ -73,7 +73,7 @@ def train(
 
     kernelrank relations train corpus.xml -o model.kr
 
-    kernelrank relations train parsed.conllu --mentions mentions.tsv --pairs pairs.tsv
+    kernelrank relations train a.conllu --mentions mentions.tsv --pairs p.tsv
     """
     from kernelrank.persistence import save
 
@@ -104,7 +104,7 @@ def train(
         ]
         answer.table("Features, by leave-document-out", ("features", measured), tried)
     rows = [
-        (f"{alpha:g}{' (chosen)' if alpha == extractor.alpha_ else ''}", f"{100 * auc:.1f}", f"{100 * f:.1f}")
+        (f"{alpha:,.4g}{' (chosen)' if alpha == extractor.alpha_ else ''}", f"{100 * auc:.1f}", f"{100 * f:.1f}")
         for alpha, auc, f in zip(*(extractor.cv_results_[name] for name in ("alpha", "auc", "f")), strict=True)
     ]
     answer.table("Measured by leave-document-out", ("alpha", "AUC", "best F"), rows)

@@ -163,11 +163,11 @@ def tune(
 
     kernelrank tune OHSUMED/ --measure ndcg@10
 
-    kernelrank tune OHSUMED/ --scale query --measure map --relevant-from 1 --empty zero --report folds.html
+    kernelrank tune OHSUMED/ --scale query --measure map --report folds.html
 
     kernelrank tune items.csv --pairs votes.csv -o model.kr
 
-    kernelrank tune patients.csv --time months --event died -o model.kr --nested --report page.html
+    kernelrank tune patients.csv --time months --event died --nested
     """
     from kernelrank.errors import InvalidInputError
 
