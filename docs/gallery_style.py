@@ -8,7 +8,8 @@ import matplotlib
 import matplotlib.pyplot as plt
 
 STYLE = {
-    "figure.figsize": (6.4, 4.0),
+    "figure.figsize": (4.8, 3.4),  # text of the body's size, on a phone readable still
+    "figure.dpi": 130,
     "figure.constrained_layout.use": True,
     "axes.grid": True,
     "axes.spines.top": False,

@@ -62,17 +62,22 @@ print(
 # the other patients is drawn for comparison.
 
 model.fit(scale.transform(X[cohort]), y[cohort] == "malignant")
-display = ROCDisplay.from_estimator(
-    kr.RankRLS(alpha=10.0), scale.transform(X[cohort]), y[cohort], random_state=0, name="cohort"
+_, ax = plt.subplots(figsize=(4.8, 4.8))
+ROCDisplay.from_estimator(
+    kr.RankRLS(alpha=10.0),
+    scale.transform(X[cohort]),
+    y[cohort],
+    ax=ax,
+    random_state=0,
+    name="cohort",
 )
 ROCDisplay.from_predictions(
     y[others],
     model.predict(scale.transform(X[others])),
-    ax=display.ax_,
+    ax=ax,
     random_state=0,
     name="all others",
 )
-display.ax_.legend(loc="upper left", bbox_to_anchor=(0, -0.18), frameon=False)  # below the curves
 plt.title("Forty patients, and all others")
 
 # %%
@@ -105,7 +110,7 @@ ax.errorbar(
 )
 ax.plot(np.arange(30), truth[order], "x", color="C3", label="patients outside")
 ax.set(xlabel="cohort, by its estimate", ylabel="AUC")
-ax.legend(loc="lower right")
+ax.legend(loc="lower center")
 
 # %%
 # On average the estimate is right; for one cohort it can be wrong by a tenth and more, as the

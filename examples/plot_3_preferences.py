@@ -96,7 +96,7 @@ ax.set(
     title="How many are enough?",
     ylim=(0.5, 1.0),
 )
-ax.legend()
+ax.figure.legend(loc="outside lower center", frameon=False)
 
 # %%
 # With informative features, few preferences are enough. With many comparisons of few items and no

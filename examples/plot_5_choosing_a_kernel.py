@@ -50,19 +50,19 @@ for name, y in truths.items():
 # to bend as much: the bright ridge runs from the lower left to the upper right. For the linear
 # truth the best place is at the wide end, where the kernel is nearly linear itself.
 
-_, axes = plt.subplots(1, 2, figsize=(8.5, 4.0), sharey=True)
+figure, axes = plt.subplots(1, 2, sharey=True)
 for ax, (name, (_, curved)) in zip(axes, fitted.items(), strict=True):
     results = curved.cv_results_
     grid = np.reshape(results["mean_test_score"], (len(gammas), len(alphas)))
     image = ax.pcolormesh(
-        np.log10(alphas), np.log10(gammas), grid, cmap="viridis", shading="nearest"
+        np.log10(alphas), np.log10(gammas), grid, vmin=0.6, vmax=0.88, shading="nearest"
     )
     best = curved.best_params_
     ax.plot(np.log10(best["alpha"]), np.log10(best["gamma"]), "r*", ms=12)
     ax.set(xlabel="log10 alpha", title=f"truth {name}")
     ax.grid(False)
-    ax.figure.colorbar(image, ax=ax, label="pairwise accuracy, queries held out")
 axes[0].set_ylabel("log10 gamma")
+figure.colorbar(image, ax=axes, location="bottom", label="held-out accuracy")
 
 # %%
 # The best of many candidates looks better than it is: with 77 of them, 20 queries to choose by

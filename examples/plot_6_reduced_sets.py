@@ -66,8 +66,8 @@ for choice, values in found.items():
     )
 ax.axhline(full, color="0.3", linestyle="--", label="all items")
 ax.axhline(straight, color="0.3", linestyle=":", label="linear kernel")
-ax.set(xscale="log", xlabel="basis items", ylabel="pairs in the right order, test queries")
-ax.legend(loc="lower right")
+ax.set(xscale="log", xlabel="basis items", ylabel="test pairs in the right order")
+ax.figure.legend(loc="outside lower center", ncols=3, frameon=False)
 
 # %%
 # The number of basis items matters more than which items are chosen. Centres of k-means help with

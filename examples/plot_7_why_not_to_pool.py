@@ -54,19 +54,25 @@ for name in methods:
     mean, spread, other = np.mean(without[name]), np.std(without[name]), np.mean(with_signal[name])
     print(f"{name:21} no signal: {mean:.3f} ± {spread:.3f}   some signal: {other:.3f}")
 
-_, axes = plt.subplots(1, 2, figsize=(8.5, 4.0), sharey=True)
-for ax, found, title in zip(
-    axes, (without, with_signal), ("No signal", "Some signal"), strict=True
+_, ax = plt.subplots()
+for place, (found, colour, label) in enumerate(
+    ((without, "C0", "no signal"), (with_signal, "C1", "some signal"))
 ):
     ax.boxplot(
         list(found.values()),
-        tick_labels=[name.replace(", ", ",\n").replace(" ", "\n", 1) for name in found],
+        positions=3 * np.arange(len(found)) + place,
+        widths=0.7,
+        manage_ticks=False,
+        patch_artist=True,
+        boxprops={"facecolor": colour, "alpha": 0.6},
+        medianprops={"color": "black"},
+        label=label,
     )
-    ax.tick_params(axis="x", labelsize=8)
-    ax.set_title(title)
-axes[0].axhline(0.5, color="C3", lw=1, label="truth")
-axes[0].set_ylabel("estimated AUC")
-axes[0].legend(loc="upper right")
+ax.axhline(0.5, color="C3", lw=1, label="truth without signal")
+ax.set_xticks(3 * np.arange(len(methods)) + 0.5, [name.replace(" ", "\n", 1) for name in methods])
+ax.tick_params(axis="x", labelsize="small")
+ax.set_ylabel("estimated AUC")
+ax.figure.legend(loc="outside lower center", ncols=3, fontsize="small", frameon=False)
 
 # %%
 # Without signal the correct answer is one half, and all but one of the methods give it on

@@ -39,13 +39,15 @@ methods = {
     "spectral": SpectralClustering(2, gamma=0.5, random_state=0),
     "max-margin": kr.MaxMarginClustering(2, gamma=0.5, alpha=1.0, random_state=0),
 }
-_, axes = plt.subplots(3, 3, figsize=(8.5, 8.0))
+_, axes = plt.subplots(3, 3, figsize=(4.8, 5.0))
 for row, (name, (X, truth)) in zip(axes, data.items(), strict=True):
     for ax, (method, model) in zip(row, methods.items(), strict=True):
         labels = model.fit_predict(X)
         found = adjusted_rand_score(truth, labels)
-        ax.scatter(*X.T, c=np.where(labels, "tab:orange", "tab:blue"), s=12)
-        ax.set(title=f"{name}, {method}: {abs(found):.2f}", xticks=[], yticks=[])
+        ax.scatter(*X.T, c=np.where(labels, "tab:orange", "tab:blue"), s=4)
+        ax.set(xticks=[], yticks=[])
+        ax.set_title(f"{method}: {abs(found):.2f}", fontsize="medium")
+    row[0].set_ylabel(name)
 
 # %%
 # k-means cuts the long clusters across, because it only knows distances to centres; spectral
@@ -87,7 +89,7 @@ for method in ("spectral", "max-margin"):
     ]
     ax.plot(gammas, found, "o-", label=method)
 ax.set(xscale="log", xlabel="gamma", ylabel="adjusted Rand index, ring")
-ax.legend()
+ax.figure.legend(loc="outside lower center", ncols=2, frameon=False)
 
 # %%
 # So it is a method for clusters of similar sizes with a smooth boundary between them. The
