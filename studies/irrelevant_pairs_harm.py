@@ -64,8 +64,8 @@ def protocol(run: Run) -> dict[str, Any]:
 
 def draw(tables: dict[str, Any], folder: Path) -> None:
     """Draw the four items, and the error over the offset."""
-    with picture(folder / "irrelevant_pairs_harm.svg", 7.2, 3.2) as figure:
-        left, right = figure.subplots(1, 2)
+    with picture(folder / "irrelevant_pairs_harm.svg", 5.6, 5.8) as figure:
+        left, right = figure.subplots(2, 1)
         scores = PUBLISHED["scores"]
         for number in range(4):
             left.plot(*PLACES[number], scores[number], "o", color=f"C{number // 2}", label=f"query {number // 2 + 1}")

@@ -158,8 +158,8 @@ def protocol(run: Run) -> dict[str, Any]:
 def draw(tables: dict[str, Any], folder: Path) -> None:
     """Draw our errors with intervals, and the published ones."""
     titles = {"all": "users who rated all jokes", "twenty": "users who rated twenty or more"}
-    with picture(folder / "jester.svg", 9.6, 3.8) as figure:
-        axes = figure.subplots(1, 2, sharey=True)
+    with picture(folder / "jester.svg", 6.0, 6.4) as figure:
+        axes = figure.subplots(2, 1, sharex=True, sharey=True)
         for ax, (who, title) in zip(axes, titles.items(), strict=True):
             for number, method in enumerate(METHODS):
                 cells = [tables["errors"][who][name][method]["tied_as_wrong"] for name in DENSITIES]
@@ -168,9 +168,9 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
                 reach = [means - [cell["low"] for cell in cells], [cell["high"] for cell in cells] - means]
                 ax.errorbar(where, means, reach, fmt="o", color=f"C{number}", label=method)
                 ax.plot(where, PUBLISHED[method], "x", color=f"C{number}")
-            ax.set(title=title, xlabel="jokes rated by the reference users; × is published")
+            ax.set(title=title, ylabel="disagreement error")
             ax.set_xticks(range(len(DENSITIES)), list(DENSITIES))
-        axes[0].set_ylabel("disagreement error")
+        axes[1].set_xlabel("jokes rated by the reference users; × is published")
         legend_above(figure, axes[0])
 
 

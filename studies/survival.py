@@ -213,14 +213,15 @@ def protocol(run: Run) -> dict[str, Any]:
 
 def draw(tables: dict[str, Any], folder: Path) -> None:
     """Draw the means of the honest figures."""
-    with picture(folder / "survival.svg", 6.4, 3.0) as figure:
-        axes = figure.subplots(1, len(tables["cohorts"]), sharey=True)
+    with picture(folder / "survival.svg", 5.6, 5.0) as figure:
+        axes = figure.subplots(len(tables["cohorts"]), 1)
         for ax, (name, table) in zip(axes, tables["cohorts"].items(), strict=True):
             cells = {label: row["chosen_inside"] or row["best_alpha"] for label, row in table["rows"].items()}
             means, spreads = ([cell[part] for cell in cells.values()] for part in ("mean", "sd"))
             ax.errorbar(means, list(cells), xerr=spreads, fmt="o")
-            ax.set(title=name, xlabel="concordance")
-            ax.locator_params(axis="x", nbins=2)
+            ax.set_title(name)
+            ax.locator_params(axis="x", nbins=6)
+        axes[-1].set_xlabel("concordance")
 
 
 STUDY = Study(
