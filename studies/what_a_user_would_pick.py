@@ -215,6 +215,6 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
 
 STUDY = Study(
     protocol,
-    settings={"folds": (5, 1), "queries": (150, 60), "basis": (200, 100), "folder": ("", "")},
+    settings={"folds": (5, 1), "queries": (300, 60), "basis": (500, 100), "folder": ("", "")},
     draw=draw,
 )

@@ -27,11 +27,14 @@ BESIDE = re.compile(  # what a template may say in figures: places in papers, co
 )
 
 
+EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+
+
 def check_page(name: str, folder: Path = DOCS) -> None:
     """Compare a page with what its recorded result makes."""
     record = Record.read(folder / "results" / f"{name}.json")
     assert record.study == name
-    assert (folder / f"{name}.md").read_text(encoding="utf-8") == render(record, load(name).published)
+    assert (folder / f"{name}.md").read_text(encoding="utf-8") == render(record, load(name))
 
 
 def test_list(capsys):
@@ -73,11 +76,26 @@ def test_a_figure_that_is_edited_by_hand_is_found(name, tmp_path):
         check_page(name, tmp_path)
 
 
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_result_that_is_edited_by_hand_is_found(name, tmp_path):
+    text = (DOCS / "results" / f"{name}.json").read_text(encoding="utf-8")
+    figures = list(re.finditer(r"(?<=: )\d+\.\d+", text))
+    place = figures[len(figures) // 2]
+    (tmp_path / "results").mkdir()
+    edited = text[: place.start()] + str(float(place.group()) + 0.01) + text[place.end() :]
+    (tmp_path / "results" / f"{name}.json").write_text(edited, encoding="utf-8")
+    with pytest.raises(ValueError, match="changed by hand"):
+        check_page(name, tmp_path)
+
+
 @pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*.j2")), ids=lambda path: path.stem)
 def test_no_template_has_a_figure_of_its_own(path):
-    words = BESIDE.sub(" ", path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    words = BESIDE.sub(" ", text)
     typed = [word for word in re.findall(r"(?<![\w.])[.]?\d[\d.,]*", words) if len(word.strip(".,")) > 1]
     assert typed == []
+    for expression in EXPRESSION.findall(text):  # a decimal may only be what another is compared with
+        assert re.findall(r"(?<![<>=] )(?<![%\d.])\d*\.\d+", expression) == []
 
 
 def test_missing_data_are_named_with_where_to_get_them(tmp_path, capsys):
@@ -115,7 +133,7 @@ def test_unknown_names_settings_and_words(capsys):
 
 def test_what_is_recorded_is_plain(tmp_path):
     tables = {"a": np.float64(1 / 3), "b": (np.int64(2), np.nan), 3: np.array([True])}
-    record = Record.of("x", tables, settings={}, seed=1, quick=True, skipped=[])
+    record = Record.of("x", tables, settings={}, seed=1, quick=True, skipped=[], published={})
     assert record.tables == {"a": 0.333333, "b": [2, None], "3": [True]}
     record.write(tmp_path / "results" / "x.json")
     assert Record.read(tmp_path / "results" / "x.json") == record
@@ -140,7 +158,7 @@ def test_a_package_that_is_not_installed_is_noted():
     assert run.package("no_such_package") is None
     assert len(run.skipped) == len(run.packages) == 1
     assert "pip install no_such_package" in run.skipped[0]
-    record = Record.of("x", {}, settings={}, seed=1, quick=True, skipped=[], packages=tuple(run.packages))
+    record = Record.of("x", {}, settings={}, seed=1, quick=True, skipped=[], published={}, packages=tuple(run.packages))
     assert record.versions["jinja2"]
 
 

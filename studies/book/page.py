@@ -1,19 +1,19 @@
 """The page of a study, made from its template and its recorded result alone.
 
 Templates stand in ``studies/pages``. They see ``r``, the tables of the result; ``published``, the figures of the
-papers; ``settings``; and ``record``. A figure is written by ``{{ r.map.RankRLS | f(3) }}``: no template has a figure of
-its own.
+papers; ``settings``; ``record``; and ``changed``, the full settings where the run had others. A figure is written by
+``{{ r.map.RankRLS | f(3) }}``: no template has a figure of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from studies.book.record import Record
+from studies.book.record import Record, plain
+from studies.book.study import Study
 
 __all__ = ["TEMPLATES", "render"]
 
@@ -44,7 +44,7 @@ def spread(cell: Any, digits: int = 3) -> str:
     return "–" if cell is None else f"{f(cell['mean'], digits)} ± {f(cell['sd'], digits)}"
 
 
-def render(record: Record, published: Mapping[str, Any]) -> str:
+def render(record: Record, study: Study) -> str:
     """Return the page of a recorded result."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -57,4 +57,11 @@ def render(record: Record, published: Mapping[str, Any]) -> str:
     environment.filters.update(f=f, interval=interval, spread=spread)
     environment.globals.update(f=f, interval=interval, spread=spread, zip=zip, enumerate=enumerate)
     template = environment.get_template(f"{record.study}.md.j2")
-    return template.render(r=record.tables, published=published, settings=record.settings, record=record)
+    full = plain(study.chosen(quick=False, given={}))
+    return template.render(
+        r=record.tables,
+        published=record.published,
+        settings=record.settings,
+        record=record,
+        changed={name: value for name, value in full.items() if record.settings.get(name) != value},
+    )

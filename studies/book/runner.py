@@ -79,7 +79,14 @@ def run_one(name: str, data: DataFolder, output: Path, *, quick: bool, seed: int
     with threadpool_limits(1):
         tables = study.protocol(run)
     record = Record.of(
-        name, tables, settings=settings, seed=seed, quick=quick, skipped=run.skipped, packages=tuple(run.packages)
+        name,
+        tables,
+        settings=settings,
+        seed=seed,
+        quick=quick,
+        skipped=run.skipped,
+        published=study.published,
+        packages=tuple(run.packages),
     )
     record.write(output / "results" / f"{name}.json")
     write_page(record, output)
@@ -90,7 +97,7 @@ def write_page(record: Record, output: Path) -> None:
     """Write the page and the pictures of a recorded result."""
     study = load(record.study)
     if (TEMPLATES / f"{record.study}.md.j2").exists():
-        (output / f"{record.study}.md").write_text(render(record, study.published), encoding="utf-8")
+        (output / f"{record.study}.md").write_text(render(record, study), encoding="utf-8")
     if study.draw is not None:
         pictures = output / "pictures"
         pictures.mkdir(parents=True, exist_ok=True)
