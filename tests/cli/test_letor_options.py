@@ -72,6 +72,11 @@ def test_trec_places_ties_by_name_and_counts_empty_queries(run, folds):
     rules = {one["measure"]: one["rules"] for one in facts["test_measures"]}
     assert "ties by descending item name" in rules["MAP"]
     assert "empty queries count 0" in rules["MAP"]
+    printed = run("tune", folds, "--alphas", "1,10", "-m", "map", "--trec", "--report", "folds.html").out
+    assert "ties in input order" not in printed
+    page = (folds.parent / "folds.html").read_text(encoding="utf-8")
+    assert "order of falling item names" in page
+    assert f">{next(one['mean'] for one in facts['test_measures'] if one['measure'] == 'MAP'):.4f}<" in page
     one = run("tune", folds / "Fold1" / "train.txt", "--alphas", "1,10", "-m", "map", "--empty", "zero", "--json").json
     train = read_items(folds / "Fold1" / "train.txt")
     search = kr.RankRLSCV([1.0, 10.0], scoring=MeanAveragePrecision(empty="zero")).fit(train.X, train.y, qid=train.qid)

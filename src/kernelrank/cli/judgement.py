@@ -66,10 +66,16 @@ class Judgement:
         """Compute a measure; the rules decide the order of tied items."""
         if self.run is not None:
             return self.run.measure(measure, order=rules.order(self.run.ids))
+        placed = self.placed(rules)
+        return measure(placed.y, placed.scores, qid=placed.qid)
+
+    def placed(self, rules: MeasureRules) -> Judgement:
+        """Return the items of a model on a file in the order in which the rules place tied ones."""
         order = rules.order(self.ids)
         if order is None:
-            return measure(self.y, self.scores, qid=self.qid)
-        return measure(self.y[order], self.scores[order], qid=None if self.qid is None else self.qid[order])
+            return self
+        columns = (None if column is None else column[order] for column in (self.y, self.scores, self.qid, self.ids))
+        return Judgement(self.name, *columns)
 
 
 def measured(

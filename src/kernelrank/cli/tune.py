@@ -376,7 +376,7 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
         for one in found
     ]
     held = found[0]["how"]
-    answer.table(f"{plan.measure.label}", ("fold", *columns, held, "test.txt"), rows)
+    answer.table(plan.rules.label_of(plan.measure), ("fold", *columns, held, "test.txt"), rows)
     if tested:
         answer.fact("mean", float(np.mean(tested)))
         answer.line(f"Mean over the test sets of {len(tested)} folds: {np.mean(tested):.4f}")

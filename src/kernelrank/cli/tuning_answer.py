@@ -98,7 +98,12 @@ def fold_page(answer: Answer, plan: Plan, source: SourceFile, found: list[dict[s
 
     if not tests:
         raise InvalidInputError(f"{source.path}: Expected a test.txt in at least one fold for --report; found none.")
-    judgement = Judgement.of_sets(tests)
+    judgement = Judgement.of_sets(tests).placed(plan.rules)
+    notes = [*answer.notes]
+    if plan.by_query:
+        notes.append("columns were scaled to 0 to 1 inside each query")
+    if plan.rules.trec:
+        notes.append("items were first sorted by descending item name, as trec_eval orders tied items")
     with answer.noting_warnings():
         return folds_report(
             found,
@@ -110,7 +115,7 @@ def fold_page(answer: Answer, plan: Plan, source: SourceFile, found: list[dict[s
             measures=plan.measures,
             title=f"Ranking of {source.path}",
             command=command_line(),
-            notes=[*answer.notes, *(["columns were scaled to 0 to 1 inside each query"] if plan.by_query else [])],
+            notes=notes,
             random_state=plan.learner.seed,
         )
 
