@@ -1,4 +1,4 @@
-"""An F-score of several folds is estimated better by pooling than by averaging, mostly.
+"""An F-score of several folds is estimated better by pooling than by averaging where both classes are frequent.
 
 The question that the thesis leaves open (section 5.4): for AUC pooling is biased low, and what pooling and averaging
 mean for F is not clear. The same simulation as for AUC: linear RLS with a constant feature, labels -1 and 1, positive
