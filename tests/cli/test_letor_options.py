@@ -75,7 +75,7 @@ def test_trec_places_ties_by_name_and_counts_empty_queries(run, folds):
     printed = run("tune", folds, "--alphas", "1,10", "-m", "map", "--trec", "--report", "folds.html").out
     assert "ties in input order" not in printed
     page = (folds.parent / "folds.html").read_text(encoding="utf-8")
-    assert "order of falling item names" in page
+    assert "sorted by descending item name" in page
     assert f">{next(one['mean'] for one in facts['test_measures'] if one['measure'] == 'MAP'):.4f}<" in page
     one = run("tune", folds / "Fold1" / "train.txt", "--alphas", "1,10", "-m", "map", "--empty", "zero", "--json").json
     train = read_items(folds / "Fold1" / "train.txt")
