@@ -98,6 +98,17 @@ def test_no_template_has_a_figure_of_its_own(path):
         assert re.findall(r"(?<![<>=] )(?<![%\d.])\d*\.\d+", expression) == []
 
 
+@pytest.mark.parametrize("path", sorted((DOCS.parent / "guide").glob("*.md")), ids=lambda path: path.stem)
+def test_rows_that_quote_a_study_have_its_figures(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        linked = re.search(r"studies/(\w+)\.md", line)
+        if line.startswith("|") and linked:
+            page = (DOCS / f"{linked.group(1)}.md").read_text(encoding="utf-8")
+            own = [cell for cell in line.split("|") if "¹" not in cell]  # measured elsewhere, as the footnote says
+            quoted = re.findall(r"\d+\.\d{2,}|\d+,\d{3}", " ".join(own))
+            assert [figure for figure in quoted if figure not in page] == []
+
+
 def test_missing_data_are_named_with_where_to_get_them(tmp_path, capsys):
     with pytest.raises(MissingDataError, match="no folder was given"):
         DataFolder(None)[OHSUMED]
