@@ -81,6 +81,7 @@ def draw_accuracies(tables: dict[str, Any], folder: Path) -> None:
             names = list(table["rows"])[::-1]
             ax.plot([100 * table["rows"][one]["accuracy"] for one in names], names, "o")
             ax.set(title=name, xlabel="accuracy, %")
+            ax.margins(0.1)
 
 
 SETS = {"Friedman's function": friedman, "documents": documents}

@@ -182,7 +182,7 @@ def protocol(run: Run) -> dict[str, Any]:
             "over_topics": resampled_cell(values.mean(axis=0), run.seed),
         }
         for t, name in enumerate(names):
-            topics[name][method] = values[:, t].mean()
+            topics[name][method] = spread_cell(values[:, t])
     acq = Y[:, names.index("acq")]
     return {
         "documents": len(texts),
@@ -202,7 +202,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
         ax = figure.subplots()
         sizes = [row["documents"] for row in tables["topics"].values()]
         for name, marker in zip(shown, "o^x", strict=True):
-            ax.plot(sizes, [row[name] for row in tables["topics"].values()], marker, label=name, alpha=0.8)
+            ax.plot(sizes, [row[name]["mean"] for row in tables["topics"].values()], marker, label=name, alpha=0.8)
         ax.set(xscale="log", xlabel="documents of the topic", ylabel="AUC on the test documents")
         legend_above(figure, ax)
 
@@ -211,8 +211,8 @@ STUDY = Study(
     protocol,
     data=(REUTERS,),
     settings={
-        "draws": (3, 1),
-        "hinge_draws": (1, 0),
+        "draws": (5, 1),
+        "hinge_draws": (5, 0),
         "sizes": ((1000, 1500, 2000, 2500, 4000), (500, 1000)),
     },
     published=PUBLISHED,

@@ -118,6 +118,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             )
             ax.set(title=name, ylabel="AUC")
         axes[-1].set_xlabel("genes")
+        axes[-1].set_xticks([1, *range(5, max(k) + 1, 5)])
         legend_above(figure, axes[0])
 
 
