@@ -63,7 +63,7 @@ def read(run: Run) -> list[Study]:
             splits = [document_folds(read_corpus.documents, 10, random_state=seed) for seed in seeds]
         found.append(Study(name, read_corpus, splits))
     if not found:
-        raise MissingDataError(run.skipped[0])
+        raise MissingDataError("; ".join(run.skipped))
     return found
 
 

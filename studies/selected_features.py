@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
 from kernelrank.data import read_items
+from studies.book.data_folder import MissingDataError
 from studies.book.picture import legend_above, picture
 from studies.book.sources import MICROARRAYS, OHSUMED
 from studies.book.study import Run, Study
@@ -98,7 +99,7 @@ def protocol(run: Run) -> dict[str, Any]:
     else:
         run.skipped.append(f"{OHSUMED.name}: get it from {OHSUMED.where}")
     if not tables["arrays"] and tables["documents"] is None:
-        run.data[OHSUMED]  # says that nothing is there
+        raise MissingDataError("; ".join(run.skipped))
     return tables
 
 
