@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index, block_rows, blocks
+from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons import Preferences
 from kernelrank.compiled import compiled
 from kernelrank.exact_cv.reduced_systems import solve_reduced
@@ -52,6 +52,9 @@ FAR = 1e3
 
 BATCH_BYTES = 2**21
 """The size of what is held out in one batch: it stays in the cache."""
+
+ROW_BYTES = 2**18
+"""The size of the rows of single preferences that are multiplied at once: the nearest cache that holds them all."""
 
 PADDED = 0.8
 """Sets of at least this share of the largest are solved with it, with rows of zeros to fill them up."""
@@ -134,9 +137,9 @@ class PreferenceProblem:
         scores = self.features @ (shrunk * self.target[:, None])
         found = np.empty((graph.n_pairs, len(alphas)))
         everyone = np.arange(graph.n_pairs, dtype=np.int64)
-        room = np.empty((min(graph.n_pairs, block_rows(2 * len(self.values))), len(self.values)))
-        for start in range(0, graph.n_pairs, len(room)):
-            part = slice(start, min(start + len(room), graph.n_pairs))
+        parts = list(blocks(graph.n_pairs, 8 * len(self.values), ROW_BYTES))
+        room = np.empty((parts[0].stop, len(self.values)))
+        for part in parts:
             rows = self.rows(everyone[part], room)
             np.dot(np.square(rows, out=rows), shrunk, out=found[part])
             _leave_singles(graph.pairs[part], graph.magnitude[part], graph.weight[part], scores, found[part])
