@@ -76,3 +76,20 @@ def test_what_is_refused(run, arena):
     )
     assert run("leaderboard", arena, "--alpha", -1, code=1).err
     assert "is also an input file" in run("leaderboard", arena, "--report", arena, code=1).err
+
+
+def test_faults_of_a_file_name_the_options(run, tmp_path):
+    (tmp_path / "votes.csv").write_text("left,right,thing here\na,b,left\n")
+    assert (
+        "no column looks like the winner: name it with --winner; the columns"
+        in run("leaderboard", "votes.csv", code=1).err
+    )
+
+
+def test_numbers_of_votes_are_written_out(run, tmp_path):
+    rows = "".join(f"a,b,{weight}\nb,a,{weight}\n" for weight in (12_345, 0.5, 0.125))
+    (tmp_path / "votes.csv").write_text("winner,loser,weight\n" + rows)
+    printed = run("leaderboard", "votes.csv").out
+    assert "24,691.2" in printed
+    assert "e+04" not in printed
+    assert "-0.00" not in printed

@@ -120,6 +120,19 @@ def test_items_that_are_called_like_sides():
     assert load("left,right,winner\n5,1,1\n3,7,2\n").pairs.tolist() == [[5, 1], [7, 3]]
 
 
+def test_initials_of_the_sides_that_columns_name():
+    """As in football tables, where A is the team that came, not the first of two."""
+    votes = load("HomeTeam,AwayTeam,FTR\nAjax,Porto,H\nAjax,Roma,A\nRoma,Porto,D\n")
+    assert named(votes) == [("Ajax", "Porto"), ("Roma", "Ajax"), ("Roma", "Porto")]
+    assert votes.tie.tolist() == [False, False, True]
+    assert votes.side.tolist() == [1, -1, 1]
+    chess = load("white,black,winner\nx,y,W\ny,z,b\n")
+    assert named(chess) == [("x", "y"), ("z", "y")]
+    assert named(load("model_a,model_b,winner\nx,y,A\ny,z,B\n")) == [("x", "y"), ("z", "y")]
+    called_d = load("home,away,winner\nd,a,d\na,c,a\n")  # names of items go first
+    assert (named(called_d), called_d.tie) == ([("d", "a"), ("a", "c")], None)
+
+
 def test_a_tie_column_in_an_arena_log():
     votes = load("left,right,winner,tie\na,b,left,0\na,b,,1\n")
     assert votes.tie.tolist() == [False, True]
@@ -129,7 +142,7 @@ def test_a_tie_column_in_an_arena_log():
 def test_an_item_against_itself_is_left_out_of_a_log_and_counted():
     votes = load("left,right,winner,judge,weight\na,a,left,1,2\na,b,right,2,3\n")
     assert (named(votes), votes.judge.tolist(), votes.weight.tolist()) == ([("b", "a")], [2], [3])
-    assert votes.notes[-1] == "left out: 1 votes between an item and itself"
+    assert votes.notes[-1] == "left out: 1 vote between an item and itself"
     with pytest.raises(FileFormatError, match="no preference is left"):
         load("left,right,winner\na,a,left\n")
     with pytest.raises(FileFormatError, match="line 3: 'b' is preferred to itself"):
@@ -165,6 +178,20 @@ def test_an_unknown_name_is_told_with_those_that_are_like_it():
         ("left,right,winner\na,b,left\na,b,maybe\n", "line 3, .*: 'maybe' does not name a winner: .*'a' or 'b'"),
         ("left,right,winner\na,b,a\na,b,c\n", "line 3, column 'winner': 'c' does not name a winner"),
         ("left,right,winner\na,b,1\na,b,0\n", "line 3, .*'0' does not name a winner: .*0 and 1 may mean either side"),
+        (
+            "left,right,winner\np,q,left\np,q,q\n",
+            "line 3, column 'winner': 'q' is an item, but other rows have the column of the winner: .*the same in all",
+        ),
+        (
+            "left,right,winner\np,q,p\nq,r,q\np,r,left\n",
+            "line 4, column 'winner': 'left' is a column, but other rows have the item that won",
+        ),
+        (
+            "model_a,model_b,winner\nx,y,x\ny,z,z\ny,z,2\n",
+            "line 4, column 'winner': '2' is a side, but other rows have the item that won",
+        ),
+        ('{"model_a": "x", "model_b": "y", "winner": "x"}\n', "a JSON file: expected CSV, TSV, Parquet, Excel"),
+        ('[{"winner": "x", "loser": "y"}]\n', "a JSON file: .*pandas"),
         ("left,right,winner\na,b,left\na,b\n", "line 3: 2 fields, but the first line names 3 columns"),
         ("left,right,winner\n,b,left\n", "line 2, column 'left': the cell is empty: expected the name of an item"),
         ("winner,loser,tie\na,b,perhaps\n", "line 2, column 'tie': 'perhaps' is neither yes nor no"),

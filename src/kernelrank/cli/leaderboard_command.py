@@ -217,9 +217,14 @@ def _row(row: dict[str, Any]) -> list[str]:
     return [
         f"{row['rank']}",
         str(row["item"]),
-        f"{row['score']:.2f}",
-        f"[{row['low']:.2f}, {row['high']:.2f}]",
+        f"{row['score']:z.2f}",
+        f"[{row['low']:z.2f}, {row['high']:z.2f}]",
         ranks,
-        f"{row['votes']:.4g}",
-        f"{row['wins']:.4g}",
+        _number_of_votes(row["votes"]),
+        _number_of_votes(row["wins"]),
     ]
+
+
+def _number_of_votes(votes: float) -> str:
+    """Write a number of votes, which weights and ties make a fraction."""
+    return f"{votes:,.4g}" if abs(votes) < 1e3 else f"{votes:,.0f}" if votes % 1 == 0 else f"{votes:,.1f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from kernelrank.data import Items, Preferences
 
 __all__ = ["PreferenceFile"]
+
+ARGUMENT = re.compile(r"\b(winner|loser|left|right|tie|weight|judge)=(?=[\s,;)]|$)")
+"""An argument of `read_pairs` in a message, which is an option of the command."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,14 @@ class PreferenceFile:
     def read(self, answer: Answer, items: list[object] | None = None) -> Preferences:
         """Read the file, and note what was guessed; `items` are the names that it may have."""
         from kernelrank.data import read_pairs
+        from kernelrank.errors import InvalidInputError
 
         columns = {name: value for name, value in asdict(self).items() if name != "path"}
-        found = read_pairs(str(self.path), items=items, **columns)
+        try:
+            found = read_pairs(str(self.path), items=items, **columns)
+        except InvalidInputError as error:
+            error.args = (ARGUMENT.sub(r"--\1", str(error)),)
+            raise
         if found.notes:
             answer.note(f"{self.path}: {'; '.join(found.notes)}")
         return found

@@ -70,7 +70,8 @@ def read_pairs(
     winner : str, optional
         The column of the winners; in an arena log, the one that says who won. Guessed: ``winner``, ``preferred``,
         ``better``, ``chosen``; in an arena log also ``outcome``, ``result``, ``vote``, ``choice``, ``preference``,
-        ``verdict``, ``judgement``, ``decision``.
+        ``verdict``, ``judgement``, ``decision``, ``FTR``. It holds the names of the columns, those of the items, or the
+        sides (left, 1, a, home, …; H and A for home and away columns), and tie or draw.
     loser : str, optional
         The column of the losers. Guessed: ``loser``, ``dispreferred``, ``worse``, ``rejected``.
     left, right : str, optional
@@ -181,6 +182,12 @@ def _likely_formats(source: Source, request: VoteRequest, items: ItemCodes) -> l
         return ["preflib"]
     if start.startswith(b"PAR1"):
         return ["parquet"]
+    if start.lstrip().startswith((b"{", b"[{")):
+        message = (
+            "a JSON file: expected CSV, TSV, Parquet, Excel, PrefLib, or lines of winner and loser; pandas.read_json "
+            "and to_csv convert it"
+        )
+        raise FileFormatError(message, source_name(source))
     table = "tsv" if suffix == "tsv" else "csv"
     header = start.lstrip(b"\r\n").partition(b"\n")[0]
     names = _cells(header, table)

@@ -15,7 +15,7 @@ from typing import Literal
 from kernelrank.data.roles import plain_name
 from kernelrank.data.table import Table
 
-__all__ = ["NAMES", "SIDES", "VoteColumns", "VoteRequest"]
+__all__ = ["NAMES", "SIDES", "VoteColumns", "VoteRequest", "side_initials"]
 
 JUDGES = (
     "judge", "worker", "annotator", "rater", "voter", "assessor", "reviewer", "evaluator", "participant", "respondent",
@@ -25,7 +25,18 @@ JUDGES = (
 NAMES = {
     "winner": ("winner", "winnerid", "winnername", "preferred", "better", "chosen"),
     "loser": ("loser", "loserid", "losername", "dispreferred", "worse", "rejected"),
-    "outcome": ("outcome", "result", "vote", "choice", "preference", "verdict", "judgement", "judgment", "decision"),
+    "outcome": (
+        "outcome",
+        "result",
+        "vote",
+        "choice",
+        "preference",
+        "verdict",
+        "judgement",
+        "judgment",
+        "decision",
+        "ftr",
+    ),
     "tie": ("tie", "tied", "istie", "draw", "drawn", "isdraw"),
     "weight": ("weight", "weights", "count", "counts", "multiplicity", "frequency", "votes", "nvotes"),
     "judge": tuple(f"{judge}{end}" for judge in JUDGES for end in ("", "id", "name")),
@@ -125,7 +136,7 @@ def side_pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
     >>> side_pairs(("id", "model_a", "model_b", "left", "right"))
     [(3, 4), (1, 2)]
     """
-    parts = [tuple(part.lower() for part in PARTS.findall(name)) for name in names]
+    parts = [_words(name) for name in names]
     column_of = {name: column for column, name in reversed(list(enumerate(parts)))}
     found = []
     for first, words in enumerate(parts):
@@ -135,6 +146,25 @@ def side_pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
                 if second is not None:
                     found.append((first, second))
     return sorted(found, key=lambda pair: len(parts[pair[0]]) > 1)
+
+
+def side_initials(sides: tuple[str, str]) -> dict[str, int]:
+    """Return the initials of the words for the two sides in the names of their columns, and d for a draw.
+
+    Examples
+    --------
+    >>> side_initials(("HomeTeam", "AwayTeam")), side_initials(("model_a", "model_b"))
+    ({'h': 1, 'a': -1, 'd': 0}, {})
+    """
+    first, second = (_words(name) for name in sides)
+    for left, right in SIDES:
+        if len(left) > 1 and left in first and right in second:
+            return {left[0]: 1, right[0]: -1, "d": 0}
+    return {}
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(part.lower() for part in PARTS.findall(name))
 
 
 class _ColumnSearch:

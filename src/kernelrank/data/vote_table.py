@@ -24,18 +24,12 @@ from kernelrank.data.preferences import Preferences
 from kernelrank.data.source import Source, source_name
 from kernelrank.data.table import Table, TableBlock
 from kernelrank.data.vote_columns import VoteColumns, VoteRequest
-from kernelrank.data.vote_words import UNKNOWN, WinnerWords, truth
+from kernelrank.data.vote_words import READ_AS, UNKNOWN, WinnerWords, truth
 from kernelrank.data.words import join_labels
 from kernelrank.errors import FileFormatError
 from kernelrank.progress import track
 
 __all__ = ["open_votes", "read_votes"]
-
-READ_AS = {
-    "columns": "the column of the winner",
-    "items": "the item that won",
-    "sides": "the side that won",
-}
 
 
 def open_votes(source: Source, kind: FileFormat) -> Table:
@@ -209,7 +203,8 @@ class _VoteReader:
             return found
         if not differs.any():
             raise self.table.error("no preference is left: each row compares an item with itself")
-        note = f"left out: {np.count_nonzero(~differs):,} votes between an item and itself"
+        n_left_out = int(np.count_nonzero(~differs))
+        note = f"left out: {n_left_out:,} vote{'s' * (n_left_out > 1)} between an item and itself"
         return found.chosen(differs)._replace(notes=(*found.notes, note))
 
     def _with_names(self, found: Preferences) -> Preferences:
@@ -232,7 +227,9 @@ class _VoteReader:
         if np.any(won == UNKNOWN):
             row = int(np.argmax(won == UNKNOWN))
             known = list(self.items.code_of)
-            message = winner.fault(words[codes[row]], (known[pairs[row, 0]], known[pairs[row, 1]]))
+            readings = winner.readings(codes[row : row + 1], pairs[row : row + 1])
+            others = next((other for other, said in readings.items() if said[0] != UNKNOWN), None)
+            message = winner.fault(words[codes[row]], (known[pairs[row, 0]], known[pairs[row, 1]]), kind, others)
             raise self.table.error(message, self._position(row), self.columns.winner)
         return kind, won
 

@@ -18,9 +18,9 @@ from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.line import shown
 from kernelrank.data.roles import plain_name
 from kernelrank.data.table import MISSING
-from kernelrank.data.vote_columns import SIDES
+from kernelrank.data.vote_columns import SIDES, side_initials
 
-__all__ = ["TIES", "WinnerWords", "is_missing", "truth"]
+__all__ = ["READ_AS", "TIES", "UNKNOWN", "WinnerWords", "is_missing", "truth"]
 
 TIES = {
     "tie", "ties", "tied", "draw", "drawn", "equal", "same", "both", "bothbad", "bothgood", "neither", "even",
@@ -32,6 +32,12 @@ FILLERS = {
     "side", "is", "better", "wins", "won", "win",
 }  # fmt: skip
 """Words that may stand beside one for a side, as in "Model A wins"."""
+READ_AS = {
+    "columns": "the column of the winner",
+    "items": "the item that won",
+    "sides": "the side that won",
+}
+"""What the column that says who won may hold."""
 CHESS = {"1-0": 1, "0-1": -1}
 TRUE = {"1", "true", "t", "yes", "y", "1.0", *TIES}
 FALSE = {"0", "false", "f", "no", "n", "0.0"}
@@ -102,7 +108,8 @@ class WinnerWords:
         """Return who won each row, in each of three readings: 1 the left, -1 the right, 0 a tie, or `UNKNOWN`."""
         names = {plain_name(self.sides[0]): 1, plain_name(self.sides[1]): -1}
         by_name = np.array([names.get(plain_name(word), UNKNOWN) for word in self.words], dtype=np.int8)
-        by_side = np.array([_side_of(word) for word in self.words], dtype=np.int8)
+        initials = side_initials(self.sides)
+        by_side = np.array([initials.get(word.strip().lower(), _side_of(word)) for word in self.words], dtype=np.int8)
         by_side = np.where(by_side == UNKNOWN, by_name, by_side)
         item = np.array([self.items.code_of.get(word, -1) for word in self.words])[codes]
         by_item = np.where(item == pairs[:, 0], 1, np.where(item == pairs[:, 1], -1, UNKNOWN)).astype(np.int8)
@@ -123,9 +130,15 @@ class WinnerWords:
         kind = max(counts, key=lambda kind: counts[kind])
         return kind, readings[kind], counts[kind]
 
-    def fault(self, word: str, pair: tuple[str, str]) -> str:
-        """Return the error message for a word that does not name a winner."""
+    def fault(self, word: str, pair: tuple[str, str], kind: str, others: str | None) -> str:
+        """Return the error message for a word that does not name a winner in the reading that explains most rows.
+
+        `others` is a reading that explains it, if there is one.
+        """
         left, right = self.sides
+        if others is not None:
+            what = {"columns": "a column", "items": "an item", "sides": "a side"}[others]
+            return f"{shown(word)} is {what}, but other rows have {READ_AS[kind]}: write the same in all rows"
         expected = (
             f"expected {left!r} or {right!r}, {shown(pair[0])} or {shown(pair[1])}, a side (left or right, a or b, "
             "1 or 2, first or second, home or away), or tie"
