@@ -99,16 +99,16 @@ class Forest:
 
     @classmethod
     def of_scores(cls, names: Sequence[str], scores: Sequence[float], intervals: Sequence[Interval]) -> Forest:
-        """Put scores on an axis from the lowest to the highest end, with zero, the mean, on it.
+        """Put scores on an axis from the lowest to the highest end in tenths, with zero, the mean, on it.
 
         Examples
         --------
         >>> forest = Forest.of_scores(["tea"], [0.5], [Interval(-0.22, 1.22, 0.95, "")])
         >>> forest.start, forest.end, forest.reference
-        (-0.5, 1.5, 0.0)
+        (-0.3, 1.3, 0.0)
         """
-        start = min((floor(2 * interval.low) / 2 for interval in intervals), default=-0.5)
-        end = max((ceil(2 * interval.high) / 2 for interval in intervals), default=0.5)
+        start = min((floor(10 * interval.low) / 10 for interval in intervals), default=-0.5)
+        end = max((ceil(10 * interval.high) / 10 for interval in intervals), default=0.5)
         rows = list(zip(names, scores, intervals, strict=True))
         return cls._on_axis(rows, min(start, 0.0), max(end, 0.5), 0.0)
 
