@@ -160,10 +160,10 @@ def main() -> None:
         best = [float("inf")] * 2
         for _ in range(options.repeats):
             best = [min(least, checkout.seconds(name)) for least, checkout in zip(best, checkouts, strict=True)]
-        ratio = best[1] / best[0]
-        if not ratio < float("inf"):
-            print(f"{name:<34}   not supported by {'the earlier' if best[1] < float('inf') else 'the later'} checkout")
+        if float("inf") in best:
+            print(f"{name:<34}   not supported by the {'earlier' if best[1] < best[0] else 'later'} checkout")
             continue
+        ratio = best[1] / best[0]
         slower += [name] if ratio > LIMIT else []
         print(f"{name:<34}{1e3 * best[0]:12.2f}{1e3 * best[1]:12.2f}{ratio:8.2f}", flush=True)
     print(f"claimed: at most {LIMIT:g} ×; slower: {', '.join(slower) or 'none'}")

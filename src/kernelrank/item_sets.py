@@ -105,10 +105,11 @@ def _read_set(held: object, number: int, n_items: int) -> Index:
         raise InvalidInputError(
             f"held_out[{number}] must be a non-empty list of item numbers or a mask of {n_items} booleans"
         )
-    if values.min() < 0 or values.max() >= n_items:
+    ordered = np.sort(values)
+    if ordered[0] < 0 or ordered[-1] >= n_items:
         wrong = values[(values < 0) | (values >= n_items)][0]
         raise InvalidInputError(f"held_out[{number}] has the item {wrong}, but the items go from 0 to {n_items - 1}")
-    if len(np.unique(values)) != len(values):
+    if np.any(ordered[1:] == ordered[:-1]):
         raise InvalidInputError(f"held_out[{number}] names an item twice")
     if len(values) == n_items:
         raise InvalidInputError(f"held_out[{number}] holds out every item: nothing is left to train on")

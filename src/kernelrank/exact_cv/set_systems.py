@@ -106,11 +106,12 @@ class SetSystems:
             else:  # one product for all sets
                 flat = products.reshape(-1, products.shape[2]) @ (self.sign * d[0])
                 gamma_blocks = flat.reshape(len(products), len(first), n)
-            entries = gamma_blocks[:, diagonal] + base[part][:, diagonal, None]
-            t = entries.mean(axis=1)
-            t[t <= 0.0] = 1.0
             floor = base[part][:, diagonal, None]  # what pivots are compared with
-            if not floor.all():
+            t = np.zeros((len(products), n))
+            if not floor.all() or null[part].any():
+                entries = gamma_blocks[:, diagonal] + floor
+                t = entries.mean(axis=1)
+                t[t <= 0.0] = 1.0
                 entries += t[:, None] * null[part][:, diagonal, None]
                 floor = np.where(floor == 0.0, entries, floor)
             _solve_packed(systems, gamma_blocks, base[part], null[part], t, u, k)

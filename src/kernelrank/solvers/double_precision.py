@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -227,7 +228,12 @@ class Rounding:
 
     def _most(self, alpha: float) -> float:
         """Return the largest error that a probe can be expected to show, whatever the other eigenvalues are."""
-        return float(np.linalg.norm(self.root)) / np.sqrt(4.0 * alpha * len(self.root)) if self.primal else 1.0
+        return self._length / math.sqrt(4.0 * alpha * len(self.root)) if self.primal else 1.0
+
+    @cached_property
+    def _length(self) -> float:
+        """The length of the roots; one rounding serves many alphas."""
+        return float(np.linalg.norm(self.root))
 
     def _spread(self, x: Float, b: Float, alpha: float) -> Float:
         """Return the size of ``A x = b - alpha x``, as predictions differ, for each column."""
@@ -247,7 +253,7 @@ def _lengths(scale: Float, x: Float) -> Float:
 
 
 def _largest(errors: Float) -> float:
-    return MARGIN * float(np.nanmax(errors, initial=0.0))
+    return MARGIN * float(np.fmax.reduce(errors, initial=0.0))  # NaN, zero over zero, does not count
 
 
 def spectral_error(values: Float, rotated: Float, alpha: float, *, primal: bool, sums: Float | float = 0.0) -> float:

@@ -46,8 +46,10 @@ class TridiagonalForm:
         Q, but for its first row and column, which are those of the identity.
     rotated : ndarray, shape (s, outputs)
         ``Qᵀ b``.
-    largest, trusted : float
-        The largest eigenvalue, and the alpha from which on the form is used.
+    rounding : Rounding
+        That of a spectrum with the same largest eigenvalue.
+    trusted : float
+        The alpha from which on the form is used.
     """
 
     equations: NormalEquations
@@ -57,7 +59,7 @@ class TridiagonalForm:
     reflections: Float
     scales: Float
     rotated: Float
-    largest: float
+    rounding: Rounding
     trusted: float
 
     @classmethod
@@ -73,7 +75,8 @@ class TridiagonalForm:
         reflections = np.asfortranarray(reduced[1:, :-1])
         rotated = _turn("T", reflections, scales, equations.b)
         kept = replace(equations, A=reduced)
-        return cls(kept, own, diagonal, beside, reflections, scales, rotated, largest, trusted)
+        rounding = Rounding.of_spectrum(np.full(s, largest), primal=equations.primal)
+        return cls(kept, own, diagonal, beside, reflections, scales, rotated, rounding, trusted)
 
     def whole(self) -> NormalEquations:
         """Return the equations with the matrix as it was."""
@@ -115,8 +118,7 @@ class Tridiagonal(Solver[TridiagonalForm]):
 
         turned = solve(rotated)
         x = state.back(turned)
-        rounding = Rounding.of_spectrum(np.full(len(x), state.largest), primal=equations.primal)
-        report_error(alpha, rounding.relative_error(solve, turned, rotated, alpha, equations.sums(x)))
+        report_error(alpha, state.rounding.relative_error(solve, turned, rotated, alpha, equations.sums(x)))
         return Solution(equations.back(x), x)
 
 
