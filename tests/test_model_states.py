@@ -216,7 +216,7 @@ def test_missing_attributes_are_refused(fitted, tmp_path):
         ),
         ("linear", {"n_features_in_": "4"}, "n_features_in_: expected a whole number from 1 on, got a str"),
         ("linear", {"dual_coef_": np.zeros(4)}, "expected coef_ or dual_coef_ and X_fit_, got coef_, dual_coef_"),
-        ("rbf", {"X_fit_": None}, "expected X_fit_ where the kernel is not precomputed"),
+        ("rbf", {"X_fit_": None}, "expected X_fit_ if and only if the kernel is not precomputed"),
         ("rbf", {"X_fit_": np.zeros((3, 4))}, r"X_fit_: expected None or .* of shape \(40, 4\), got .* \(3, 4\)"),
         (
             "precomputed basis",

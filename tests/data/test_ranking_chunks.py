@@ -48,7 +48,7 @@ class TestChunks:
     def test_scattered_queries(self, tmp_path):
         path = self.file(tmp_path, shuffle=True)
         assert len(list(read_ranking_chunks(path, chunk_rows=3))) > 1
-        with pytest.raises(FileFormatError, match=r"line \d+: query \d+ comes back"):
+        with pytest.raises(FileFormatError, match=r"line \d+: the rows of query \d+ are not contiguous"):
             list(read_ranking_chunks(path, chunk_rows=3, whole_queries=True))
 
     def test_whole_queries_without_queries(self):

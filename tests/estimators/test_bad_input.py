@@ -327,7 +327,7 @@ def test_score_names_what_is_wrong(arguments, message):
     items, scores, labels = arguments
     with pytest.raises(ValueError, match=message):
         model.score(items, scores, qid=labels)
-    with pytest.raises(ValueError, match="sample_weight is negative"):
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] is negative"):
         model.score(X, y, qid=qid, sample_weight=-np.ones(M))
 
 

@@ -52,7 +52,7 @@ def test_refit_of_fewer_items_with_pairs():
 FAILURES = [
     (lambda model: model.fit(X[:, :2], y[:-1]), "y has 35 entries"),
     (lambda model: model.fit(X[:, :2], np.full(len(y), np.nan)), "y contains NaN"),
-    (lambda model: model.fit(X[:, :2], y, sample_weight=-np.ones(len(y))), "sample_weight is negative"),
+    (lambda model: model.fit(X[:, :2], y, sample_weight=-np.ones(len(y))), r"sample_weight\[0\] is negative"),
     (lambda model: model.fit(X[:, :2], y, qid=qid[:-1]), "qid has 35 entries"),
     (lambda model: model.set_params(basis=[99]).fit(X[:, :2], y, qid=qid), "basis has the item 99"),
 ]
