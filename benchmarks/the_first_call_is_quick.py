@@ -29,6 +29,7 @@ CLAIMS = {
     "permutation_test(RankRLS(), X, label, n_permutations=99)": 2.0,
     "RankRLSCV().fit(X, y)": 2.0,
     "RankRLSCV().fit(X, y, qid=qid)": 2.0,
+    "RankRLS(kernel='rbf', cost='relative').fit(X, y, qid=qid)": 2.0,
     "RankRLS().fit(X, y).score(X, y)": 0.7,
     "RankRLS().fit(X, y, qid=qid).score(X, y, qid=qid)": 0.7,
 }

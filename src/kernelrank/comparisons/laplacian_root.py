@@ -66,7 +66,8 @@ def _eliminate(W: Float, panel: Float, start: int) -> None:
     for k in range(panel.shape[0]):
         i = start + k
         row = panel[k]
-        row[i + 1 :] = W[i, i + 1 :]
+        for j in range(i + 1, n):
+            row[j] = W[i, j]
         for earlier in range(k):
             share = panel[earlier, i]
             for j in range(i + 1, n):
