@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
+from scipy.linalg import blas
 from sklearn.utils.extmath import row_norms
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Float, Matrix, blocks, is_sparse, largest_value
+from kernelrank.arrays import BLOCK_BYTES, Float, GramSum, Matrix, blocks, is_sparse, largest_value
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule
 
@@ -40,6 +41,9 @@ KERNEL_NAMES: tuple[str, ...] = (*SCIKIT_LEARN_NAMES, *ALIASES, "precomputed")
 
 FAR = 30
 """So many times their spread items may be away from the origin, where their distances have lost three digits."""
+
+TRIANGLE_ROWS = 256
+"""At most so many rows of a triangle are computed at once: what lies beyond the diagonal is lost."""
 
 _PARAMETERS = {
     "rbf": ("gamma",),
@@ -268,15 +272,25 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> Float:
         others = X if Y is None else others
         lengths = np.einsum("ij,ij->i", others, others)
     own = lengths if Y is None else np.einsum("ij,ij->i", X, X)
-    K: Float = X @ others.T
-    for rows in blocks(len(K), 8 * len(lengths)):
-        part = K[rows]
-        part *= 2.0
-        part -= own[rows, None] + lengths  # added first: the kernel of all items is symmetric to the last digit
-        np.minimum(part, 0.0, out=part)
-        part *= gamma
-        np.exp(part, out=part)
+    own, lengths = -gamma * own, -gamma * lengths
+    columns = np.ascontiguousarray(others).T
+    no_distance = np.minimum if gamma >= 0.0 else np.maximum  # where rounding makes a squared distance negative
+    K = np.empty((len(own), len(lengths)))
+    # Blocks that stay in a core's cache; of wide items as many rows as columns, so that the product costs more than to
+    # read the others for it.
+    wide = X.shape[1] if Y is not None else min(X.shape[1], TRIANGLE_ROWS)
+    for rows in blocks(len(K), 8 * len(lengths), max(BLOCK_BYTES, 8 * len(lengths) * wide)):
+        # The kernel of all items is symmetric to the last digit: one triangle is computed and copied.
+        stop = len(lengths) if Y is not None else rows.stop
+        part = K[rows] if stop == len(lengths) else np.empty((rows.stop - rows.start, stop))
+        part[:] = lengths[:stop]
+        part += own[rows, None]
+        # The transpose of a block is what BLAS adds to in place.
+        blas.dgemm(2.0 * gamma, columns[:, :stop], X[rows].T, trans_a=1, beta=1.0, c=part.T, overwrite_c=1)
+        no_distance(part, 0.0, out=part)
+        np.exp(part, out=K[rows, :stop])
     if Y is None:
+        K = GramSum.onto(K).matrix().T
         np.fill_diagonal(K, 1.0)
     return K
 
