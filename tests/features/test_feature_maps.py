@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from kernelrank.comparisons import ScoredQueries
+from kernelrank.comparisons.costs import GRAPH_OF_COST
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.features.kernel_map import KernelMap
@@ -55,6 +56,37 @@ def test_a_reduced_set_is_the_nystrom_kernel():
     features = ReducedSet(GAUSSIAN, X, basis)
     expected = K[:, basis] @ np.linalg.inv(K[np.ix_(basis, basis)]) @ K[basis]
     np.testing.assert_allclose(features.kernel_multiply(np.eye(9)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("cost", ["magnitude", "unit", "relative"])
+@pytest.mark.parametrize("gamma", [0.001, 2.0])
+def test_mapped_equations_are_those_of_the_features(gamma, cost):
+    generator = np.random.default_rng(0)
+    items, scores = generator.standard_normal((60, 3)), generator.standard_normal((60, 1))
+    graph = GRAPH_OF_COST[cost](scores, Queries.from_labels(np.arange(60) % 3, 60))
+    features = ReducedSet(Kernel("rbf", gamma), items, np.arange(8))
+    gram, right = features.normal_equations(graph)
+    # Nobody has asked for the features themselves, unless the basis is ill conditioned.
+    assert ("X" in vars(features)) == (gamma < 1.0)
+    Phi = features.X
+    np.testing.assert_allclose(gram, Phi.T @ graph.apply(Phi), rtol=1e-9, atol=1e-9 * np.abs(gram).max())
+    np.testing.assert_allclose(right, Phi.T @ graph.target(), rtol=1e-9, atol=1e-9 * np.abs(right).max())
+    again, _ = features.normal_equations(graph)
+    np.testing.assert_allclose(again, gram, rtol=1e-9, atol=1e-9 * np.abs(gram).max())
+
+
+@pytest.mark.parametrize(("weight", "scale"), [(0.0, 1.0), (1.0, 1e50)], ids=["singular", "large"])
+def test_equations_are_not_mapped_where_that_loses_digits(weight, scale):
+    """A basis item far from all others that is compared with none; kernels whose squares overflow."""
+    generator = np.random.default_rng(0)
+    items = np.vstack([generator.standard_normal((40, 2)), [[50.0, 0.0]]]) * scale
+    everyone, weights = Queries.from_labels(None, 41), np.append(np.ones(40), weight)
+    graph = ScoredQueries(generator.standard_normal((41, 1)), everyone, weight=weights)
+    kernel = Kernel("rbf", 2.0) if scale == 1.0 else Kernel("poly", degree=2, gamma=1.0, coef0=0.0)
+    features = ReducedSet(kernel, items, np.array([40, 0, 1]))
+    gram, _ = features.normal_equations(graph)
+    assert "X" in vars(features)
+    assert np.all(np.isfinite(gram))
 
 
 def test_a_basis_with_duplicated_items_loses_rank_and_nothing_else():

@@ -203,6 +203,17 @@ def test_a_basis_whose_kernels_are_nearly_the_same(solver, gamma):
         assert_true(error, np.abs(found - expected).max() / np.abs(expected).max(), alpha, factor=1000.0)
 
 
+@pytest.mark.parametrize(("columns", "gamma"), [(1, 8.0), (1, 10.0), (1, 30.0), (3, 0.03), (3, 0.1), (3, 1.0)])
+def test_a_basis_keeps_eight_digits_whichever_equations_are_solved(columns, gamma):
+    """Kernels of a basis with condition numbers from 1e1 to 1e7, where the equations of few are mapped."""
+    rng = np.random.default_rng(0)
+    X, y, qid, basis = rng.normal(size=(30, columns)), rng.normal(size=30), np.zeros(30, dtype=int), np.arange(9)
+    for alpha in (2.0**-15, 1.0, 2.0**15):
+        expected = centred(gaussian_reduced_set(X, y, qid, alpha, gamma, basis), qid)
+        found = centred(RankRLS(alpha, kernel="rbf", gamma=gamma, basis=basis).fit(X, y).predict(X), qid)
+        assert np.abs(found - expected).max() <= 1e-8 * np.abs(expected).max()
+
+
 def test_views_whose_kernels_are_nearly_the_same():
     rng = np.random.default_rng(0)
     X, y, qid, unscored = rng.normal(size=(16, 3)), rng.normal(size=16), np.arange(16) % 2, rng.normal(size=(6, 3))

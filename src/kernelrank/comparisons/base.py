@@ -122,6 +122,7 @@ class Comparisons(ABC):
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``, in one pass over Φ where that is possible."""
+        Phi = Phi if isinstance(Phi, np.ndarray) or is_sparse(Phi) else Phi[:]
         return self.gram(Phi), transpose_product(Phi, self.target())
 
     def shifted_features(self, Phi: Matrix) -> Matrix:

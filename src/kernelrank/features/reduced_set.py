@@ -1,13 +1,15 @@
 """The reduced set: predictions are combinations of kernels with a few basis items.
 
 Minimising over ``f = K_MR b`` with the norm ``bᵀ K_RR b`` is the primal problem on the empirical kernel map
-``Φ = K_MR U⁻¹`` with ``Uᵀ U = K_RR``; then ``b = U⁻¹ w``. While Φ is small it is kept; beyond that its rows are
-computed in blocks as they are needed, so that memory is r² and a block, whatever the number of items.
+``Φ = K_MR U⁻¹`` with ``Uᵀ U = K_RR``; then ``b = U⁻¹ w``. While Φ is small it is kept, once somebody asks for it;
+beyond that its rows are computed in blocks as they are needed, so that memory is r² and a block, whatever the number of
+items. A single fit needs no Φ where ``K_RR`` is well conditioned: its equations are those of ``K_MR``, mapped.
 """
 
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -26,9 +28,8 @@ __all__ = ["ReducedSet"]
 KEPT_BYTES = 2**28
 """Up to this size the features are kept; beyond, they are computed whenever they are needed."""
 
-WELL_CONDITIONED = 1e6
-"""Up to this condition number of the kernel of the basis, the map may be applied to the equations instead of the rows:
-they keep ten digits."""
+WELL_CONDITIONED = 5e5
+"""Up to this condition number of the kernel of the basis, one tries to map the equations instead of the rows."""
 
 
 KEPT_KERNEL_BYTES = 2**32
@@ -74,21 +75,28 @@ class ReducedSet(ExplicitFeatures):
         self.map = kernel_map
         taken = kernel_map.taken
         items = (X[:, basis[taken]], None) if self.kernel.precomputed else (X, basis_items[taken])
-        rows = KernelRows(kernel_map, *items)
-        kept = 8 * rows.shape[0] * rows.shape[1] <= KEPT_BYTES
-        self._kernels: KernelRows | Float | None = None if kept else KernelRows(kernel_map, *items, plain=True)
-        ExplicitFeatures.__init__(self, rows[:] if kept else rows)
+        self._rows = KernelRows(kernel_map, *items)
+        self._kernels: KernelRows | Float = KernelRows(kernel_map, *items, plain=True)
+        self.n_items, self.n_columns = self._rows.shape
+        self._stored = 8 * self.n_items * self.n_columns <= KEPT_BYTES
         self.items = X
+
+    @cached_property
+    def X(self) -> Matrix:  # type: ignore[override]  # noqa: N802
+        """Φ (m × r) where it is kept, from the first time that it is asked for; else what computes its rows."""
+        rows: Any = self._rows
+        return rows[:] if self._stored else rows
 
     @property
     def stored(self) -> bool:
         """Whether the features are kept."""
-        return self._kernels is None
+        return self._stored
 
     def kept(self) -> Self:
         """Keep the features whatever their size, for a solver that multiplies with them many times."""
-        if self._kernels is not None:
-            self.X, self._kernels = self.X[:], None
+        if not self._stored:
+            self._stored = True
+            self.__dict__.pop("X", None)
         return self
 
     @property
@@ -108,7 +116,8 @@ class ReducedSet(ExplicitFeatures):
 
     def _keep_kernels(self) -> None:
         """Keep the kernels with the basis while they take up to 4 GiB, where the features are not kept themselves."""
-        if isinstance(self._kernels, KernelRows) and 8 * self.n_items * self.n_columns <= KEPT_KERNEL_BYTES:
+        small = 8 * self.n_items * self.n_columns <= KEPT_KERNEL_BYTES
+        if small and not self._stored and isinstance(self._kernels, KernelRows):
             self._kernels = self._kernels[:]
 
     def smaller(self, columns: Index) -> ReducedSet:
@@ -122,18 +131,20 @@ class ReducedSet(ExplicitFeatures):
         return features
 
     def energy(self) -> float:
-        """Return the sum of the squared features; where they are not kept, of k(x, x), which is no smaller."""
-        return super().energy() if self._kernels is None else float(self.kernel.diagonal(self.items).sum())
+        """Return the sum of the squared features; where they are not known, of k(x, x), which is no smaller."""
+        if self._stored and (self.kernel.precomputed or "X" in self.__dict__):
+            return super().energy()
+        return float(self.kernel.diagonal(self.items).sum())
 
     def multiply(self, W: Float) -> Float:
         """Return ``Φ W``; if Φ is not kept, as ``K_MR (U⁻¹ W)``, because mapping every row would cost O(m r²)."""
-        if self._kernels is None:
+        if self._stored:
             return super().multiply(W)
         return product(self._kernels, solve_triangular(self.map.U, W, check_finite=False))
 
     def transpose_multiply(self, V: Float) -> Float:
         """Return ``Φᵀ V``, or ``U⁻ᵀ (K_RM V)`` where Φ is not kept."""
-        if self._kernels is None:
+        if self._stored:
             return super().transpose_multiply(V)
         inner = transpose_product(self._kernels, V)
         solved: Float = solve_triangular(self.map.U, inner, trans="T", check_finite=False)
@@ -143,11 +154,9 @@ class ReducedSet(ExplicitFeatures):
         """Map some of the items by the same basis, whose items need not be among them."""
         part = copy(self)
         part.n_items, part.items = len(items), self.items[items]
-        if self._kernels is None:
-            part.X = self.X[items]
-            return part
-        part.X = _rows_of(self.X, items)
-        part._kernels = _rows_of(self._kernels, items)
+        part._rows, part._kernels = self._rows.part(items), _rows_of(self._kernels, items)
+        if "X" in self.__dict__:
+            part.X = _rows_of(self.X, items)
         return part
 
     def split(self, kept: Index, held: Index, *, keep_basis: bool = False) -> tuple[Features, Matrix]:
@@ -163,9 +172,13 @@ class ReducedSet(ExplicitFeatures):
 
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``; from the kernels themselves where the basis is well conditioned."""
-        if self._kernels is None or self.map.condition > WELL_CONDITIONED:
+        if (self._stored and "X" in self.__dict__) or self.map.condition > WELL_CONDITIONED:
             return super().normal_equations(comparisons)
-        return self.map.transform_equations(*comparisons.normal_equations(self._kernels))
+        # Kernels are as large as the squares of features, so that their squares may overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            equations = self.map.transform_equations(*comparisons.normal_equations(self._kernels))
+            accurate = self.map.keeps_digits(equations[0])
+        return equations if accurate else super().normal_equations(comparisons)
 
     def coefficient_sums(self, comparisons: Comparisons, w: Float) -> Float:
         """Return a bound of the sums that scores are computed by, relative to the root of L."""
