@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.queries import Queries
@@ -70,18 +69,21 @@ def query_scatter(
     for start, stop, bounds in _pieces(queries.bounds, step):
         items = slice(start, stop) if order is None else order[start:stop]
         work = spare[: stop - start]
-        block = np.asarray(Phi[items], dtype=np.float64) if copies is None else copies[: stop - start]
-        if copies is not None:
-            _copy_rows(Phi, items, block)
+        rows, block = _rows_and_block(Phi, items, copies)
         query = queries.codes[items]
         if len(bounds) > 0:
-            subtract_query_means(block, bounds - start, weight[items], work)
+            # Rows that are read from Φ itself leave the block free, and one block less has to stay in the cache.
+            subtract_query_means(rows, bounds - start, weight[items], work if rows is block else block, block)
         else:
-            large.move(block, weight[items], int(query[0]), float(c[query[0]]))
+            large.move(rows, weight[items], int(query[0]), float(c[query[0]]), block)
         right += block.T @ target[items]
         if levels is not None:
             level_sums.add(np.multiply(block, weight[items][:, None], out=work), levels[items], c[query])
-        block *= root[items][:, None]
+        scale = root[items]
+        if scale[0] == scale[-1] and np.all(scale == scale[0]):
+            total.add(block, float(scale[0]) ** 2)
+            continue
+        block *= scale[:, None]
         total.add(block)
     level_sums.close()
     large.close()
@@ -100,14 +102,14 @@ class _LargeQuery:
         self.query, self.c = -1, 0.0
         self.shift, self.sum = np.zeros(n), np.zeros(n)
 
-    def move(self, block: Float, weight: Float, query: int, c: float) -> None:
+    def move(self, rows: Float, weight: Float, query: int, c: float, out: Float) -> None:
         if query != self.query:
             self.close()
             self.query, self.c = query, c
-            self.shift = weight @ block / max(float(weight.sum()), np.finfo(np.float64).tiny)
+            self.shift = weight @ rows / max(float(weight.sum()), np.finfo(np.float64).tiny)
             self.sum = np.zeros_like(self.shift)
-        block -= self.shift
-        self.sum += weight @ block
+        np.subtract(rows, self.shift, out=out)
+        self.sum += weight @ out
 
     def close(self) -> None:
         self.total.add(self.sum[None], -self.c)
@@ -136,14 +138,23 @@ class _LevelSums:
         self.total.add(self.carried)
 
 
-def _copy_rows(Phi: NDArray[Any], items: slice | Index, out: Float) -> None:
-    """Copy some rows into a float64 array."""
+def _rows_and_block(Phi: Any, items: slice | Index, copies: Float | None) -> tuple[Float, Float]:
+    """Return some rows in float64 and an array that may be overwritten: the same one unless the rows are those of Φ."""
+    if copies is None:
+        rows = np.asarray(Phi[items], dtype=np.float64)
+        return rows, rows
     if isinstance(items, slice):
-        out[:] = Phi[items]
-    elif Phi.dtype == np.float64:
-        np.take(Phi, items, axis=0, mode="clip", out=out)
+        block = copies[: items.stop - items.start]
+        if Phi.dtype == np.float64 and Phi.flags.c_contiguous:
+            return np.asarray(Phi[items]), block
+        block[:] = Phi[items]
+        return block, block
+    block = copies[: len(items)]
+    if Phi.dtype == np.float64:
+        np.take(Phi, items, axis=0, mode="clip", out=block)
     else:
-        out[:] = np.take(Phi, items, axis=0, mode="clip")
+        block[:] = np.take(Phi, items, axis=0, mode="clip")
+    return block, block
 
 
 def _sorted_items(queries: Queries, levels: Index | None) -> Index | None:
@@ -170,22 +181,24 @@ def _pieces(bounds: Index, step: int) -> Iterator[tuple[int, int, Index]]:
         first += 1
 
 
-def subtract_query_means(block: Float, bounds: Index, weight: Float, work: Float) -> None:
-    """Subtract the weighted mean of each query, in place.
+def subtract_query_means(rows: Float, bounds: Index, weight: Float, work: Float, out: Float) -> None:
+    """Subtract the weighted mean of each query.
 
     Parameters
     ----------
-    block : ndarray, shape (k, n)
+    rows : ndarray, shape (k, n)
         Whole queries, one below the other.
     bounds : ndarray of int64, shape (queries + 1,)
         Where each of them begins, and the end of the last.
     weight : ndarray, shape (k,)
     work : ndarray, shape (k, n)
-        Is overwritten.
+        Is overwritten; not `rows`.
+    out : ndarray, shape (k, n)
+        What the result is written to: `rows`, `work` or another array.
     """
     starts, sizes = bounds[:-1], np.diff(bounds)
     uniform = bool(np.all(weight == 1.0))
-    sums = np.add.reduceat(block if uniform else np.multiply(block, weight[:, None], out=work), starts, axis=0)
+    sums = np.add.reduceat(rows if uniform else np.multiply(rows, weight[:, None], out=work), starts, axis=0)
     totals = sizes.astype(np.float64) if uniform else np.add.reduceat(weight, starts)
     sums /= np.where(totals > 0, totals, 1.0)[:, None]
-    block -= np.take(sums, np.repeat(np.arange(len(sizes)), sizes), axis=0, mode="clip", out=work)
+    np.subtract(rows, np.take(sums, np.repeat(np.arange(len(sizes)), sizes), axis=0, mode="clip", out=work), out=out)

@@ -88,7 +88,7 @@ class StreamScatter:
         if len(self._work) < len(block):
             self._work = np.empty_like(block)
         bounds = np.append(0, np.cumsum(sizes))
-        subtract_query_means(block, bounds, np.ones(len(block)), self._work[: len(block)])
+        subtract_query_means(block, bounds, np.ones(len(block)), self._work[: len(block)], block)
         block *= np.repeat(np.sqrt(self._count(sizes)), sizes)[:, None]
         self._whole.add(block)
 
