@@ -50,7 +50,7 @@ from kernelrank.solvers.bundle import BundlePath
 from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove
 from kernelrank.solvers.line_search import Line, search
 from kernelrank.solvers.newton_system import NewtonSystem
-from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, PairSolver, warn_of_gap
+from kernelrank.solvers.pair_problem import CertifiedSolution, ItemSpan, PairProblem, PairSolver, warn_of_gap
 
 __all__ = ["Newton"]
 
@@ -144,9 +144,9 @@ class Newton(PairSolver):
         A wide problem is solved in the span of its items first, a large one for a sample of them.
         """
         if problem.turned is not None:
-            turned, Q = problem.turned
-            path = self._begin(turned, alpha, None if start is None else Q.T @ problem.begin(start))
-            return self._settle(path, step).back(problem, Q)
+            turned, span = problem.turned
+            path = self._begin(turned, alpha, None if start is None else span.coordinates(problem.begin(start)))
+            return self._settle(path, step).back(problem, span)
         if start is not None:
             return _Path(problem, alpha, self, problem.begin(start), WARM)
         m = problem.features.n_items
@@ -192,14 +192,15 @@ class _Path:
         if width < WIDEST:
             self.narrow()
 
-    def back(self, problem: PairProblem, Q: Float) -> _Path:
-        """Return the same point, with its bounds, of the problem whose columns this one has in the basis Q.
+    def back(self, problem: PairProblem, span: ItemSpan) -> _Path:
+        """Return the same point, with its bounds, of the problem whose columns this one has in a basis of their span.
 
         A certificate is then one of that problem: its scores and the slopes of planes are computed from its columns.
         """
         path = copy(self)
         path.system = NewtonSystem(problem, self.alpha)
-        path.problem, path.w, path.best, path.gradient = problem, Q @ self.w, Q @ self.best, Q @ self.gradient
+        path.problem = problem
+        path.w, path.best, path.gradient = (span.weights(v) for v in (self.w, self.best, self.gradient))
         scores, point, _ = self.best_at
         path.best_at = scores, point, problem.features.transpose_multiply(point.gradient)
         if self.plane is not None:

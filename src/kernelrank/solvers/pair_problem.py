@@ -7,9 +7,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, qr
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
 from threadpoolctl import ThreadpoolController
 
 from kernelrank.arrays import Float, is_sparse
@@ -19,10 +21,13 @@ from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
 from kernelrank.solvers.base import Solution, Solver
 
-__all__ = ["CertifiedSolution", "PairProblem", "PairSolver", "warn_of_gap"]
+__all__ = ["CertifiedSolution", "ItemSpan", "PairProblem", "PairSolver", "warn_of_gap"]
 
 GRAM_COLUMNS = 1_000
 """Up to so many dense columns the Gram matrix of all pairs preconditions; beyond, its diagonal does."""
+
+INDEPENDENT = 1e-6
+"""Items whose Gram matrix has at least this reciprocal condition number keep ten digits in a factor of it."""
 
 WIDE, WIDE_BYTES = 2, 2**30
 """With more than so many times as many columns as items, the problem is solved in the span of the items first, while a
@@ -117,18 +122,18 @@ class PairProblem:
         return None if part.n_pairs == 0 else PairProblem(features.part(np.flatnonzero(kept)), part)
 
     @cached_property
-    def turned(self) -> tuple[PairProblem, Float] | None:
+    def turned(self) -> tuple[PairProblem, ItemSpan] | None:
         """The same problem in the span of the items, and an orthonormal basis of that; None unless Φ is dense and wide.
 
         With ``Φᵀ = Q R`` the scores are ``Φ w = Rᵀ v`` for ``w = Q v``, and ``‖w‖ = ‖v‖``. What is orthogonal to Q
-        changes no score. O(m² r) time, and m × r numbers.
+        changes no score. O(m² r) time; m² numbers, and m × r where the items are nearly dependent.
         """
         m, X = self.features.n_items, self.features.X
         wide = WIDE * m < self.size and m <= GRAM_COLUMNS and 8 * m * self.size <= WIDE_BYTES
         if not wide or not isinstance(X, np.ndarray):
             return None
-        Q, R = qr(X.T.astype(np.float64), overwrite_a=True, mode="economic", check_finite=False)
-        return PairProblem(ExplicitFeatures(np.ascontiguousarray(R.T)), self.comparisons), Q
+        span, R = ItemSpan.of(X)
+        return PairProblem(ExplicitFeatures(np.ascontiguousarray(R.T)), self.comparisons), span
 
     def begin(self, start: Float | None) -> Float:
         """Return the vector to start from, shape (r,)."""
@@ -155,6 +160,49 @@ class PairProblem:
         """Return a solution in the coefficients of the feature map."""
         column = w[:, None]
         return CertifiedSolution(self.features.from_primal(column), column, n_iter, gap, objective, gap)
+
+
+@dataclass(frozen=True)
+class ItemSpan:
+    """An orthonormal basis Q (n × m) of the span of wide items, ``Q = Xᵀ R⁻¹``, which need not be formed.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (m, n)
+        X, or ``Qᵀ`` itself.
+    factor : ndarray, shape (m, m), or None
+        R, upper triangular; None where the rows are ``Qᵀ``.
+    """
+
+    rows: Float
+    factor: Float | None
+
+    @classmethod
+    def of(cls, X: NDArray[np.floating[Any]]) -> tuple[ItemSpan, Float]:
+        """Return the basis and R with ``Xᵀ = Q R``: from a factor of ``X Xᵀ``, or where that loses digits of X itself.
+
+        O(m² n) time.
+        """
+        rows = X.astype(np.float64, copy=False)
+        gram = rows @ rows.T
+        norm = float(np.abs(gram).sum(axis=0).max())
+        factor, failed_at = lapack.dpotrf(gram, clean=1)
+        if failed_at == 0 and lapack.dpocon(factor, norm)[0] >= INDEPENDENT:
+            return cls(rows, factor), factor
+        Q, R = qr(X.T.astype(np.float64), overwrite_a=True, mode="economic", check_finite=False)
+        return cls(Q.T, None), R
+
+    def weights(self, v: Float) -> Float:
+        """Return ``Q v``."""
+        inner = v if self.factor is None else solve_triangular(self.factor, v, check_finite=False)
+        return np.asarray(self.rows.T @ inner)
+
+    def coordinates(self, w: Float) -> Float:
+        """Return ``Qᵀ w``."""
+        inner: Float = self.rows @ w
+        if self.factor is None:
+            return inner
+        return np.asarray(solve_triangular(self.factor, inner, trans="T", check_finite=False))
 
 
 class PairSolver(Solver[PairProblem]):
