@@ -281,7 +281,13 @@ def check_sides(side: object, n_pairs: int) -> Index | None:
 
 
 def _pair_numbers(values: object, n_pairs: int, name: str) -> Float:
-    numbers: Float = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name, ensure_min_samples=0)
+    try:
+        numbers: Float = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name, ensure_min_samples=0)
+    except (TypeError, ValueError) as error:
+        if "could not convert" not in str(error):
+            raise
+        kind = "True or False" if name == "tie" else "numbers"
+        raise InvalidInputError(f"{name} must hold {kind}: {error}") from None
     if numbers.shape != (n_pairs,):
         raise InvalidInputError(f"{name} has shape {numbers.shape}, but there are {n_pairs} pairs")
     return numbers

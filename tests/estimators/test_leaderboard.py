@@ -371,6 +371,8 @@ def test_a_leaderboard_is_a_value(tmp_path):
         ({"winners": ["a", None], "losers": ["b", "a"]}, "winners has no item in vote 1"),
         ({"winners": ["a"], "losers": ["b"], "weight": [-1.0]}, "must be at least zero"),
         ({"winners": ["a"], "losers": ["b"], "tie": [2]}, "expected True or False"),
+        ({"winners": ["a"], "losers": ["b"], "tie": ["no"]}, "tie must hold True or False: could not convert"),
+        ({"winners": ["a"], "losers": ["b"], "weight": ["much"]}, "weight must hold numbers: could not convert"),
         ({"winners": ["a"], "losers": ["b"], "judge": ["x", "y"]}, "judge has 2 entries"),
         ({"winners": ["a"], "losers": ["b"], "features": [[1.0], [2.0]]}, r"or \(items, X\); got list"),
         ({"winners": ["a"], "losers": ["b"], "features": (["a"], [[1.0], [2.0]])}, "got 1 items, 2 rows"),

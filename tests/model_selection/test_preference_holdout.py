@@ -79,6 +79,31 @@ def test_held_out_preferences_equal_refitting(name, mode, weighted):
 
 
 @pytest.mark.parametrize("mode", ["single", "groups", "items"])
+@pytest.mark.parametrize("rank", [1, 2, 11])
+def test_precomputed_kernels_equal_refitting(mode, rank):
+    """Singular ones too: rank 1 has one direction, which some sets carry alone."""
+    X, pairs, rng = votes(20 + rank)
+    phi = rng.standard_normal((len(X), rank))
+    phi[3] = phi[4]
+    judges = np.where(np.arange(len(pairs)) < 3, 0, rng.integers(1, 5, size=len(pairs)))
+    weight = np.where(rng.random(len(pairs)) < 0.2, 0.0, rng.uniform(0.1, 3, len(pairs)))
+    learner = RankRLS(kernel="precomputed")
+    assert_as_refitted(
+        learner, phi @ phi.T, pairs, mode, judges, weight=weight, magnitude=rng.uniform(0, 2, len(pairs))
+    )
+
+
+@pytest.mark.parametrize("mode", ["single", "groups", "items"])
+def test_votes_between_two_groups_of_items(mode):
+    """Nothing compares the groups; each is a star, so that an item may lose its only vote."""
+    rng = np.random.default_rng(5)
+    pairs = np.array([[0, 1], [2, 0], [0, 3], [3, 0], [4, 5], [4, 5], [6, 4], [4, 7]])
+    X = rng.standard_normal((9, 2))
+    for learner in (RankRLS(), RankRLS(kernel="gaussian"), RankRLS(kernel="gaussian", basis=[0, 4, 8])):
+        assert_as_refitted(learner, X, pairs, mode, np.array([0, 1, 0, 2, 0, 1, 3, 3]))
+
+
+@pytest.mark.parametrize("mode", ["single", "groups", "items"])
 def test_random_multigraphs(mode):
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -254,3 +279,21 @@ def test_items_without_a_vote_keep_no_trace_of_what_was_held_out():
 
 def _refitted_score(pairs, item):
     return float(BradleyTerry(0.1).fit_pairs(np.eye(5), pairs).predict(np.eye(5))[item])
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+def test_a_direction_that_the_residual_hardly_has_is_not_missed(n):
+    """T takes all but a trifle of one direction, along which the first guess leaves next to nothing."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    taken = np.array([1.0 - 1e-7, 0.1, 0.1, 0.1, 0.1, 0.1])
+    T, a = (Q * taken) @ Q.T, np.ones((6, n))
+    residual = Q @ np.array([1e-7, 1.0, 0.5, 0.3, 0.2, 0.1])
+    for T_k, expected in ((T, False), (0.5 * T, True)):
+        x, r = np.zeros((1, 6, n)), np.repeat(residual[None, :, None], n, axis=2)
+        solved = reduced_systems.solve_reduced(lambda p, _, T_k=T_k: T_k @ p, a, x, r, np.ones(n))
+        assert solved.shape == (1, n)
+        assert bool(solved.all()) is expected
+        if expected:
+            truth = np.linalg.solve(np.eye(6) - T_k, residual)
+            np.testing.assert_allclose(x[0], np.repeat(truth[:, None], n, axis=1), rtol=0, atol=1e-11)

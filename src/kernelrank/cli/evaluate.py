@@ -154,6 +154,8 @@ def _evaluate_preferences(
     from kernelrank.errors import InvalidInputError
     from kernelrank.metrics import preference_agreement
 
+    if not judged.exists():
+        raise InvalidInputError(f"{judged}: No such file or directory")
     if not is_model_file(judged):
         raise InvalidInputError(f"{judged}: is not a model file; --pairs needs a model")
     model = load_model(judged)

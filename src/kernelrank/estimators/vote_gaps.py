@@ -90,8 +90,8 @@ class VoteGaps:
                 "infinite; here they are finite, with wide intervals."
             )
         if self.n_without_votes:
-            noun = "item has" if self.n_without_votes == 1 else "items have"
-            said.append(f"{self.n_without_votes:,} {noun} no votes: they are ranked by their features only.")
+            noun, them = ("item has", "it is") if self.n_without_votes == 1 else ("items have", "they are")
+            said.append(f"{self.n_without_votes:,} {noun} no votes: {them} ranked by features only.")
         return said
 
 
