@@ -9,6 +9,7 @@ import kernelrank as kr
 from kernelrank.cli.auc_rivals import Rivals
 from kernelrank.data import Items, read_items
 from kernelrank.errors import InvalidInputError
+from kernelrank.result import pvalue
 from tests.report.html_page import HTMLPage
 
 FEW = ["--target", "outcome", "--groups", "", "--features", "age,a,b,c", "--permutations", 0, "--no-roc", "--alpha", 1]
@@ -53,7 +54,7 @@ def test_versus_compares_the_other_columns_with_the_marker(run, cohort, words, e
     assert answer["versus"]["second"]["name"] == "age"
     out = run(*words).out
     assert "model versus age" in out
-    for text in (f"{found.second.auc:.3f}", f"{found.difference:+.3f}", f"{found.pvalue:.2g}"):
+    for text in (f"{found.second.auc:.3f}", f"{found.difference:+.3f}", pvalue(found.pvalue)):
         assert text in out
     turned = run(*words[:-1], "-age", "--json").json["versus"]
     assert turned["second"]["auc"] == pytest.approx(1 - found.second.auc)

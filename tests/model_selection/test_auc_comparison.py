@@ -14,6 +14,7 @@ from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_comparison import _aucs_without
 from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
+from kernelrank.result import p_is
 from tests.oracles import auc as oracle
 
 
@@ -174,7 +175,7 @@ def test_what_a_comparison_shows():
     found = kr.compare_auc(X[:, 0], X[:, 1], None, y)
     assert float(found) == found.difference
     assert f"difference {found.difference:+.3f}, 95% interval [{found.interval.low:+.3f}" in str(found)
-    assert f"p = {found.pvalue:.2g}" in str(found)
+    assert f"p {p_is(found.pvalue)}" in str(found)
     assert repr(found) == f"<AUCComparison {found}>"
     frame = found.to_frame()
     assert list(frame["what"]) == ["first", "second", "difference"]

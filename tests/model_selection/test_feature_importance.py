@@ -39,7 +39,9 @@ def test_a_feature_that_is_constant_in_each_query_has_no_importance():
 def test_every_form_of_the_items_gives_the_same():
     model, X, y, qid = fitted()
     names = list("abcd")
-    expected = kr.permutation_importance(model, X, y, qid, random_state=0).importances
+    unnamed = kr.permutation_importance(model, X, y, qid, random_state=0)
+    assert list(unnamed.feature_names) == ["x0", "x1", "x2", "x3"]
+    expected = unnamed.importances
     for form in (csr_array(X), pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
         one = kr.RankRLS().fit(form, y, qid=qid)
         found = kr.permutation_importance(one, form, y, qid, random_state=0)

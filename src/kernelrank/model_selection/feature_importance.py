@@ -145,7 +145,7 @@ def permutation_importance(
     n_repeats : int, default=5
         How often each feature is permuted.
     feature_names : sequence of str, optional
-        The columns of a data frame, or 0, 1, ..., unless given.
+        The columns of a data frame, or x0, x1, ..., unless given.
     confidence : float, default=0.95
     random_state : int, RandomState or None
         For the permutations and the bootstrap over queries.
@@ -228,7 +228,8 @@ class _Columns:
     def __init__(self, X: Any, feature_names: Sequence[str] | None) -> None:
         self.X = csc_array(X) if is_sparse(X) else X
         self.n_items, self.n_features = self.X.shape
-        known = getattr(X, "columns", range(self.n_features)) if feature_names is None else feature_names
+        unnamed = [f"x{number}" for number in range(self.n_features)]  # as explanations and reports call them
+        known = getattr(X, "columns", unnamed) if feature_names is None else feature_names
         self.names = np.array([str(name) for name in known], dtype=object)
         if len(self.names) != self.n_features:
             raise InvalidInputError(
