@@ -220,6 +220,7 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
             means, spreads = ([cell[part] for cell in cells.values()] for part in ("mean", "sd"))
             ax.errorbar(means, list(cells), xerr=spreads, fmt="o")
             ax.set_title(name)
+            ax.margins(y=0.2)
             ax.locator_params(axis="x", nbins=6)
         axes[-1].set_xlabel("concordance")
 

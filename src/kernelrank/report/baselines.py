@@ -65,15 +65,19 @@ class BestColumn:
         known = list(getattr(X, "columns", ()) if names is None else names)
         if names is None and not (known and all(isinstance(name, str) for name in known)):
             known = [f"x{number}" for number in range(X.shape[1])]  # as the table of weights calls them
-        found: list[BestColumn] = []
+        best: BestColumn | None = None
         for column, name in enumerate(known):
             try:
                 scores = _column(X, column)
             except (TypeError, ValueError):
                 continue  # words, which a pipeline turns into numbers
-            if np.all(np.isfinite(scores)):
-                found += [cls(f"{sign}{name}", value(one), one) for sign, one in (("", scores), ("−", -scores))]
-        return max(found, key=lambda one: one.value if rising else -one.value) if found else None
+            if not np.all(np.isfinite(scores)):
+                continue
+            for sign, one in (("", scores), ("\N{MINUS SIGN}", -scores)):
+                found = cls(f"{sign}{name}", value(one), one)
+                if best is None or (found.value > best.value if rising else found.value < best.value):
+                    best = found
+        return best
 
 
 @dataclass(frozen=True)
