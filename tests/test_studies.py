@@ -60,8 +60,10 @@ def test_a_page_is_made_of_its_recorded_result(name):
     check_page(name)
 
 
-def test_every_page_has_a_recorded_result():
+def test_every_page_has_a_recorded_result_and_is_in_the_overview():
     assert {path.stem for path in DOCS.glob("*.md")} == set(RECORDED) == set(titles())
+    overview = (DOCS.parent / "book_of_studies.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"studies/(\w+)\.md", overview)) == set(titles())
 
 
 @pytest.mark.parametrize("name", RECORDED)
