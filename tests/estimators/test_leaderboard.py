@@ -313,7 +313,7 @@ def test_features_rank_items_without_votes():
     frame = pd.DataFrame(X, index=names, columns=["x", "y", "z"])
     board = Leaderboard().fit(winners, losers, features=frame)
     assert np.corrcoef(board.scores_[25:], f[25:])[0, 1] > 0.9
-    assert board.notes_[-1] == "5 items have no votes: they are ranked by their features only."
+    assert board.notes_[-1] == "5 items have no votes: they are ranked by features only."
     assert len(board.table()) == 30
     assert (np.asarray(board.table()["votes"]) == 0).sum() == 5
     by_mapping = Leaderboard().fit(winners, losers, features=dict(zip(names, X, strict=True)))
