@@ -117,7 +117,7 @@ def _solve(
                 array[some] = part
     x += r * inverse
     solved = np.asarray(rho <= least)
-    return solved & solved[:, -1:]
+    return np.asarray(solved & solved[:, -1:])
 
 
 @compiled
