@@ -1,8 +1,7 @@
 """Claim: leaving each of 10⁵ preferences out, for fifteen alphas, costs at most three fits of a linear model.
 
 2,000 items × 50 features, linear; and 1,000 items with a Gaussian kernel and 20,000 preferences. The reference is one
-call of `fit_pairs`, 13 and 54 ms. Single preferences of the linear model cost 1.7 to 1.8 fits; all else costs more than
-three.
+call of `fit_pairs`, 13 and 54 ms. Single preferences of the linear model cost 1.7 to 1.8 fits, all else over three.
 
 Groups, linear: 4.2 fits for 100 judges, 8.9 for 2,000 and 7.6 for 20,000. A fit visits every preference once, some 10
 million multiplications for ``Xᵀ L X``. The sums of the outer products of the rows of groups are 250 million, 11 ms; the
