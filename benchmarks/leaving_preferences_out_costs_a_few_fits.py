@@ -10,8 +10,8 @@ rows themselves take 10 ms to write down, and the systems of all alphas and the 
 Gaussian: single preferences cost 5.4 fits, groups 8 to 13. A fit is one factorisation, of 10 ms beside a kernel matrix
 of 6 to 17. The eigenvalue decomposition takes 145 to 155 ms alone, the root of the graph, ``C K Cᵀ`` and the way back
 to items 95 ms. An inverse for each alpha takes 29 ms, fifteen of them 435. The tridiagonal form takes 62 ms in place of
-the eigenvalues, and its rotation 44; a trial with it, with the kernel's own root, took 244 ms in all, and at best some
-190, 3.2 fits: so three fits are out of reach for fifteen alphas.
+the eigenvalues, and its rotation 44. An unfinished trial with it took 244 ms, 4.1 fits, with results that were not
+right yet; estimated, not measured, 190 would be left of it, 3.2 fits. Three fits were not reached; that is no proof.
 
 `items=True` needs a system for every two items: 3.3 s for 10⁵ preferences and fifteen alphas. That, and groups of any
 size, are to take less than five seconds. CPU seconds of one core that other work shared a cache with.
