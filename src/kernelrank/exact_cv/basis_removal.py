@@ -88,7 +88,8 @@ def leave_basis_out(
     with h basis items and each alpha.
     """
     if spectra is None or "basis" not in spectra:
-        gram, right = features.normal_equations(graph)
+        # The features themselves are needed below, and without some of the basis every digit of them counts.
+        gram, right = features.gram(graph), features.transpose_multiply(graph.target())
         found = (right, *spectrum(gram, np.inf))
         if spectra is not None:
             spectra["basis"] = found
