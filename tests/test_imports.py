@@ -48,6 +48,7 @@ BASE = {
     "result",
     "sorting",
     "terminal",
+    "pvalues",
     "validation",
 }
 BESIDE = {"metrics", "data"}

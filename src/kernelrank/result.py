@@ -10,32 +10,7 @@ from typing import Any
 from kernelrank.charts import Chart
 from kernelrank.frames import to_frame
 
-__all__ = ["Result", "html_table", "p_is", "pvalue"]
-
-LEAST_PVALUE = 0.001
-"""What is smaller is told by this bound."""
-
-
-def pvalue(value: float) -> str:
-    """Write a p-value with three decimals, so that those of a column stand below each other.
-
-    Examples
-    --------
-    >>> pvalue(0.0123), pvalue(0.5), pvalue(1.0), pvalue(0.00001)
-    ('0.012', '0.500', '1.000', '< 0.001')
-    """
-    return f"{value:.3f}" if value >= LEAST_PVALUE else f"< {LEAST_PVALUE:g}"
-
-
-def p_is(value: float) -> str:
-    """Write what follows the letter p in a sentence.
-
-    Examples
-    --------
-    >>> p_is(0.0123), p_is(0.00001)
-    ('= 0.012', '< 0.001')
-    """
-    return pvalue(value) if value < LEAST_PVALUE else f"= {pvalue(value)}"
+__all__ = ["Result"]
 
 
 class Result(ABC):

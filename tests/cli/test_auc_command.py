@@ -117,8 +117,8 @@ def test_the_how_to_says_what_the_command_does(run, cohort):
     for case, control in letters:
         assert positive_of(run, cohort, case.upper(), control.upper()) == (case.upper(), "by its meaning")
     assert positive_of(run, cohort, "m", "f") == ("m", "it sorts last")
-    assert "where the words say nothing, the one that sorts last is positive; of two numbers, the larger one" in section
-    assert "As in scikit-learn, the class that sorts last is positive, and `pos_label=` says otherwise" in section
+    assert "otherwise the class that sorts last is positive; of two numbers, the larger one" in section
+    assert "As in scikit-learn, the class that sorts last is positive, unless you pass `pos_label=`" in section
 
 
 @pytest.mark.parametrize("words", [("case", "control"), ("ill", "well"), ("a", "B"), ("yes", "no")])

@@ -9,7 +9,7 @@ import kernelrank as kr
 from kernelrank.cli.auc_rivals import Rivals
 from kernelrank.data import Items, read_items
 from kernelrank.errors import InvalidInputError
-from kernelrank.result import pvalue
+from kernelrank.pvalues import pvalue
 from tests.report.html_page import HTMLPage
 
 FEW = ["--target", "outcome", "--groups", "", "--features", "age,a,b,c", "--permutations", 0, "--no-roc", "--alpha", 1]

@@ -16,7 +16,8 @@ DAMAGES = [(format, damage) for format in FORMATS for damage in damages(format)]
 # What concerns a file as a whole has no line: nothing in it, no such column, damaged compression.
 WHOLE = (
     "the file is empty|the file has no|the compressed data is damaged|(?:not|got) a Parquet file|looks? like|"
-    "could each be the |a zip file, as Excel|Parquet files are compressed inside|there is no column"
+    "a JSON file: expected|could each be the |a zip file, as Excel|Parquet files are compressed inside|"
+    "there is no column"
 )
 
 

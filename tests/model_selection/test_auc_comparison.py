@@ -14,7 +14,7 @@ from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_comparison import _aucs_without
 from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
-from kernelrank.result import p_is
+from kernelrank.pvalues import p_is
 from tests.oracles import auc as oracle
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
-from kernelrank.result import pvalue
+from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer

@@ -16,7 +16,7 @@ from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.source_files import SourceFile, speaking_of
 from kernelrank.progress import working
-from kernelrank.result import p_is
+from kernelrank.pvalues import p_is
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -15,7 +15,7 @@ from kernelrank.cli.output_file import check_page
 from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.source_files import SourceFile
 from kernelrank.progress import working
-from kernelrank.result import pvalue
+from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.cli.judgement import Judgement, measured
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.model_file import command_line
-from kernelrank.result import pvalue
+from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer

@@ -19,8 +19,9 @@ from kernelrank.metrics.concordance_sweeps import KnownOrders
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
 from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.pvalues import p_is, pvalue
 from kernelrank.queries import Queries
-from kernelrank.result import Result, p_is, pvalue
+from kernelrank.result import Result
 
 __all__ = ["ConcordanceDifference", "ConcordanceResult"]
 

@@ -26,7 +26,8 @@ import numpy as np
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval, resampled_means
-from kernelrank.result import Result, p_is, pvalue
+from kernelrank.pvalues import p_is, pvalue
+from kernelrank.result import Result
 
 if TYPE_CHECKING:
     from kernelrank.metrics.judged_items import FloatArray

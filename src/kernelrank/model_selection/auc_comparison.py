@@ -54,7 +54,8 @@ from kernelrank.model_selection.auc_methods import (
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.progress import verbosely
-from kernelrank.result import Result, p_is, pvalue
+from kernelrank.pvalues import p_is, pvalue
+from kernelrank.result import Result
 
 __all__ = ["AUCComparison", "compare_auc"]
 

@@ -42,8 +42,9 @@ from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.search.nested_search import can_be_nested
 from kernelrank.model_selection.selection_path import deal_items, is_selection
 from kernelrank.progress import track, verbosely
+from kernelrank.pvalues import p_is, pvalue
 from kernelrank.queries import Queries
-from kernelrank.result import Result, p_is, pvalue
+from kernelrank.result import Result
 from kernelrank.validation import check_scores
 
 __all__ = ["PermutationTest", "permutation_test"]

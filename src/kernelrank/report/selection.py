@@ -8,8 +8,8 @@ import numpy as np
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
+from kernelrank.pvalues import p_is
 from kernelrank.report.display import Display, legend_above
-from kernelrank.result import p_is
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
