@@ -1,4 +1,4 @@
-"""Claim: leave-pair-out estimates an AUC without bias and with the least variance; pooling is biased low.
+"""Claim: leave-pair-out estimates an AUC with little bias and low variance; pooling single items is biased low.
 
 The simulation of the thesis, 5.4: linear RLS (alpha = 1, a constant feature for the intercept) on 10 features drawn
 from a normal distribution, without signal or with one feature whose mean differs by 1 between the classes; half of the

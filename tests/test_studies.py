@@ -60,6 +60,15 @@ def test_a_page_is_made_of_its_recorded_result(name):
     check_page(name)
 
 
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_run_is_full_and_has_the_published_figures(name):
+    record, study = Record.read(DOCS / "results" / f"{name}.json"), load(name)
+    assert not record.quick
+    assert record.settings == plain(study.chosen(quick=False, given={}))
+    assert record.published == plain(study.published)
+    assert {"python", "kernelrank", "numpy", "scipy", "scikit-learn"} <= record.versions.keys()
+
+
 def test_every_page_has_a_recorded_result_and_is_in_the_overview():
     assert {path.stem for path in DOCS.glob("*.md")} == set(RECORDED) == set(titles())
     overview = (DOCS.parent / "book_of_studies.md").read_text(encoding="utf-8")
