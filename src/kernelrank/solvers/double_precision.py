@@ -212,8 +212,7 @@ class Rounding:
         -------
         float
         """
-        largest = self.growth * float(self.root.max(initial=0.0)) ** 2
-        if largest <= alpha:
+        if self._largest_value <= alpha:
             return 0.0  # alpha is not small relative to A
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             sizes = EPSILON * self.growth * _lengths(self.root, x)
@@ -229,6 +228,11 @@ class Rounding:
     def _most(self, alpha: float) -> float:
         """Return the largest error that a probe can be expected to show, whatever the other eigenvalues are."""
         return self._length / math.sqrt(4.0 * alpha * len(self.root)) if self.primal else 1.0
+
+    @cached_property
+    def _largest_value(self) -> float:
+        """A bound of the eigenvalues of A."""
+        return self.growth * float(self.root.max(initial=0.0)) ** 2
 
     @cached_property
     def _length(self) -> float:
@@ -249,7 +253,8 @@ class Rounding:
 
 def _lengths(scale: Float, x: Float) -> Float:
     """Return the length of each column of x, scaled row by row."""
-    return np.asarray(np.sqrt(np.einsum("i,ij,ij->j", scale[:, 0] ** 2, x, x)))
+    scaled = scale * x
+    return np.asarray(np.sqrt((scaled * scaled).sum(axis=0)))
 
 
 def _largest(errors: Float) -> float:
