@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -138,7 +137,7 @@ class _LevelSums:
         self.total.add(self.carried)
 
 
-def _rows_and_block(Phi: Any, items: slice | Index, copies: Float | None) -> tuple[Float, Float]:
+def _rows_and_block(Phi: Matrix, items: slice | Index, copies: Float | None) -> tuple[Float, Float]:
     """Return some rows in float64 and an array that may be overwritten: the same one unless the rows are those of Φ."""
     if copies is None:
         rows = np.asarray(Phi[items], dtype=np.float64)

@@ -166,7 +166,7 @@ def _roc(curve: TournamentROC, random_state: int | None) -> Picture:
     return roc_picture(ROCDisplay.of_tournament(curve, random_state=random_state), caption)
 
 
-def _best_feature(curve: TournamentROC, X: Any, names: Labels | None) -> BestColumn | None:
+def _best_feature(curve: TournamentROC, X: object, names: Labels | None) -> BestColumn | None:
     """Return the single feature with the highest AUC on all items."""
     positive = (curve.labels == curve.estimate.classes[1]).astype(np.float64)
     return BestColumn.of(X, lambda scores: float(AUC()(positive, scores).mean), names)

@@ -96,7 +96,7 @@ def concordance_report(
     return render("concordance.html.j2", content)
 
 
-def _best_feature(estimate: ConcordanceEstimate, X: Any, names: Labels | None) -> BestColumn | None:
+def _best_feature(estimate: ConcordanceEstimate, X: object, names: Labels | None) -> BestColumn | None:
     """Return the single feature with the highest concordance over the pairs inside folds."""
     time, event = estimate.lifetimes.time, estimate.lifetimes.event
     return BestColumn.of(X, lambda scores: concordance(time, scores, event=event, qid=estimate.folds), names)
