@@ -26,6 +26,7 @@ FLOORS = [
     {"relations", "report", "dask", "exports"},
     {"serving", "pyterrier"},
     {"cli"},
+    {"__main__"},
 ]
 BASE = {
     "argument_types",

@@ -105,6 +105,10 @@ def test_version(run):
     from kernelrank import __version__
 
     assert run("--version").out == f"kernelrank {__version__}\n"
+    for module in ("kernelrank", "kernelrank.cli"):
+        words = [sys.executable, "-m", module, "--version"]
+        printed = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
+        assert printed == f"kernelrank {__version__}\n"
 
 
 @pytest.mark.parametrize(
