@@ -121,8 +121,12 @@ class Preferences(FactorisedComparisons):
 
     def target(self) -> Float:
         """Return ``M N``: the weighted wins minus the weighted losses of each item."""
+        return as_columns(self._balance.copy())
+
+    @cached_property
+    def _balance(self) -> Float:
         weighted = self.weight * self.magnitude
-        return as_columns(self._count(0, weighted) - self._count(1, weighted))
+        return self._count(0, weighted) - self._count(1, weighted)
 
     def diagonal(self) -> Float:
         """Return the degrees."""

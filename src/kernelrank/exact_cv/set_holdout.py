@@ -270,7 +270,7 @@ def _held_out(
     """
     decomposition = at.decomposition
     width, results = decomposition.left.shape[1], decomposition.rotated.shape[1] * at.lams.shape[-1]
-    for size in np.unique(sets.sizes[chosen]).tolist():
+    for size in np.flatnonzero(np.bincount(sets.sizes[chosen])).tolist():
         same = np.flatnonzero(sets.sizes[chosen] == size)
         places = sets.places(chosen[same], size)
         row_bytes = 8 * size * max(width * (size + 1) // 2 if size <= SMALL else width, results)

@@ -214,6 +214,16 @@ class Rounding:
         """
         if self._largest_value <= alpha:
             return 0.0  # alpha is not small relative to A
+        if self.primal and x.shape[1] == 1 and isinstance(sums, float):
+            # The bound of below for one output, in few operations: a path asks for it at every alpha.
+            w = x[:, 0]
+            explained = float(w @ (b[:, 0] - alpha * w))
+            if 0.0 < explained < math.inf:
+                scaled = self.root[:, 0] * w
+                size = EPSILON * self.growth * math.sqrt(float(scaled @ scaled)) * self._most(alpha)
+                one = MARGIN * (size + COEFFICIENT_MARGIN * EPSILON * sums) / math.sqrt(explained)
+                if one <= TOLERATED:
+                    return one
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             sizes = EPSILON * self.growth * _lengths(self.root, x)
             rest = COEFFICIENT_MARGIN * EPSILON * sums
