@@ -120,7 +120,7 @@ class SetSystems:
             with np.errstate(over="ignore"):  # where a pivot is zero
                 inverse *= inverse
                 inverse *= floor
-            pivots[part] = 1.0 / inverse.max(axis=1)
+            pivots[part] = 1.0 / (inverse[:, 0] if u == 1 else inverse.max(axis=1))
         return pivots
 
     def solve_one(self, q: int, d: Float, e: Float) -> tuple[Float, float]:
