@@ -32,7 +32,6 @@ def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
     rest, rows = problem.without(held)
     solver = choose_solver(rest.features, rest.graph, len(alphas), tol=EXACT)
     state = solver.prepare(rest.features, rest.graph)
-    scores = np.empty((len(held), problem.truth.shape[1], len(alphas)))
-    for number, alpha in enumerate(alphas):
-        scores[:, :, number] = rest.features.predict(rows, solver.solve(state, float(alpha)).coefficients)
-    return scores
+    path = np.stack([solver.solve(state, float(alpha)).coefficients for alpha in alphas], axis=2)
+    scores = rest.features.predict(rows, path.reshape(len(path), -1))
+    return scores.reshape(len(held), *path.shape[1:])

@@ -23,7 +23,7 @@ __all__ = ["SMALL", "SetSystems"]
 SMALL = 40
 """Sets of up to this many items go through the compiled loop, all λ at once."""
 
-CACHE_BYTES = 2**20
+CACHE_BYTES = 2**19
 """The size of the systems that are factorised in one go."""
 
 
