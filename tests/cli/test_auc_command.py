@@ -49,6 +49,15 @@ def test_tune_holds_out_pairs_where_every_row_is_a_group(run, cohort):
     assert grouped.json["held_out"] == "every pair held out exactly"
 
 
+@pytest.mark.parametrize(("labels", "named"), [("pqrst", True), ("ppqqr", False)])
+def test_labels_that_differ_in_every_row_name_the_items(run, tmp_path, labels, named):
+    path, model = tmp_path / "patients.csv", tmp_path / "model.kr"
+    rows = [f"{label},{k},{k % 2},{k % 3}" for k, label in enumerate(labels)]
+    path.write_text("\n".join(["patient,a,b,outcome", *rows]) + "\n")
+    run("fit", path, "--target", "outcome", "-o", model)
+    assert run("predict", model, path, "--json").json["ids"] == (list(labels) if named else None)
+
+
 AUC = ["--target", "outcome", "--features", "a,b", "--groups", "", "--alpha", 1, "--permutations", 0, "--no-roc"]
 
 

@@ -135,7 +135,7 @@ class SourceFile:
             )
         if items.notes:
             answer.note(f"{items.path}: {'; '.join(items.notes)}")
-        return items if self.event is None else self._with_events(items)
+        return _named_by_groups(items) if self.event is None else self._with_events(items)
 
     def _with_events(self, items: Items) -> Items:
         """Return the items with times and events for their targets."""
@@ -176,6 +176,15 @@ class SourceFile:
             return items
         answer.note(f"{items.path}: every group has one row, so the groups have no effect")
         return replace(items, groups=None)
+
+
+def _named_by_groups(items: Items) -> Items:
+    """Return the items with their groups as ids if they have none, and a group for each row: such labels are names."""
+    import numpy as np
+
+    if items.ids is not None or items.groups is None or len(np.unique(items.groups)) < len(items):
+        return items
+    return replace(items, ids=np.array([str(label) for label in items.groups], dtype=object))
 
 
 def read_events(items: Items, column: str, happened: str | None) -> Any:
