@@ -251,15 +251,16 @@ class _ScoreError:
         self.begin = (
             inner_products(operator.metric(x), operator.multiply(operator.metric(x)) + alpha * x) if x.any() else 0.0
         )
-        self.taken: list[Float] = [np.zeros(len(residual))]  # running sums of what steps take off the squared error
+        self.total = np.zeros(len(residual))  # what all steps took off the squared error
+        self.gains: list[Float] = []  # the same, step by step: differences of running sums would lose the small ones
         self.decay = np.zeros(len(residual))  # the logarithm of the error, for each step
 
     def after(self, active: Index, gain: Float, x: Float, residual: Float) -> Float:
         """Return the errors after one more step, which took `gain` off those of the active outputs."""
-        total = self.taken[-1].copy()
-        total[active] += gain
-        self.taken.append(total)
-        n_iter = len(self.taken) - 1
+        self.gains.append(np.zeros(len(self.total)))
+        self.gains[-1][active] = gain
+        self.total += self.gains[-1]
+        n_iter = len(self.gains)
         if not self.operator.energy:
             self.known[active] = residual[active]
             return self.known
@@ -269,11 +270,11 @@ class _ScoreError:
         if n_iter % max(1, n_iter // 100):
             return self.known
         stretch = max(STRETCH, n_iter // 10)
-        later = total - self.taken[-1 - stretch]
-        earlier = self.taken[-1 - stretch] - self.taken[-1 - 2 * stretch]
+        later = np.sum(self.gains[-stretch:], axis=0)
+        earlier = np.sum(self.gains[-2 * stretch : -stretch], axis=0)
         rate = np.minimum(np.divide(later, earlier, out=np.ones_like(later), where=earlier > 0), 0.999)
         left = later * rate / (1.0 - rate)
-        energy = np.maximum(total, self.begin)
+        energy = np.maximum(self.total, self.begin)
         spread = np.maximum(energy - self.alpha * inner_products(x, self.operator.metric(x)), 1e-3 * energy)
         estimate = np.sqrt(np.divide(left, spread, out=np.zeros_like(left), where=spread > 0))
         self.known[active] = estimate[active]
@@ -283,7 +284,7 @@ class _ScoreError:
     def steps_left(self, tol: float) -> float:
         """Return how many more steps there will be at the lesser of the present rate and the mean rate."""
         level = np.log(np.maximum(self.known, SMALLEST))
-        decay = np.maximum(self.decay, level / (len(self.taken) - 1))
+        decay = np.maximum(self.decay, level / len(self.gains))
         steps: Float = (np.log(max(tol, SMALLEST)) - level) / np.minimum(decay, -1e-9)
         return float(steps.max())
 
