@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank import RLS, RankRLS
-from kernelrank.exact_cv import ItemSets
+from kernelrank.exact_cv import ItemSets, set_systems
 from kernelrank.exact_cv.decomposition import Decomposition
+from kernelrank.exact_cv.set_systems import SetSystems
 from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
@@ -274,3 +275,31 @@ def test_weights_that_leave_no_digits_leave_no_warnings_either():
     for q in range(5):
         items = np.flatnonzero(qid == q)
         np.testing.assert_allclose(found[items], retrained_scores(RankRLS(), X, y, items, 1.0, qid, weight), rtol=1e-8)
+
+
+@pytest.mark.parametrize("how", ["compiled", "LAPACK", "uneven"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_sets_of_more_items_than_columns(name, how, monkeypatch):
+    """Systems of the size of the columns, and where the base has small pivots, of the size of the set."""
+    solved = []
+    inside = SetSystems._solve_in_columns
+    monkeypatch.setattr(SetSystems, "_solve_in_columns", lambda *args: solved.append(1) or inside(*args))
+    if how == "LAPACK":
+        monkeypatch.setattr(set_systems, "COLUMNS", 2)
+    elif how == "uneven":
+        monkeypatch.setattr(set_systems, "UNEVEN", np.inf)
+    learner = LEARNERS[name].set_params(kernel="linear")
+    for seed, weighted in ((0, False), (1, True)):
+        outputs = 1 if "unit" in name or name in ("ties out", "relative") else 2
+        X, y, rng = make(seed, 40, 4, outputs=outputs, graded=True)
+        qid, weight = np.arange(40) // 8, rng.uniform(0.5, 2.0, 40) if weighted else None
+        weight = None if name == "relative" else weight
+        sets = ItemSets.of([*np.arange(40).reshape(5, 8), np.arange(5, 17)], 40)
+        target = y[:, 0] if outputs == 1 else y
+        found = HoldoutData(learner, X, target, qid, weight).scores(sets, ALPHAS)
+        for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
+            for k, column in np.ndindex(outputs, len(ALPHAS)):
+                expected = retrained_scores(learner, X, y[:, k], held, ALPHAS[column], qid, weight)
+                allowed = holdout_tolerance(learner, X, y[:, k], held, ALPHAS[column], expected, qid, weight)
+                np.testing.assert_allclose(found[start:stop, k, column], expected, rtol=0, atol=allowed)
+    assert solved

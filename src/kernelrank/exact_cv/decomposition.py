@@ -38,7 +38,7 @@ from kernelrank.features import Features, FullKernel
 from kernelrank.solvers.direct import spectrum, trusted_alpha
 from kernelrank.solvers.double_precision import Rounding, report_error, spectral_errors
 
-__all__ = ["Decomposition", "decompose"]
+__all__ = ["FEW_ALPHAS", "Decomposition", "decompose"]
 
 FEW_ALPHAS = 3
 """Up to this many values of λ, as many Cholesky factorisations are cheaper than a spectrum."""

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.exact_cv.basis_removal import leave_basis_out
-from kernelrank.exact_cv.decomposition import Decomposition
+from kernelrank.exact_cv.decomposition import FEW_ALPHAS, Decomposition
 from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_systems import SMALL, SetSystems
@@ -54,8 +54,12 @@ DUAL_LIMIT = 5_000
 SHARING = 4
 """From so many sets for each λ on, they share what is computed for it; below, every set has its own."""
 
-SPECTRUM, OVERHEAD = 25.0, 1e6
-"""What a spectrum costs beside a product of matrices of its size, and a training beside its arithmetic."""
+SPECTRUM, OVERHEAD = 7.0, 1.2e7
+"""What many λ cost beside a product of matrices of the size of the problem, and what a training costs beside its
+arithmetic, in multiplications."""
+
+PASSES = 400.0
+"""What it costs to write the system of a set down, in multiplications for each of its entries."""
 
 FEW_REFITS = 10
 """Refits that cost up to this many decompositions of the dual form are preferred to it."""
@@ -122,8 +126,13 @@ def _cheaper_to_train(features: Features, sets: ItemSets, n_alphas: int) -> NDAr
     u, r, m = sets.sizes.astype(np.float64), float(columns.n_columns), float(features.n_items)
     if features.basis is not None:
         m *= 2.0  # kernels and their map come first
-    training = m * r**2 + (r**3 if n_alphas == 1 else SPECTRUM * r**3) + OVERHEAD
-    return np.asarray((u > SMALL) & (n_alphas * u**2 * (r + u / 3.0) > training))
+    training = m * (r + 30.0) * r + (r**3 if n_alphas == 1 else SPECTRUM * r**3) + OVERHEAD
+    solving = 1.5 * n_alphas * u**2 * (r + u / 3.0)
+    if features.basis is None:
+        written = PASSES * u**2 * (n_alphas if n_alphas <= FEW_ALPHAS else 1)
+        in_columns = u**2 * (r + u / 3.0) + 2.0 * n_alphas * (u**2 + r**3)
+        solving = written + np.where(u > r, in_columns, solving)
+    return np.asarray((u > SMALL) & (solving > training))
 
 
 def _by_basis(
@@ -181,7 +190,10 @@ def _by_decomposition(
             margin = 1.0 if at.decomposition.primal else DUAL_MARGIN
             watched = np.where(at.residual_form(own_kappa[rows]), pivots / margin, np.inf)[~small]
             smallest[served] = np.minimum(smallest[served], watched.min(axis=0, initial=np.inf))
-            scores[places[..., None, None], outputs, served] = found
+            if len(served) == len(alphas):
+                scores[places] = found
+            else:
+                scores[places[..., None, None], outputs, served] = found
 
     for decomposition, numbers in problem.decompositions(lams.ravel(), scores=True, dual=dual):
         least = np.full(len(alphas), np.inf)

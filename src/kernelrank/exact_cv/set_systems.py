@@ -1,7 +1,8 @@
 """The systems ``Γ_UU r = e_U`` of many sets U and many λ: the residuals of held-out sets.
 
 The dual inverse Γ (`kernelrank.exact_cv.dual_inverse`) is never formed: its blocks are products of the rows of a
-decomposition's factors. Small sets of one size are solved together, all λ at once.
+decomposition's factors. Small sets of one size are solved together, all λ at once. Sets of more items than the factors
+have columns need systems of the size of the columns only.
 
 **Null directions.** Where U takes a query whole, the constant of that query lies in the null space of ``Γ_UU`` and e_U
 is orthogonal to it; adding any multiple of ``1 1ᵀ`` there leaves the solution that is wanted. Items that are compared
@@ -25,6 +26,12 @@ SMALL = 40
 
 CACHE_BYTES = 2**19
 """The size of the systems that are factorised in one go."""
+
+COLUMNS = 100
+"""Up to this many columns of Q, systems of that size go through the compiled loop."""
+
+UNEVEN = 1e-5
+"""Where a pivot of the base is smaller than this part of its diagonal entry, no system is derived from its factor."""
 
 
 class SetSystems:
@@ -76,51 +83,75 @@ class SetSystems:
         e : ndarray, shape (sets, u, k, n)
         d : ndarray, shape (1 or sets, s, n)
         """
-        if self.items.shape[1] <= SMALL and self.right is self.Q:
+        u, n, symmetric = self.items.shape[1], d.shape[2], self.right is self.Q
+        more_items = self.sign < 0 and u > self.Q.shape[2]
+        if symmetric and more_items and n > 1:
+            return self._solve_in_columns(e, d)
+        if symmetric and not more_items and u <= SMALL:
             return self._solve_together(e, d)
         pivots = np.empty((len(self.items), d.shape[2]))
-        for q, number in np.ndindex(pivots.shape):
-            own = d[q if len(d) > 1 else 0, :, number]
-            e[q, :, :, number], pivots[q, number] = self.solve_one(q, own, e[q, :, :, number])
+        for q in range(len(pivots)):
+            self._solve_each(q, e, d, pivots)
         return pivots
+
+    def _solve_each(self, q: int, e: Float, d: Float, pivots: Float) -> None:
+        """Solve the systems of one set, λ by λ."""
+        own = d[q if len(d) > 1 else 0]
+        for number in range(own.shape[1]):
+            e[q, :, :, number], pivots[q, number] = self.solve_one(q, own[:, number], e[q, :, :, number])
 
     def _solve_together(self, e: Float, d: Float) -> Float:
         """Do what `solve` does for small sets, all λ in one product and in one factorisation.
 
         Sets are taken a few at a time, so that their systems stay in the processor's cache.
         """
-        n_sets, u, k, n = e.shape
+        n_sets, u, _k, n = e.shape
         first, second = np.tril_indices(u)
-        diagonal = np.flatnonzero(first == second)
         packed = u * first + second
         base, null = (part.reshape(n_sets, -1).take(packed, axis=1) for part in (self.base, self.null))
-        pivots = np.empty((n_sets, n))
+        pivots, room = np.empty((n_sets, n)), np.empty((2, n))
         for part in blocks(n_sets, 8 * len(first) * (n + self.Q.shape[2]), CACHE_BYTES):
             products = self.Q[part].take(first, axis=1)
             products *= self.Q[part].take(second, axis=1)
-            systems = np.empty((len(products), len(first) + k * u, n))
-            M, right = systems[:, : len(first)], systems[:, len(first) :].reshape(-1, k, u, n)
-            right[:] = e[part].transpose(0, 2, 1, 3)
             if len(d) > 1:
-                gamma_blocks = np.matmul(products, self.sign * d[part])
+                systems = np.matmul(products, self.sign * d[part])
             else:  # one product for all sets
                 flat = products.reshape(-1, products.shape[2]) @ (self.sign * d[0])
-                gamma_blocks = flat.reshape(len(products), len(first), n)
-            floor = base[part][:, diagonal, None]  # what pivots are compared with
-            t = np.zeros((len(products), n))
-            if not floor.all() or null[part].any():
-                entries = gamma_blocks[:, diagonal] + floor
-                t = entries.mean(axis=1)
-                t[t <= 0.0] = 1.0
-                entries += t[:, None] * null[part][:, diagonal, None]
-                floor = np.where(floor == 0.0, entries, floor)
-            _solve_packed(systems, gamma_blocks, base[part], null[part], t, u, k)
-            e[part] = right.transpose(0, 2, 1, 3)
-            inverse = M[:, diagonal]  # of R; its squares are one over the pivots
-            with np.errstate(over="ignore"):  # where a pivot is zero
-                inverse *= inverse
-                inverse *= floor
-            pivots[part] = 1.0 / (inverse[:, 0] if u == 1 else inverse.max(axis=1))
+                systems = flat.reshape(len(products), len(first), n)
+            _solve_packed(systems, e[part], base[part], null[part], pivots[part], room)
+        return pivots
+
+    def _solve_in_columns(self, e: Float, d: Float) -> Float:
+        """Do what `solve` does for sets of more items than Q has columns: a system of that size for each λ.
+
+        With ``B = R Rᵀ``, the base and what lifts its null space, and ``V = R⁻¹ Q_U``, the matrix of a set is
+        ``R (I - V diag(d) Vᵀ) Rᵀ``, and by Woodbury's formula the inverse of the inner matrix is
+        ``I + V √d (I - √d VᵀV √d)⁻¹ √d Vᵀ``: one factorisation of u × u for all λ.
+        """
+        n_sets, u, k, n = e.shape
+        s, root, pivots = self.Q.shape[2], np.sqrt(d), np.empty((n_sets, n))
+        t = np.trace(self.base, axis1=1, axis2=2) / u
+        B = self.base + np.where(t > 0.0, t, 1.0)[:, None, None] * self.null
+        both = np.concatenate([self.Q, e.reshape(n_sets, u, -1)], axis=2)
+        factors = {}
+        for q in range(n_sets):
+            factor, failed_at = lapack.dpotrf(B[q], lower=1, clean=0)
+            if failed_at > 0 or (np.diagonal(factor) ** 2 < UNEVEN * np.diagonal(B[q])).any():
+                self._solve_each(q, e, d, pivots)
+            else:
+                factors[q] = factor
+                both[q], _info = lapack.dtrtrs(factor, both[q], lower=1)
+        even = np.array(list(factors), dtype=np.int64)
+        V, z = both[even, :, :s], both[even, :, s:]
+        if len(d) > 1:
+            root = root[even]
+        inner = (V.transpose(0, 2, 1) @ z).reshape(len(even), s, k, n) * root[:, :, None]
+        pivots[even] = _solve_scaled(V.transpose(0, 2, 1) @ V, root, inner)
+        inner *= root[:, :, None]
+        z += V @ inner.reshape(len(even), s, k * n)
+        for q, own in zip(factors, z, strict=True):
+            r, _info = lapack.dtrtrs(factors[q], own, lower=1, trans=1)
+            e[q] = r.reshape(u, k, n)
         return pivots
 
     def solve_one(self, q: int, d: Float, e: Float) -> tuple[Float, float]:
@@ -137,51 +168,98 @@ class SetSystems:
         return r, float((np.diagonal(factor) ** 2 / floor).min())
 
 
-@compiled
-def _solve_packed(M: Float, P: Float, base: Float, null: Float, t: Float, u: int, k: int) -> None:
-    """Solve ``(P + base + t null) x = e`` for every set and λ: M holds ``R Rᵀ``, the matrix, and x overwrites e.
-
-    The right sides stand below the matrix as further rows: what factorises a row of the matrix solves ``R z = e`` for a
-    right side. The innermost loops run over λ, whose numbers stand side by side, so that all λ are factorised together.
+def _solve_scaled(G: Float, root: Float, e: Float) -> Float:
+    """Overwrite e by the solutions of ``(I - √d G √d) x = e`` for every set and λ; return the smallest pivots.
 
     Parameters
     ----------
-    M : ndarray, shape (sets, u (u + 1) / 2 + k u, n)
-        Room for packed lower triangles for every λ, and k right sides. The diagonal of R comes back as its reciprocals.
-    P : ndarray, shape (sets, u (u + 1) / 2, n)
-    base, null : ndarray, shape (sets, u (u + 1) / 2)
-    t : ndarray, shape (sets, n)
-    u, k : int
+    G : ndarray, shape (sets, s, s)
+    root : ndarray, shape (1 or sets, s, n)
+        √d.
+    e : ndarray, shape (sets, s, k, n)
+
+    Returns
+    -------
+    ndarray, shape (sets, n)
     """
-    n_sets, _size, n = M.shape
+    n_sets, s, _k, n = e.shape
+    pivots = np.zeros((n_sets, n))
+    if s > COLUMNS:
+        for q, number in np.ndindex(n_sets, n):
+            own = root[q if len(root) > 1 else 0, :, number]
+            factor, failed_at = lapack.dpotrf(np.eye(s) - own[:, None] * G[q] * own, lower=1, clean=0)
+            if failed_at == 0:
+                e[q, :, :, number], _info = lapack.dpotrs(factor, e[q, :, :, number], lower=1)
+                pivots[q, number] = np.diagonal(factor).min() ** 2
+        return pivots
+    first, second = np.tril_indices(s)
+    scale = root[:, first] * -root[:, second]
+    for part in blocks(n_sets, 8 * len(first) * n, CACHE_BYTES):
+        systems = G[part, first, second][..., None] * (scale[part] if len(root) > 1 else scale)
+        identity = np.tile((first == second).astype(np.float64), (len(systems), 1))
+        _solve_packed(systems, e[part], identity, np.zeros_like(identity), pivots[part], np.empty((2, n)))
+    return pivots
+
+
+@compiled
+def _solve_packed(M: Float, e: Float, base: Float, null: Float, pivots: Float, room: Float) -> None:
+    """Solve ``(M + base + t null) x = e`` for every set and λ; x overwrites e, and Cholesky's factor M.
+
+    t is the mean of the diagonal of ``M + base``. The innermost loops run over λ, whose numbers stand side by side, so
+    that all λ are factorised together.
+
+    Parameters
+    ----------
+    M : ndarray, shape (sets, u (u + 1) / 2, n)
+        Packed lower triangles. The diagonal of the factor is stored as its reciprocals.
+    e : ndarray, shape (sets, u, k, n)
+    base, null : ndarray, shape (sets, u (u + 1) / 2)
+    pivots : ndarray, shape (sets, n)
+        Filled in: the smallest pivot relative to the diagonal of the base, or of the matrix where that is zero.
+    room : ndarray, shape (2, n)
+    """
+    n_sets, u, k, n = e.shape
     for q in range(n_sets):
+        for a in range(n):
+            total = 0.0
+            for i in range(u):
+                corner = i * (i + 3) // 2
+                total += M[q, corner, a] + base[q, corner]
+            room[0, a] = total / u if total > 0.0 else 1.0
+            pivots[q, a] = np.inf
         for entry in range(base.shape[1]):
             for a in range(n):
-                M[q, entry, a] = P[q, entry, a] + base[q, entry] + t[q, a] * null[q, entry]
+                M[q, entry, a] += base[q, entry] + room[0, a] * null[q, entry]
         row = 0
-        for i in range(u + k):
-            width = min(i + 1, u)
+        for i in range(u):
+            for a in range(n):
+                room[1, a] = M[q, row + i, a] if base[q, row + i] == 0.0 else base[q, row + i]
             other = 0
-            for j in range(width):
+            for j in range(i + 1):
                 for c in range(j):
                     for a in range(n):
                         M[q, row + j, a] -= M[q, row + c, a] * M[q, other + c, a]
                 other += j
-                if j == i:
-                    for a in range(n):
-                        M[q, other, a] = 1.0 / np.sqrt(max(M[q, other, a], 1e-300))
-                else:
+                if j < i:
                     for a in range(n):
                         M[q, row + j, a] *= M[q, other, a]
-                other += 1
-            row += width
-        for _ in range(k):
-            row -= u
-            for step in range(u):
-                i = max(u - 1 - step, 0)
-                other = i * (i + 1) // 2
-                for a in range(n):
-                    M[q, row + i, a] *= M[q, other + i, a]
-                for j in range(i):
+                    other += 1
+            row += i
+            for a in range(n):
+                pivots[q, a] = min(pivots[q, a], M[q, row, a] / room[1, a])
+                M[q, row, a] = 1.0 / np.sqrt(max(M[q, row, a], 1e-300))
+            row += 1
+        for c in range(k):
+            for step in range(2 * u):  # forwards, then backwards
+                i = min(step, 2 * u - 1 - step)
+                row = i * (i + 1) // 2
+                if step >= u:
                     for a in range(n):
-                        M[q, row + j, a] -= M[q, other + j, a] * M[q, row + i, a]
+                        e[q, i, c, a] *= M[q, row + i, a]
+                for j in range(i):
+                    target, source = (i, j) if step < u else (j, i)
+                    for a in range(n):
+                        e[q, target, c, a] -= M[q, row + j, a] * e[q, source, c, a]
+                if step < u:
+                    for a in range(n):
+                        e[q, i, c, a] *= M[q, row + i, a]
