@@ -37,6 +37,9 @@ CENSORED_FOLDS = 10
 SMALL_QUERY = 100
 """Up to this mean number of partners of an item, looking at every pair is faster than sorting once for each column."""
 
+MEASURED_ITEMS = 2**17
+"""So many items are measured in one go, the same ones for several alphas."""
+
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
 
@@ -247,11 +250,7 @@ class HoldoutScoring:
                 raise NothingToCompareError("no query has two items with different scores")
             return values
         tests = [slice(None)] if self.plan.tests is None else self.plan.tests
-        parts = [
-            [self._judge(items[test], np.ascontiguousarray(column[test]), output) for test in tests]
-            for column in np.moveaxis(scores, -1, 0)
-        ]
-        return np.array([np.concatenate(row) for row in parts])
+        return np.concatenate([self._judge(items[test], scores[test], output) for test in tests], axis=1)
 
     def _looks_at_pairs(self) -> bool:
         """Whether the pairs of small queries are counted one by one, for all alphas together."""
@@ -262,7 +261,7 @@ class HoldoutScoring:
         return float((sizes**2).sum()) <= SMALL_QUERY * float(sizes.sum())
 
     def _judge(self, items: Index, scores: Float, output: int | slice) -> Float:
-        """Return the values of queries or items, or their mean if there are folds."""
+        """Return the values of queries or items, or their mean if there are folds, shape (alphas, values)."""
         truth = self.truth[items, output]
         scored = ~np.isnan(truth if truth.ndim == 1 else truth[:, 0])
         if not scored.all():
@@ -270,21 +269,50 @@ class HoldoutScoring:
         codes = None if self.queries is None else self.queries.codes[items]
         if self.event is not None:
             truth = event_times(truth, self.event[items])
-        if self.scoring is None:
-            assert self.loss is not None
-            values = -self.loss(truth, scores)
-        elif isinstance(self.scoring, Measure):
+        columns = np.moveaxis(scores, -1, 0)
+        if isinstance(self.scoring, Measure):
+            sign = 1.0 if self.scoring.higher_is_better else -1.0
+            return sign * self._measured(self.scoring, truth, columns, codes)
+        if self.scoring is not None:
+            return np.array([[float(self.scoring(truth, np.ascontiguousarray(own), codes))] for own in columns])
+        assert self.loss is not None
+        values = np.array([-self.loss(truth, np.ascontiguousarray(own)) for own in columns])
+        return values if self.plan.tests is None else _row_means(values)
+
+    def _measured(self, measure: Measure, truth: Float, columns: Float, codes: Index | None) -> Float:
+        """Measure the columns of scores (alphas, items), many at a time: each has queries of its own."""
+        at_once = 1 if measure.pools_queries else max(1, MEASURED_ITEMS // max(len(truth), 1))
+        labels, query = (None, 0) if codes is None else np.unique(codes, return_inverse=True)
+        n_queries = 1 if labels is None else len(labels)
+        rows = []
+        for start in range(0, len(columns), at_once):
+            block = np.ascontiguousarray(columns[start : start + at_once])
+            own = np.arange(len(block))[:, None] * n_queries + np.broadcast_to(query, block.shape)
             try:
-                result = self.scoring(truth, scores, qid=codes)
-            except NothingToCompareError:
-                if self.plan.tests is None:
-                    raise
-                return np.array([np.nan])
-            values = result.values if self.plan.tests is None else np.array([result.mean])
-            values = values if self.scoring.higher_is_better else -values
-        else:
-            values = np.array([float(self.scoring(truth, scores, codes))])
-        return values if self.plan.tests is None else np.array([values.mean() if len(values) else np.nan])
+                result = measure(np.tile(truth, len(block)), block.ravel(), qid=own.ravel())
+            except (InvalidInputError, NothingToCompareError) as error:
+                if isinstance(error, NothingToCompareError) and self.plan.tests is not None:
+                    rows.append(np.full((len(block), 1), np.nan))
+                    continue
+                for column in block:
+                    measure(truth, column, qid=codes)  # raises the error in the words of one column
+                raise
+            values = np.full(own.shape[0] * n_queries, np.nan)
+            values[np.asarray(result.queries, dtype=np.int64)] = result.values
+            by_column = values.reshape(len(block), n_queries)
+            if self.plan.tests is not None:
+                by_column = _row_means(by_column) if len(block) > 1 else np.array([[result.mean]])
+            rows.append(by_column)
+        table = np.concatenate(rows)
+        return table if self.plan.tests is not None else table[:, ~np.isnan(table).all(axis=0)]
+
+
+def _row_means(values: Float) -> Float:
+    """Return the means of the numbers in each row, shape (rows, 1); NaN for a row without one."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        means: Float = np.where(known, values, 0.0).sum(axis=1, keepdims=True) / known.sum(axis=1, keepdims=True)
+    return means
 
 
 def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
