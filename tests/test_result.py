@@ -194,9 +194,12 @@ def test_pairs_that_were_not_kept_make_no_frame():
         held.to_frame()
 
 
-def test_labels_of_several_types_are_a_column():
+def test_labels_of_several_types_are_a_column(monkeypatch):
     mixed = np.array(["a", 1, None], dtype=object)
     assert to_frame({"label": mixed})["label"].tolist() == ["a", 1, None]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert to_frame({"label": mixed})["label"].to_list() == ["a", 1, None]
+    assert to_frame({"label": np.array(["a", None], dtype=object)}).schema["label"] == pl.String
 
 
 def test_a_curve_draws_itself():

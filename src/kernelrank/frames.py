@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["to_frame"]
 
@@ -40,9 +41,18 @@ def to_frame(columns: Mapping[str, Any]) -> Any:
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     for library in LIBRARIES:
         try:
-            frame_type: Any = import_module(library).DataFrame
+            frames: Any = import_module(library)
         except ImportError:
             continue
-        # Labels of several types are Python objects, which Polars takes as a list only.
-        return frame_type({name: list(a) if a.dtype == object else a for name, a in arrays.items()})
+        return frames.DataFrame({name: _column(a, frames) if a.dtype == object else a for name, a in arrays.items()})
     return arrays
+
+
+def _column(values: NDArray[Any], frames: Any) -> Any:
+    """Return a column of Python objects as `pandas` or `polars` takes it."""
+    if frames.__name__ == "pandas":
+        return list(values)
+    try:
+        return frames.Series(list(values))
+    except TypeError:  # labels of several types
+        return frames.Series(list(values), dtype=frames.Object)
