@@ -109,6 +109,27 @@ def test_of_several_pairs_of_columns_the_one_that_the_winners_name():
     assert named(load(twice, left="answer_a", right="answer_b")) == [("u", "v")]
 
 
+def test_columns_that_mark_the_winner(tmp_path):
+    header = "id,model_a,model_b,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
+    votes = load(f"{header}7,x,y,hi,,1,0,0\n8,z,y,hi,ho,0,1,0\n9,x,z,,,0,0,1\n")
+    assert named(votes) == [("x", "y"), ("y", "z"), ("x", "z")]
+    assert votes.side.tolist() == [1, -1, 1]
+    assert votes.tie.tolist() == [False, False, True]
+    assert votes.notes == (
+        "the items are columns 'model_a' and 'model_b'; columns 'winner_model_a', 'winner_model_b', 'winner_tie' mark "
+        "the winner",
+        "left out: 3 columns ('id', 'response_a', 'response_b')",
+    )
+    marks = {"left": ["x", "z"], "right": ["y", "y"], "winner_left": [True, False], "winner_right": [False, True]}
+    pq.write_table(pa.table(marks), tmp_path / "votes.parquet")
+    assert named(read_pairs(tmp_path / "votes.parquet")) == [("x", "y"), ("y", "z")]
+    said = "left,right,winner,winner_left,winner_right\nx,y,y,1,0\n"
+    assert named(load(said)) == [("y", "x")]
+    for row, n_marked in (("1,1,0", 2), ("0,0,0", 0)):
+        with pytest.raises(FileFormatError, match=rf"line 2, column 'winner_model_a': .* got {n_marked} of them"):
+            load(f"{header}7,x,y,,,{row}\n")
+
+
 def test_items_that_are_called_like_sides():
     """The name of an item goes before a side, if every row can be read so."""
     votes = load("item 1,item 2,winner\nb,a,a\na,c,a\nc,b,c\n")

@@ -45,7 +45,8 @@ def read_pairs(
       judges and magnitudes.
     - An **arena log** is a table with two columns of items, such as ``model_a`` and ``model_b`` or ``left`` and
       ``right``, and one that says who won: by the name of the column, by the name of the item, or by a side (left and
-      right, a and b, 1 and 2, first and second, home and away); or that it was a tie.
+      right, a and b, 1 and 2, first and second, home and away); or that it was a tie. In place of the latter, columns
+      such as ``winner_model_a``, ``winner_model_b`` and ``winner_tie`` may mark the winner by a 1.
     - A **PrefLib** file has rankings (``.soc``, ``.soi``, ``.toc``, ``.toi``) or weighted preferences (``.wmd``). The
       preferences of one ranking weigh together as much as one vote, and ties in it are ties.
     - **Lines** are ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number of

@@ -1,9 +1,10 @@
 """Columns of a table of votes: who won against whom, or which item was on which side and which side won.
 
 A table has one of two layouts. In one, a column has the winners and another the losers. In the other, an arena log, two
-columns have the items that were compared, such as ``model_a`` and ``model_b``, and a third says which of them won. The
-columns are those that the caller names, or whose names are in `NAMES`; two columns are a pair of sides if their names
-differ by two words of `SIDES` alone.
+columns have the items that were compared, such as ``model_a`` and ``model_b``, and a third says which of them won; or
+the columns ``winner_model_a``, ``winner_model_b`` and ``winner_tie`` mark the winner by a 1. The columns are those that
+the caller names, or whose names are in `NAMES`; two columns are a pair of sides if their names differ by two words of
+`SIDES` alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal
 from kernelrank.data.roles import plain_name
 from kernelrank.data.table import Table
 
-__all__ = ["NAMES", "SIDES", "VoteColumns", "VoteRequest", "side_initials"]
+__all__ = ["NAMES", "SIDES", "VoteColumns", "VoteRequest", "marked_sides", "side_initials"]
 
 JUDGES = (
     "judge", "worker", "annotator", "rater", "voter", "assessor", "reviewer", "evaluator", "participant", "respondent",
@@ -89,12 +90,16 @@ class VoteColumns:
         The losers; None in an arena log.
     sides : list of (int, int)
         In an arena log, the pairs of columns that may hold the items; the first is the likeliest by name.
+    marks : tuple of int
+        In an arena log without a column that says who won: the columns that mark the left and the right item as the
+        winner, and a tie, if there is such a column. `winner` is then the first of them.
     tie, weight, judge, magnitude : int or None
     """
 
     winner: int
     loser: int | None
     sides: tuple[tuple[int, int], ...]
+    marks: tuple[int, ...]
     tie: int | None
     weight: int | None
     judge: int | None
@@ -122,6 +127,8 @@ class VoteColumns:
         >>> VoteColumns.known_by(("tea", "coffee"))
         False
         """
+        if marked_sides(names) is not None:
+            return True
         plain = [plain_name(name) for name in names]
         won = any(name in NAMES["winner"] for name in plain)
         said = won or any(name in NAMES["outcome"] for name in plain)
@@ -146,6 +153,22 @@ def side_pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
                 if second is not None:
                     found.append((first, second))
     return sorted(found, key=lambda pair: len(parts[pair[0]]) > 1)
+
+
+def marked_sides(names: tuple[str, ...]) -> tuple[tuple[int, int], tuple[int, ...]] | None:
+    """Return two columns of items and the columns that mark the winner: of each of the two, and of a tie, if any.
+
+    Examples
+    --------
+    >>> marked_sides(("model_a", "model_b", "winner_model_a", "winner_model_b", "winner_tie"))
+    ((0, 1), (2, 3, 4))
+    """
+    column_of = {_words(name): column for column, name in reversed(list(enumerate(names)))}
+    for pair in side_pairs(names):
+        marks = [column_of.get(("winner", *_words(names[column]))) for column in pair]
+        if None not in marks:
+            return pair, tuple(mark for mark in (*marks, column_of.get(("winner", "tie"))) if mark is not None)
+    return None
 
 
 def side_initials(sides: tuple[str, str]) -> dict[str, int]:
@@ -193,9 +216,14 @@ class _ColumnSearch:
         if "left" not in self.taken and self.request.loser != "":
             loser = self._guessed("loser", NAMES["loser"])
         if loser is not None:
-            return VoteColumns(self._winner(), loser, (), **optional)
+            return VoteColumns(self._winner(), loser, (), (), **optional)
+        said = "left" in self.taken or self._guessed("winner", NAMES["winner"]) is not None
+        marked = None if said else marked_sides(self.table.names)
+        if marked is not None:
+            pair, marks = marked
+            return VoteColumns(marks[0], None, (pair,), marks, **optional)
         sides = self._sides()
-        return VoteColumns(self._winner(NAMES["outcome"]), None, sides, **optional)
+        return VoteColumns(self._winner(NAMES["outcome"]), None, sides, (), **optional)
 
     def _sides(self) -> tuple[tuple[int, int], ...]:
         if "left" in self.taken:

@@ -60,8 +60,8 @@ def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferen
     else:
         item_columns = _likeliest_sides(table, first, columns)
     reader = _VoteReader(table, columns, item_columns, items)
-    used = {columns.winner, *item_columns, columns.tie, columns.judge, columns.weight, columns.magnitude}
     numbers = {column for column in (columns.weight, columns.magnitude) if column is not None}
+    used = {columns.winner, *columns.marks, *item_columns, columns.tie, columns.judge, *numbers}
     table.choose({column for column in used if column is not None}, numbers)
     blocks = track(table.blocks(), None, f"reading {os.path.basename(table.path)}", size=len, noun="rows")
     with contextlib.closing(blocks):
@@ -137,7 +137,9 @@ class _VoteReader:
         self.pairs.append(
             np.column_stack([_item_codes(self.table, block, column, self.items) for column in self.item_columns])
         )
-        if columns.loser is None:
+        if columns.marks:
+            self.winners.append(self._marked(block))
+        elif columns.loser is None:
             codes, words = block.coded(columns.winner)
             numbers = [self.words.setdefault(word, len(self.words)) for word in words.tolist()]
             self.winners.append(np.array(numbers, dtype=np.int32)[codes])
@@ -151,6 +153,20 @@ class _VoteReader:
         ):
             if column is not None:
                 pieces.append(self._amounts(block, column, what))
+
+    def _marked(self, block: TableBlock) -> NDArray[np.int32]:
+        """Return which column marks the winner in each row, as a number of its word: a column of items, or a tie."""
+        marks = self.columns.marks
+        for word in (*(self.table.names[column] for column in self.item_columns), "tie"):
+            self.words.setdefault(word, len(self.words))
+        marked = np.column_stack([self._truths(block, column) for column in marks])
+        wrong = marked.sum(axis=1) != 1
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            names = " and ".join(repr(self.table.names[column]) for column in marks)
+            message = f"expected a 1 in one of the columns {names}; got {int(marked[row].sum())} of them"
+            raise self.table.error(message, int(block.positions[row]), marks[0])
+        return np.asarray(np.argmax(marked, axis=1), dtype=np.int32)
 
     def _truths(self, block: TableBlock, column: int) -> NDArray[np.bool_]:
         codes, words = block.coded(column)
@@ -238,7 +254,11 @@ class _VoteReader:
 
     def _said_of_sides(self, kind: str) -> str:
         left, right = (repr(self.table.names[column]) for column in self.item_columns)
-        return f"the items are columns {left} and {right}; column {self._name('winner')} says {READ_AS[kind]}"
+        items = f"the items are columns {left} and {right}"
+        if self.columns.marks:
+            listed = ", ".join(repr(self.table.names[column]) for column in self.columns.marks)
+            return f"{items}; columns {listed} mark the winner"
+        return f"{items}; column {self._name('winner')} says {READ_AS[kind]}"
 
     def _refuse_self(self, pairs: NDArray[np.int64]) -> None:
         same = pairs[:, 0] == pairs[:, 1]
@@ -252,7 +272,7 @@ class _VoteReader:
         others = {"ties": columns.tie, "weights": columns.weight, "judges": columns.judge}
         others["magnitudes"] = columns.magnitude
         notes = [f"the {what} are column {names[column]!r}" for what, column in others.items() if column is not None]
-        used = {columns.winner, *self.item_columns, *others.values()}
+        used = {columns.winner, *columns.marks, *self.item_columns, *others.values()}
         absent = [repr(name) for column, name in enumerate(names) if column not in used]
         if absent:
             listed = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
