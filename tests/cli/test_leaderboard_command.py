@@ -78,6 +78,12 @@ def test_what_is_refused(run, arena):
     assert "is also an input file" in run("leaderboard", arena, "--report", arena, code=1).err
 
 
+def test_methods_are_spelt_as_in_fit(run, arena):
+    assert run("leaderboard", arena, "--method", "bradleyterry", "--json").json["model"] == "bradley_terry"
+    assert run("leaderboard", arena, "--model", "least_squares", "--json").json["model"] == "least_squares"
+    assert "'elo' is not one of 'bradley_terry'" in run("leaderboard", arena, "--model", "elo", code=2).err
+
+
 def test_faults_of_a_file_name_the_options(run, tmp_path):
     (tmp_path / "votes.csv").write_text("left,right,thing here\na,b,left\n")
     assert (

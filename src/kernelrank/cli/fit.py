@@ -107,7 +107,7 @@ def fit(
     ).preparing(missing, missing_indicator, ordinal, event=event, happened=happened)
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(
-            f"--pairs belongs to --method rankrls, ranksvm or bradleyterry; {type(ranker).__name__} needs scores"
+            f"--pairs belongs to --method rankrls, ranksvm or bradley_terry; {type(ranker).__name__} needs scores"
         )
     preferences = None
     if pairs is not None:
@@ -159,5 +159,5 @@ def _preferences(ranker: Any, items: Items, file: PreferenceFile, answer: Answer
     if type(ranker).__name__ == "RankRLS":
         return {"pairs": found.pairs, "weight": found.weight, "magnitude": found.magnitude}
     if type(ranker).__name__ == "BradleyTerry":
-        return file.votes(found, "bradleyterry")
+        return file.votes(found, "bradley_terry")
     return file.votes(file.without_ties(found, answer, "which --method ranksvm does not support"), "ranksvm")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+ModelName = Literal["bradley_terry", "least_squares"]
 
 FLAGGED = 10
 """So many flagged judges are listed."""
@@ -49,7 +51,10 @@ def leaderboard(
     judge: options.Judge = None,
     report: options.Report = None,
     model: Annotated[
-        Literal["bradley_terry", "least_squares"], typer.Option("--model", help="Statistical model of the votes.")
+        str,
+        options.method_option(
+            "--model", "--method", choices=get_args(ModelName), help="Statistical model of the votes."
+        ),
     ] = "bradley_terry",
     alpha: Annotated[
         str, typer.Option("--alpha", help="Regularisation strength; auto estimates it from the votes.")
@@ -94,7 +99,7 @@ def leaderboard(
     if items is not None:
         source = SourceFile(items, input_format, id=id, features=features, exclude=exclude)
     found, names, X = _read(answer, file, source)
-    board = _board(model, alpha, confidence, seed)
+    board = _board(cast("ModelName", model), alpha, confidence, seed)
     with answer.noting_warnings(), working("ranking"):
         board.fit(
             names[found.pairs[:, 0]],
@@ -139,7 +144,7 @@ def _read(answer: Answer, file: PreferenceFile, source: SourceFile | None) -> tu
     return found, names, X
 
 
-def _board(model: Literal["bradley_terry", "least_squares"], alpha: str, confidence: float, seed: int) -> Leaderboard:
+def _board(model: ModelName, alpha: str, confidence: float, seed: int) -> Leaderboard:
     from kernelrank.errors import InvalidInputError
     from kernelrank.estimators import Leaderboard
 

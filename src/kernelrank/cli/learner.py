@@ -17,11 +17,11 @@ TAKES = {
     "rankrls": {"cost", "ties", "query_weight"},
     "ranksvm": {"loss", "query_weight"},
     "rls": set(),
-    "bradleyterry": set(),
+    "bradley_terry": set(),
 }
 """Which options belong to which method, beyond those of the kernel."""
 
-REFITTED = ("ranksvm", "bradleyterry")
+REFITTED = ("ranksvm", "bradley_terry")
 """The methods without an exact hold-out."""
 
 KERNELS_WITH = {
@@ -57,7 +57,7 @@ class LearnerOptions:
 
     Parameters
     ----------
-    method : {"rankrls", "ranksvm", "rls", "bradleyterry"}
+    method : {"rankrls", "ranksvm", "rls", "bradley_terry"}
     kernel : str
     gamma, degree, coef0, cost, loss, ties, query_weight, basis
         Parameters of the estimator.
@@ -91,7 +91,7 @@ class LearnerOptions:
         from kernelrank import estimators
 
         squares = "RLSClassifier" if self.classes else "RLS"
-        kinds = {"rankrls": "RankRLS", "ranksvm": "RankSVM", "rls": squares, "bradleyterry": "BradleyTerry"}
+        kinds = {"rankrls": "RankRLS", "ranksvm": "RankSVM", "rls": squares, "bradley_terry": "BradleyTerry"}
         return getattr(estimators, kinds[self.method])(1.0 if alpha is None else alpha, **self.parameters())
 
     def search(self, alphas: Any, **options: Any) -> Any:

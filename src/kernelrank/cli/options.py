@@ -63,6 +63,7 @@ __all__ = [
     "TrecRules",
     "Weight",
     "Winner",
+    "method_option",
     "positive_number",
 ]
 
@@ -260,12 +261,25 @@ def _with_default(what: str, default: str) -> str:
     return f"{what}  \\[default: {default}]" if default else what
 
 
+def method_option(*flags: str, choices: tuple[str, ...], **options: Any) -> Any:
+    """Return an option for one of several methods, which takes the spelling of 0.1, ``bradleyterry``, too."""
+
+    def chosen(value: str) -> str:
+        name = "bradley_terry" if value == "bradleyterry" else value
+        if name not in choices:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, choices))}.")
+        return name
+
+    return typer.Option(*flags, parser=chosen, metavar=f"[{'|'.join(choices)}]", **options)
+
+
 Method = Annotated[
-    Literal["rankrls", "ranksvm", "rls", "bradleyterry"],
-    typer.Option(
+    str,
+    method_option(
         "--method",
+        choices=("rankrls", "ranksvm", "rls", "bradley_terry"),
         help="rankrls: squared loss over pairs. ranksvm: hinge loss over pairs. rls: squared loss over scores "
-        "(ridge regression). bradleyterry: logistic loss over pairs, with probabilities of votes.",
+        "(ridge regression). bradley_terry: logistic loss over pairs, with probabilities of votes.",
         rich_help_panel=LEARNER,
     ),
 ]

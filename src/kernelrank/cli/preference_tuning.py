@@ -39,7 +39,7 @@ def tune_preferences(
     ----------
     answer : Answer
     learner : LearnerOptions
-        Of the method "rankrls", or "bradleyterry", which is refitted.
+        Of the method "rankrls", or "bradley_terry", which is refitted.
     alphas : list of float, or "auto"
     settings : list of dict
         Kernels with their parameters.
@@ -57,16 +57,16 @@ def tune_preferences(
     """
     from kernelrank.errors import InvalidInputError
 
-    if learner.method not in ("rankrls", "bradleyterry"):
+    if learner.method not in ("rankrls", "bradley_terry"):
         raise InvalidInputError(
-            f"--pairs is tuned with --method rankrls or bradleyterry; got {learner.method}. Use fit for it"
+            f"--pairs is tuned with --method rankrls or bradley_terry; got {learner.method}. Use fit for it"
         )
     items = source.read(answer, needs_target=False)
     preferences = file.between(items, answer)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
-    likely = learner.method == "bradleyterry"
-    given = file.votes(preferences, "bradleyterry") if likely else _with_magnitudes(preferences)
+    likely = learner.method == "bradley_terry"
+    given = file.votes(preferences, "bradley_terry") if likely else _with_magnitudes(preferences)
     with answer.noting_warnings(), speaking_of(items):
         hold_out = _hold_out_likelihood if likely else _hold_out_exactly
         found, held_out = hold_out(learner, X, given, preferences.judge, alphas, settings)

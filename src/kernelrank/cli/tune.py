@@ -151,7 +151,7 @@ def tune(
     """Choose alpha and kernel parameters by cross-validation, and save the model.
 
     rankrls and rls hold out every query (or every pair, if there are no queries) exactly, for all alphas at the
-    cost of about one training; ranksvm and bradleyterry refit folds. In a LETOR fold the model is chosen on
+    cost of about one training; ranksvm and bradley_terry refit folds. In a LETOR fold the model is chosen on
     vali.txt and measured on test.txt; a folder of folds gives the mean over all of them, and intervals over all test
     queries.
 
