@@ -7,8 +7,8 @@ Each line is CPU seconds on one thread, beside the reference in the same run:
 * a reduced set of 1,000 Gaussian basis items, beside ``ZᵀZ`` of as many columns: 1.66 to 1.73 (goal 1.6; 3.9 before).
   With the kernels alone it is 1.4, and 3.2 with the triangular system that turns them into features, which a single fit
   with a well-conditioned basis can do without;
-* a linear fit with queries, beside ``XᵀX``: 2.06 to 2.15 (goal 1.7; 2.4 before). Reading X costs a sixth of the
-  product each time, once for the check of its values, once for that of its range, and once to subtract the means;
+* a linear fit with queries, beside ``XᵀX``: 1.62 to 1.69 (at most 1.7; 2.4 before). Reading X costs a sixth of the
+  product each time, so it is read once: what is wrong with its values is seen in the normal equations;
 * RankSVM on wide items, beside forming their kernel and fitting that: 1.1 with 10,000 columns and 2.1 with 100,000;
 * the prediction of one row by a Gaussian model, beside `KernelRidge` (at most 1.0);
 * 300 outputs of a Gaussian model, beside one: 1.33 (goal 1.3); the triangular systems alone cost 0.28;

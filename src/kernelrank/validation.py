@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import assert_all_finite, check_array, validate_data
 
 from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes, is_sparse, is_structured
 from kernelrank.errors import FileFormatError, InvalidInputError
@@ -29,6 +29,7 @@ __all__ = [
     "check_weight",
     "is_path",
     "mapped",
+    "refuse_infinite",
     "require_scores",
     "scores_or_times",
 ]
@@ -78,7 +79,13 @@ def _refuse_too_wide(X: object) -> None:
 
 
 def check_items(
-    estimator: BaseEstimator, X: Any, *, reset: bool, formats: tuple[str, ...] | bool, least: int = 1
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    reset: bool,
+    formats: tuple[str, ...] | bool,
+    least: int = 1,
+    finite: bool = True,
 ) -> Matrix:
     """Return items as an array or sparse matrix of float64 or float32.
 
@@ -96,6 +103,9 @@ def check_items(
         The sparse formats that are taken as they are; False for none.
     least : int, default=1
         How many items there must be.
+    finite : bool, default=True
+        Whether NaN and infinities are refused here. A caller that sees them in its results can look for them then,
+        with `refuse_infinite`, and so saves a pass over X.
 
     Returns
     -------
@@ -104,7 +114,13 @@ def check_items(
     """
     _refuse_too_wide(X)
     items = validate_data(
-        estimator, X, reset=reset, accept_sparse=formats, dtype=[np.float64, np.float32], ensure_min_samples=least
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=formats,
+        dtype=[np.float64, np.float32],
+        ensure_min_samples=least,
+        ensure_all_finite=finite,
     )
     if not sparse.issparse(items):
         return items
@@ -112,6 +128,11 @@ def check_items(
     if summed is not items and not np.all(np.isfinite(summed.data)):
         raise InvalidInputError("X has duplicate sparse entries whose sum overflows")
     return summed
+
+
+def refuse_infinite(estimator: BaseEstimator, items: Matrix) -> None:
+    """Raise the error of `check_items` if there is a NaN or an infinity in items that it has returned."""
+    assert_all_finite(items, estimator_name=type(estimator).__name__, input_name="X")
 
 
 def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:

@@ -207,3 +207,45 @@ def test_strided_items_are_added_up_in_blocks():
     np.testing.assert_allclose(kr.RankRLS().fit(wide, y).coef_, kr.RankRLS().fit(X, y).coef_)
     with pytest.raises(InvalidInputError, match="X has values"):
         kr.RankRLS().fit(1e160 * np.repeat(X, 2, axis=1)[:, ::2], y)
+
+
+def hidden(item, value, form=np.float64):
+    """Return items of four queries, and one item in a query of its own, with one value that is not a number."""
+    items = np.vstack([X, X[:1]]).astype(form)
+    items[item, 1] = value
+    return items
+
+
+@pytest.mark.parametrize(
+    "make", [kr.RankRLS, lambda: kr.RankRLS(ties="exclude"), lambda: kr.RankRLS(cost="relative"), kr.RLS]
+)
+@pytest.mark.parametrize(
+    ("value", "message"), [(np.nan, "contains NaN"), (np.inf, "contains infinity"), (-np.inf, "contains infinity")]
+)
+@pytest.mark.parametrize("form", [np.float64, np.float32])
+@pytest.mark.parametrize("item", [3, 20])
+def test_what_is_no_number_is_found_wherever_it_is(make, value, message, form, item):
+    """Also in a query of one item, or in an item without weight, which the equations multiply by zero."""
+    scores, queries, weight = np.append(y, 0.0), np.append(qid, 4), np.append(np.ones(20), 0.0)
+    for options in ({}, {"sample_weight": weight}):
+        model = make().fit(X, y, qid=qid)
+        before = model.predict(X)
+        with pytest.raises(ValueError, match=f"Input X {message}"):
+            model.fit(hidden(item, value, form), scores, qid=queries, **options)
+        np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("item", [0, 700, 1_499])
+def test_what_is_no_number_is_found_in_a_query_of_several_blocks(item):
+    items = np.random.default_rng(1).standard_normal((1_500, 300))
+    items[item, 7] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        kr.RankRLS().fit(items, items[:, 0] if item else items[:, 1])
+
+
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.LostDigitsWarning")
+@pytest.mark.parametrize("size", [2.0**565, 1e9, 1e100, 1e155, 1e160])
+def test_a_column_that_is_large_and_constant_in_each_query_changes_nothing(size):
+    """Only the differences inside a query enter the sums, and these are far from an overflow."""
+    plain, large = kr.RankRLS().fit(X, y, qid=qid), kr.RankRLS().fit(np.column_stack([X, size * (1 + qid)]), y, qid=qid)
+    np.testing.assert_allclose(large.coef_[:3], plain.coef_, rtol=1e-12)

@@ -89,17 +89,23 @@ def test_scores_that_the_kernel_explains_keep_their_digits_at_tiny_alphas(seed):
 @pytest.mark.parametrize("solver", ["cholesky", "spectral"])
 @pytest.mark.parametrize("gap", [1e-4, 1e-6])
 def test_columns_that_are_nearly_the_same(solver, gap):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(14, 3))
-    X[:, 2] = X[:, 1] + gap * rng.normal(size=14)
-    y, qid = rng.normal(size=14), np.repeat([0, 1], 7)
-    for alpha in ALPHAS:
-        model = RankRLS(alpha, solver=solver)
-        expected = exact_scores(model, exact_linear_kernel(X), y, [], alpha, qid, scored=range(14))
-        fitted, error = told(lambda model=model: model.fit(X, y, qid=qid))
-        found = centred(fitted.predict(X), qid)
-        expected = centred(expected, qid)
-        assert_true(error, np.abs(found - expected).max() / np.abs(expected).max(), alpha, factor=100.0)
+    """Rounding may be lucky once, so the errors of five draws are compared, none of them larger than it is told."""
+    errors = np.zeros((2, len(ALPHAS), 5))
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(14, 3))
+        X[:, 2] = X[:, 1] + gap * rng.normal(size=14)
+        y, qid = rng.normal(size=14), np.repeat([0, 1], 7)
+        for number, alpha in enumerate(ALPHAS):
+            model = RankRLS(alpha, solver=solver)
+            expected = exact_scores(model, exact_linear_kernel(X), y, [], alpha, qid, scored=range(14))
+            fitted, error = told(lambda model=model, X=X, y=y, qid=qid: model.fit(X, y, qid=qid))
+            found, expected = centred(fitted.predict(X), qid), centred(expected, qid)
+            true_error = np.abs(found - expected).max() / np.abs(expected).max()
+            assert error >= true_error or true_error <= 3e-6
+            errors[:, number, seed] = error, true_error
+    for alpha, told_error, true_error in zip(ALPHAS, *np.median(errors, axis=2), strict=True):
+        assert_true(told_error, true_error, alpha)
 
 
 @pytest.mark.parametrize("alphas", [[2.0**-15], [2.0**-15, 1.0, 10.0, 100.0, 1000.0]])

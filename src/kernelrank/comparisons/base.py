@@ -50,6 +50,9 @@ class Comparisons(ABC):
     cheap_root: bool = True
     """Whether `centre` costs O(m) a column; otherwise the first call factorises L."""
 
+    shows_infinite: bool = False
+    """Whether one NaN or infinity in dense features, in any row, makes the diagonal of ``Φᵀ L Φ`` NaN or infinite."""
+
     is_identity: bool = False
     """Whether ``L = I``, so that products with it and with its root can be left out."""
 

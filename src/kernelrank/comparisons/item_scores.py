@@ -28,6 +28,8 @@ class ItemScores(ScoredComparisons):
     array([1., 6.])
     """
 
+    shows_infinite = True
+
     def __init__(self, scores: Float, *, weight: Float | None = None) -> None:
         super().__init__(scores, weight=weight)
         self.n_pairs = 0
@@ -75,7 +77,7 @@ class ItemScores(ScoredComparisons):
         total, right = GramSum(Phi.shape[1]), np.zeros((Phi.shape[1], root_target.shape[1]))
         root = np.sqrt(self.weight)[:, None]
         for rows in row_slices(Phi):
-            block = np.asarray(Phi[rows] * root[rows], dtype=np.float64)
+            block = np.asarray(Phi[rows] if self.is_identity else Phi[rows] * root[rows], dtype=np.float64)
             total.add(block)
             right += block.T @ root_target[rows]
         return total.matrix(), right

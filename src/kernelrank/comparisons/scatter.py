@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
 from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.queries import Queries
 
 __all__ = ["query_scatter", "subtract_query_means"]
+
+LARGE = 2_000
+"""From so many numbers in a query on, a product for each query adds them up faster than one call for all."""
 
 
 def query_scatter(
@@ -57,7 +62,8 @@ def query_scatter(
     back at every turn, as that of a Dask worker does, makes new ones cost more than the arithmetic.
     """
     n = Phi.shape[1]
-    step = block_rows(n, block_bytes)
+    # The rows of Φ and what is made of them should stay in the cache together.
+    step = max(block_rows(n, block_bytes // 2), min(512, block_rows(n, block_bytes)))
     size = min(step, Phi.shape[0])
     copies = np.empty((size, n)) if isinstance(Phi, np.ndarray) else None
     spare = np.empty((size, n))
@@ -79,7 +85,8 @@ def query_scatter(
         if levels is not None:
             level_sums.add(np.multiply(block, weight[items][:, None], out=work), levels[items], c[query])
         scale = root[items]
-        if scale[0] == scale[-1] and np.all(scale == scale[0]):
+        # BLAS leaves out what is multiplied by zero, and with it a NaN that has to be seen.
+        if scale[0] == scale[-1] != 0.0 and np.all(scale == scale[0]):
             total.add(block, float(scale[0]) ** 2)
             continue
         block *= scale[:, None]
@@ -195,9 +202,22 @@ def subtract_query_means(rows: Float, bounds: Index, weight: Float, work: Float,
     out : ndarray, shape (k, n)
         What the result is written to: `rows`, `work` or another array.
     """
-    starts, sizes = bounds[:-1], np.diff(bounds)
-    uniform = bool(np.all(weight == 1.0))
-    sums = np.add.reduceat(rows if uniform else np.multiply(rows, weight[:, None], out=work), starts, axis=0)
-    totals = sizes.astype(np.float64) if uniform else np.add.reduceat(weight, starts)
+    sizes = np.diff(bounds)
+    sums = _query_sums(rows, bounds, sizes, weight)
+    totals = np.add.reduceat(weight, bounds[:-1])
     sums /= np.where(totals > 0, totals, 1.0)[:, None]
     np.subtract(rows, np.take(sums, np.repeat(np.arange(len(sizes)), sizes), axis=0, mode="clip", out=work), out=out)
+
+
+def _query_sums(rows: Float, bounds: Index, sizes: Index, weight: Float) -> Float:
+    """Return the weighted sum of the rows of each query, shape (queries, n)."""
+    k, n = rows.shape
+    if np.all(sizes == sizes[0]):
+        sums: Float = np.matmul(weight.reshape(len(sizes), 1, -1), rows.reshape(len(sizes), -1, n))[:, 0]
+        return sums
+    if rows.size < LARGE * len(sizes):
+        return np.asarray(sparse.csr_array((weight, np.arange(k), bounds), shape=(len(sizes), k)) @ rows)
+    sums = np.empty((len(sizes), n))
+    for query, (start, stop) in enumerate(pairwise(bounds.tolist())):
+        np.dot(weight[start:stop], rows[start:stop], out=sums[query])
+    return sums

@@ -81,6 +81,7 @@ class ScoredQueries(ScoredComparisons):
     """
 
     queries: Queries
+    shows_infinite = True
 
     def __init__(
         self,

@@ -45,10 +45,16 @@ from kernelrank.kernels import (
 )
 from kernelrank.progress import verbose_progress
 from kernelrank.queries import Queries
-from kernelrank.solvers import SOLVER_NAMES, Solution, Solver, get_solver
+from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.double_precision import check_finite, check_range, one_warning
-from kernelrank.validation import check_items, is_path, mapped
+from kernelrank.solvers.double_precision import (
+    check_finite,
+    check_range,
+    equations_in_range,
+    one_warning,
+    overflow_is_checked,
+)
+from kernelrank.validation import check_items, is_path, mapped, refuse_infinite
 
 __all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 
@@ -208,8 +214,11 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             settled.set_params(basis=self._draw_basis(_num_samples(X)))
         return settled
 
-    def _check_items(self, X: object, *, reset: bool, least: int = 2) -> Matrix:
-        """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`."""
+    def _check_items(self, X: object, *, reset: bool, least: int = 2, finite: bool = True) -> Matrix:
+        """Validate X; its names and number of columns, and the kernel of this fit, are remembered when `reset`.
+
+        Without `finite`, a linear kernel leaves NaN and infinities for `_fit` to find.
+        """
         if isinstance(X, (str, os.PathLike)):
             raise InvalidInputError(
                 f"Expected an array of items; got the path {os.fspath(X)!r}. Read the file first: "
@@ -217,7 +226,8 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             )
         kernel = self._kernel_of_parameters() if reset else self._kernel()
         formats = ("csr", "csc") if takes_sparse(kernel.metric) else False
-        X = check_items(self, X, reset=reset, formats=formats, least=least if reset else 1)
+        finite = finite or not kernel.linear or self.basis is not None
+        X = check_items(self, X, reset=reset, formats=formats, least=least if reset else 1, finite=finite)
         if reset:
             self._fix_kernel(X)
         if reset and kernel.precomputed:
@@ -267,23 +277,46 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         *,
         one_output: bool,
         alpha: float | Sequence[float] | None = None,
+        finite: bool = True,
     ) -> Self:
-        """Solve graph by graph for the alpha of this estimator, or those of the outputs, and keep the coefficients."""
+        """Solve graph by graph for the alpha of this estimator, or those of the outputs, and keep the coefficients.
+
+        Dense columns are not read only to check their values: what is wrong with them is seen in the normal equations.
+        `finite` says whether NaN and infinities were refused before.
+        """
         features = self._features(X)
-        check_range(features, (graph for _, graph in graphs))
         n_outputs = sum(len(columns) for columns, _ in graphs)
         alphas = np.broadcast_to(np.asarray(self.alpha if alpha is None else alpha, dtype=np.float64), (n_outputs,))
         start = self._start(features, one_output) if self.warm_start else None
         step = None if progress is None else progress.step
         solver = self._solver(features, graphs[0][1])
+        later = (
+            isinstance(solver, Cholesky)
+            and isinstance(X, np.ndarray)
+            and features.linear
+            and features.primal is not None
+            and all(graph.shows_infinite for _, graph in graphs)
+        )
+        if not later:
+            self._check_values(features, graphs, finite=finite)
         solutions = []
         for columns, graph in graphs:
             begin = None if start is None or start.shape[1] <= columns.max() else start[:, columns]
-            state = solver.prepare(features, graph)
+            with overflow_is_checked() if later else nullcontext():
+                state = solver.prepare(features, graph)
+            if later and not equations_in_range(state.A, state.b, graph):
+                self._check_values(features, graphs, finite=finite)
+                check_finite(state.A, "sums of the fit")
             solutions.append(_solve_outputs(solver, state, alphas[columns], begin, step))
         if progress is not None:
             progress.done()
         return self._keep(features, graphs, solutions, solver.name, one_output=one_output)
+
+    def _check_values(self, features: Features, graphs: OutputGraphs, *, finite: bool) -> None:
+        """Raise an error if there is a NaN or an infinity in X, or if sums of the fit overflow."""
+        if not finite:
+            refuse_infinite(self, features.items)
+        check_range(features, (graph for _, graph in graphs))
 
     def _fit_scores_path(
         self, X: object, y: object, alphas: ArrayLike, qid: object, sample_weight: object

@@ -258,9 +258,9 @@ preference_count_
             fit_file(self, X, y, qid, sample_weight, queries)
             return self
         y, qid = scores_or_times(mapped(y), event), mapped(qid)
-        X = self._check_items(X, reset=True)
+        X = self._check_items(X, reset=True, finite=False)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
-        return self._fit(X, graphs, self._progress(X, y), one_output=one_output)
+        return self._fit(X, graphs, self._progress(X, y), one_output=one_output, finite=False)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -116,9 +116,9 @@ class RLS(Regressor, StreamLearner):
             fit_file(self, X, y, qid, sample_weight, "whole")
             return self
         y, qid = mapped(y), mapped(qid)
-        X = self._check_items(X, reset=True)
+        X = self._check_items(X, reset=True, finite=False)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
-        return self._fit(X, graphs, self._progress(X, y), one_output=one_output)
+        return self._fit(X, graphs, self._progress(X, y), one_output=one_output, finite=False)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:

@@ -116,12 +116,12 @@ class ViewRanker(Ranker):
         except (InvalidInputError, TypeError):
             return True
 
-    def _check_items(self, X: object, *, reset: bool, least: int = 2) -> Matrix:
+    def _check_items(self, X: object, *, reset: bool, least: int = 2, finite: bool = True) -> Matrix:
         """Validate X; its names and number of columns, and the kernels of this fit, are remembered when `reset`."""
         if reset:
             self.kernels_ = [kernel.copied() for kernel in self._view_kernels()]
         formats = ("csr",) if all(takes_sparse(kernel.metric) for kernel in self.kernels_) else False
-        return check_items(self, X, reset=reset, formats=formats, least=least if reset else 1)
+        return check_items(self, X, reset=reset, formats=formats, least=least if reset else 1, finite=finite)
 
     def _settled(self, X: object, *, qid: object = None, sample_weight: object = None) -> Self:  # noqa: ARG002
         """Return a copy that is not fitted: each view draws its own basis, and has the gamma of that basis."""

@@ -45,6 +45,7 @@ __all__ = [
     "check_energy",
     "check_finite",
     "check_range",
+    "equations_in_range",
     "one_warning",
     "overflow_is_checked",
     "report_error",
@@ -102,6 +103,24 @@ def check_range(features: Features, graphs: Iterable[Comparisons]) -> None:
         energy = features.energy()
     for graph in graphs:
         check_energy(energy, graph, features.items)
+
+
+def equations_in_range(A: Float, b: Float, graph: Comparisons) -> bool:
+    """Return whether normal equations, and the squares of the magnitudes, are far enough from an overflow.
+
+    Their trace bounds the eigenvalues. Nothing has overflowed on the way to a trace of squares that is finite, so this
+    is as good as `check_range` without its pass over the features.
+
+    Parameters
+    ----------
+    A, b : ndarray, shapes (r, r), (r, outputs)
+        ``Φᵀ L Φ`` and ``Φᵀ M N``.
+    graph : Comparisons
+    """
+    with overflow_is_checked():
+        sums = 2.0 * float(np.trace(A)) + float(np.abs(b).sum())
+        magnitude = graph.largest_magnitude()
+        return math.isfinite(sums) and math.isfinite(4.0 * magnitude * magnitude)
 
 
 def check_energy(energy: float, graph: Comparisons, X: Matrix) -> None:
