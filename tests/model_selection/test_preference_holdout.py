@@ -116,6 +116,42 @@ def test_random_multigraphs(mode):
         assert_as_refitted(RankRLS(kernel=kernel), X, pairs, mode, groups)
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_leaves_nothing_to_train_on_predicts_ties(name):
+    """Zero, and not rounding errors, which would agree or disagree at random."""
+    rng = np.random.default_rng(4)
+    X, learner = rng.standard_normal((4, 3)), clone(LEARNERS[name])
+    learner.set_params(basis=None if learner.basis is None else [0, 1, 3])
+    pairs = np.array([[0, 1], [1, 2], [2, 0], [1, 0], [0, 2], [0, 3]] * 3)
+    weight = np.tile([1.0, 0.3, 2.0, 0.7, 1.1, 0.0], 3)
+    found = leave_preferences_out(learner, X, pairs, items=True, alphas=ALPHAS, weight=weight)
+    np.testing.assert_array_equal(found.difference[pairs[:, 1] < 3], 0.0)
+    single = leave_preferences_out(learner, X, [[0, 1], [2, 1]], alphas=ALPHAS, weight=[1.0, 0.0])
+    np.testing.assert_array_equal(single.difference[0], 0.0)
+
+
+@pytest.mark.parametrize("mode", ["single", "groups", "items"])
+@pytest.mark.parametrize("seed", range(6))
+def test_preferences_of_weight_zero_keep_their_digits(mode, seed):
+    """In a smooth kernel with eigenvalues of all sizes, also for items that are compared with weight zero only."""
+    rng = np.random.default_rng(seed)
+    X, first = rng.standard_normal((15, 1)), rng.integers(15, size=36)
+    pairs = np.column_stack([first, (first + rng.integers(1, 15, size=36)) % 15])
+    weight = np.where((rng.random(36) < 0.2) | (pairs < 2).any(axis=1), 0.0, rng.uniform(0.1, 3.0, 36))
+    assert_as_refitted(RankRLS(kernel="gaussian"), X, pairs, mode, rng.integers(5, size=36), weight=weight)
+
+
+@pytest.mark.parametrize("mode", ["single", "groups", "items"])
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "poly"])
+def test_items_that_are_all_the_same_are_tied(mode, kernel):
+    """Their kernel matrix has no direction in which they differ."""
+    X, pairs = np.ones((4, 2)), np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
+    options = {"groups": [0, 0, 1, 1] if mode == "groups" else None, "items": mode == "items"}
+    for weight in ([1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0]):
+        found = leave_preferences_out(RankRLS(kernel=kernel), X, pairs, alphas=ALPHAS, weight=weight, **options)
+        np.testing.assert_array_equal(found.difference, 0.0)
+
+
 def test_the_sums_of_groups_need_not_all_be_kept(monkeypatch):
     X, pairs, rng = votes(7, n_votes=60)
     monkeypatch.setattr(preference_sets, "SUM_BYTES", 400)

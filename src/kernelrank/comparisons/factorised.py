@@ -104,7 +104,7 @@ class FactorisedComparisons(Comparisons):
             stop = start + len(factor.U)
             product[factor.items] = factor.U.T @ columns[start:stop]
             start = stop
-        return product.reshape((-1, *V.shape[1:]))
+        return product.reshape((self.n_items, *V.shape[1:]))
 
     def centre_kernel(self, K: Float) -> Float:
         """Return ``C K Cᵀ`` for a symmetric K: half a product if all items are connected, for ``C = R [I, -1]``."""

@@ -86,11 +86,13 @@ class Preferences(FactorisedComparisons):
 
     @cached_property
     def _adjacency(self) -> Sparse:
-        """A, strictly upper triangular, the weights of all preferences of a pair added up."""
+        """A, strictly upper triangular, the weights of all preferences of a pair added up; no entry is zero."""
         small = np.int32 if self.n_items < 2**31 else np.int64
         low = np.minimum(self.pairs[:, 0], self.pairs[:, 1]).astype(small)
         high = np.maximum(self.pairs[:, 0], self.pairs[:, 1]).astype(small)
-        return sparse.coo_array((self.weight, (low, high)), shape=(self.n_items, self.n_items)).tocsr()
+        adjacency = sparse.coo_array((self.weight, (low, high)), shape=(self.n_items, self.n_items)).tocsr()
+        adjacency.eliminate_zeros()
+        return adjacency
 
     @cached_property
     def _laplacian(self) -> Sparse:

@@ -75,6 +75,10 @@ def leave_items_out(problem: PreferenceProblem, features: Features, alphas: Floa
     touching = _touching(graph.pairs, m)
     dense = 8 * m * size**2 <= ITEM_BYTES and size <= 2 * np.median(touching.sizes[touching.sizes > 0])
     found = pairs.by_sums(touching, filled(alphas))[:, : len(alphas)] if dense else pairs.by_sets(touching, alphas)
+    compared = graph.weight > 0
+    touched = np.bincount(graph.pairs[compared].ravel(), minlength=m)
+    leaving = touched[pairs.first] + touched[pairs.second] - np.bincount(which[compared], minlength=len(keys))
+    found[leaving == np.count_nonzero(compared)] = 0.0  # nothing is left to train on
     return np.asarray(signed[:, None] * found[which])
 
 
@@ -160,14 +164,10 @@ class _Pairs:
         """Hold the leaving preferences out as a set, pair by pair; return the differences, shape (pairs, n)."""
         problem, graph = self.problem, self.problem.graph
         found = np.empty((len(self.first), len(alphas)))
-        compared = np.count_nonzero(graph.weight)
         for number, (first, second) in enumerate(zip(self.first, self.second, strict=True)):
             ends = [touching.items[touching.bounds[item] : touching.bounds[item + 1]] for item in (first, second)]
             leaving = np.union1d(*ends)
             z, w = graph.magnitude[leaving], graph.weight[leaving]
-            if np.count_nonzero(w) == compared:
-                found[number] = 0.0  # nothing is left to train on
-                continue
             B: Float | None = np.zeros((0, len(problem.values)))
             if self.constraints is not None:
                 B = self.constraints.directions(np.array([first, second]))

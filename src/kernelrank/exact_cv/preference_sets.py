@@ -44,8 +44,11 @@ __all__ = ["PreferenceProblem", "filled"]
 FEW = 32
 """Sets of up to so many preferences go by the entries of P, larger ones by conjugate gradients."""
 
-NULL = 1e-13
+NULL = 1e-15
 """How small an eigenvalue counts as zero, beside the largest, in the dual form."""
+
+TINY = 1e-5
+"""What such an eigenvalue is raised to, beside that, where its direction is kept: its root is divided by."""
 
 FAR = 1e3
 """How large ``C⁻¹B`` may be beside the differences of compared items, which are at most one: three digits are lost."""
@@ -114,14 +117,13 @@ class PreferenceProblem:
             A, target = features.centred_kernel(graph), graph.root_target()
             rounding = max(1e-9 * float(np.trace(A)), 100 * len(A) * float(np.finfo(np.float64).eps))
             values, B = spectrum(A, rounding)
-            known = values > NULL * values.max(initial=0.0)
-            self.values, B = values[known], B[:, known]
-            root = np.sqrt(self.values)
-            undone = graph.undo_centre(B) if np.all(graph.weight > 0.0) else None
-            if undone is None or np.sqrt(graph.weight.max()) * np.abs(undone).max(initial=0.0) > FAR:
-                self.features = features.kernel_multiply(graph.centre_transpose(np.ascontiguousarray(B))) / root
-            else:
-                self.features = np.multiply(undone, root, out=undone)
+            least = NULL * values.max(initial=0.0)
+            if _inside_parts(graph) or least == 0.0:
+                values, B = values[values > least], B[:, values > least]
+            else:  # an item that is not compared has a part in every direction
+                values = np.maximum(values, TINY * least)
+            self.values, root = values, np.sqrt(values)
+            self.features = _dual_features(features, graph, B, root)
             self.target = root * (B.T @ target[:, 0])
 
     def rows(self, preferences: Index, out: Float | None = None) -> Float:
@@ -143,6 +145,8 @@ class PreferenceProblem:
             rows = self.rows(everyone[part], room)
             np.dot(np.square(rows, out=rows), shrunk, out=found[part])
             _leave_singles(graph.pairs[part], graph.magnitude[part], graph.weight[part], scores, found[part])
+        if np.count_nonzero(graph.weight) == 1:
+            found[graph.weight > 0] = 0.0  # nothing is left to train on
         return found[:, :n]
 
     def sets(self, sets: ItemSets, alphas: Float) -> Float:
@@ -292,6 +296,33 @@ class PreferenceProblem:
         for number, own in zip(numbers, sums, strict=True):
             yield int(number), before + after.pop()
             before += own
+
+
+def _inside_parts(graph: Preferences) -> bool:
+    """Whether every preference, also one of weight zero, is between two items of one connected part."""
+    return np.array_equal(graph.parts[graph.pairs[:, 0]], graph.parts[graph.pairs[:, 1]])
+
+
+def _dual_features(features: Features, graph: Preferences, B: Float, root: Float) -> Float:
+    """Return F with ``C F = B √μ``, whose differences are the rows of D.
+
+    Inside a connected part that keeps the digits of small μ. ``K Cᵀ B / √μ`` loses them: it is used where rows of C are
+    nearly dependent, and to place parts beside each other that are compared with weight zero.
+    """
+    undone = graph.undo_centre(B)
+    if undone is not None and np.sqrt(graph.weight.max()) * np.abs(undone).max(initial=0.0) > FAR:
+        undone = None
+    part = graph.parts
+    if undone is not None and _inside_parts(graph):
+        return np.multiply(undone, root, out=undone)
+    product: Float = features.kernel_multiply(graph.centre_transpose(np.ascontiguousarray(B))) / root
+    if undone is None:
+        return product
+    undone *= root
+    apart = np.zeros((int(part.max()) + 1, len(root)))
+    np.add.at(apart, part, product - undone)
+    apart /= np.bincount(part)[:, None]
+    return undone + apart[part]
 
 
 @compiled
