@@ -15,6 +15,7 @@ from scipy.special import expit, ndtr
 from sklearn.base import clone
 
 from kernelrank import BradleyTerry, Leaderboard, RankRLS, load, save
+from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
 from kernelrank.estimators import next_votes, score_mixture
 from kernelrank.solvers import vote_precision
@@ -61,7 +62,7 @@ def test_scores_at_an_alpha_are_those_of_the_plain_learners():
 
 @pytest.mark.parametrize("with_features", [False, True])
 def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_features, monkeypatch):
-    monkeypatch.setattr(score_mixture, "MIXED_FREEDOM", 0.0)
+    monkeypatch.setattr(score_mixture, "MIXED_LIMIT", 0)
     pairs, tie, weight, _ = votes_of(1, n_items=4, n_votes=8, spread=2.0)
     X = np.random.default_rng(0).normal(size=(4, 2))
     features = {"features": (np.arange(4), X)} if with_features else {}
@@ -93,6 +94,14 @@ def test_few_votes_integrate_the_variance_of_scores_out():
         x = d[:, None] + np.sqrt(v)[:, None] * points
         losses = np.where(tie[:, None], (np.logaddexp(0, x) + np.logaddexp(0, -x)) / 2, np.logaddexp(0, -x))
         loss = weight @ losses @ (mass / mass.sum())
+        for pair in {tuple(sorted(pair)) for pair in pairs.tolist()}:  # what a parabola leaves of the loss of a pair
+            same = [number for number, one in enumerate(pairs.tolist()) if tuple(sorted(one)) == pair]
+            total = np.where((pairs[same, 0] == pair[0])[:, None], losses[same], losses[same][:, ::-1])
+            total = weight[same] @ total
+            design = np.column_stack([np.ones(41), points, points**2])
+            root = np.sqrt(mass / mass.sum())
+            rest = root * total - root[:, None] * design @ np.linalg.lstsq(root[:, None] * design, root * total)[0]
+            loss -= 0.5 * rest @ rest
         divergence = 0.5 * (8 * np.log(tau) - np.linalg.slogdet(S)[1] + (mean @ mean + np.trace(S)) / tau**2)
         found.append((-loss - divergence + 1.5 * np.log(tau) - tau**2 / 8, mean, S))
     share = np.exp([one[0] - max(other[0] for other in found) for one in found])
@@ -110,6 +119,18 @@ def test_few_votes_integrate_the_variance_of_scores_out():
         std = np.sqrt(np.diag(centre @ S @ centre))
         held += one * (ndtr((high - (m - m.mean())) / std) - ndtr((low - (m - m.mean())) / std))
     np.testing.assert_allclose(held, 0.95, atol=0.02)
+
+
+@pytest.mark.parametrize(("won", "lost"), [(1, 0), (3, 0), (2, 1), (10, 3)])
+def test_the_evidence_is_that_of_the_exact_likelihood(won, lost):
+    votes = Votes.count(2, np.array([[0, 1]] * won + [[1, 0]] * lost))
+    problem, errors = score_mixture._Problem(votes), []
+    for tau in (0.1, 0.5, 1.0, 2.0, 3.0):
+        found = problem.component(tau, np.zeros(2), np.zeros(1)).log_weight - score_mixture.prior_log_density(tau)
+        d, step = np.linspace(-12 * tau, 12 * tau, 100_001, retstep=True)  # for a standard deviation of √2 τ
+        density = np.exp(-((d / (2 * tau)) ** 2)) / np.sqrt(4 * np.pi) / tau
+        errors.append(found + 1.0 - np.log((density * expit(d) ** won * expit(-d) ** lost).sum() * step))
+    np.testing.assert_allclose(errors, 0.0, atol=0.01)  # the bound alone errs by up to 0.06
 
 
 def test_the_noise_of_least_squares_is_that_of_the_residuals():

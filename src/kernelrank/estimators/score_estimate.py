@@ -15,8 +15,8 @@ the mean of a scaled inverse χ² distribution with γ + ν degrees of freedom: 
 size s seen before. The distribution is skewed: its mode, with γ + ν + 2 in the denominator, is smaller than its mean,
 and much smaller where items and votes are few; intervals would be shorter. Taking the mode of the scores and the
 curvature at it for mean and precision (Laplace) would make variances smaller yet. Intervals take Student's quantile at
-γ + ν degrees of freedom. Where these are few, τ² is integrated out instead (`score_mixture`), for votes without
-features. ``benchmarks/leaderboard_intervals_cover.py`` measures the coverage of the intervals.
+γ + ν degrees of freedom. For votes without features on up to 400 items τ² is integrated out instead (`score_mixture`).
+``benchmarks/leaderboard_intervals_cover.py`` measures the coverage of the intervals.
 
 How far variances are uncertain is part of the posterior of scores: ``log τ²`` has a variance of about ``2 / (γ + ν)``
 and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for each variance.

@@ -1,16 +1,22 @@
-r"""Scores with their variance integrated out, for few votes.
+r"""Scores with their variance integrated out.
 
-A few votes do not determine τ, the standard deviation of scores. With a single estimate of it, intervals would be too
-wide if it is too large, and too short if it is too small. So τ is integrated out: for
-values around the estimate of `score_estimate` the posterior of the coefficients is found as there, each weighted by
+Votes do not determine τ, the standard deviation of scores, exactly. With a single estimate of it, intervals would be
+too wide if it is too large, and too short if it is too small. So τ is integrated out: for values around the estimate
+of `score_estimate` the posterior of the coefficients is found as there, each weighted by ``p(τ) exp(evidence(τ))``,
 
-``p(τ) exp(evidence(τ))``, ``evidence = -E[loss] + ½ (p log q + log det A⁻¹ + p - q (‖μ‖² + tr A⁻¹))``, ``q = 1 / τ²``,
+``evidence = -E[loss] + ½ (p log q + log det A⁻¹ + p - q (‖μ‖² + tr A⁻¹)) + ½ Σ_e Var[rest_e]``, ``q = 1 / τ²``.
 
-which bounds the logarithm of the likelihood from below. The bound is looser for large τ, so that the prior of τ, in
-logits, rises with τ: ``p(τ) = √τ exp(-τ² / 8)``, between uniform in τ and in τ² for all but large values. The mean is
-that of the mixture; deviations of the means from it are columns of their own, beside the precision at the τ whose mean
-variance is that of the mixture. The limits of a score are quantiles of its mixture of normal distributions. Those of a
-difference reach as far as a mixture with the mean variances of all components says.
+Without its last term this is a lower bound of the logarithm of the likelihood. The bound is lower by the divergence of
+the normal distribution from the posterior, which is half the variance of the difference of their logarithms, to second
+order. That difference is the sum over pairs of what a parabola leaves of the loss; the last term adds the variances of
+the pairs, without their covariances, which are of third order in the correlations. For one pair of items the error of
+the evidence falls from 0.04 to 0.002 at τ = 4. Without the term, τ is 5 % too small for 200 items with scores of
+standard deviation 2 and five votes each.
+
+The prior of τ, in logits, is ``p(τ) = √τ exp(-τ² / 8)``, between uniform in τ and in τ² for all but large values. The
+mean is that of the mixture; deviations of the means from it are columns of their own, beside the precision at the τ
+whose mean variance is that of the mixture. The limits of a score are quantiles of its mixture of normal distributions.
+Those of a difference reach as far as a mixture with the mean variances of all components says.
 """
 
 from __future__ import annotations
@@ -24,14 +30,10 @@ from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
 from kernelrank.losses.expected_votes import LogisticVotes
 
-__all__ = ["MIXED_FREEDOM", "mix_scores", "prior_log_density"]
-
-MIXED_FREEDOM = 40.0
-"""With more degrees of freedom the variance of scores is known well enough, and the bound of the evidence, whose
-looseness grows with the number of items, would be trusted too much."""
+__all__ = ["MIXED_LIMIT", "mix_scores", "prior_log_density"]
 
 MIXED_LIMIT = 400
-"""The largest number of items for which τ is integrated out."""
+"""The largest number of items for which τ is integrated out: more items determine it well, and take long."""
 
 FEW_OPEN = 0.03
 """Where the prior decides a smaller share of the scores, τ does not matter."""
@@ -67,7 +69,7 @@ class _Component:
 
 
 def mix_scores(votes: Votes, estimate: ScoreEstimate, freedom: float) -> ScoreEstimate:
-    """Integrate out the variance of scores if there are few votes; else return the estimate.
+    """Integrate out the variance of scores, unless there are many items or it does not matter.
 
     Parameters
     ----------
@@ -83,11 +85,11 @@ def mix_scores(votes: Votes, estimate: ScoreEstimate, freedom: float) -> ScoreEs
 
     Notes
     -----
-    Some 15 values of τ with about 10 passes each, O(k + m³) time a pass.
+    Some 8 to 15 values of τ with about 10 passes each, O(k + m³) time a pass.
     """
     m = votes.n_items
     one_variance = estimate.moves.shape[1] == 1 and isinstance(estimate.model, LogisticVotes)
-    if not one_variance or freedom > MIXED_FREEDOM or m > MIXED_LIMIT or m - 1 - (freedom - SEEN) < FEW_OPEN * m:
+    if not one_variance or m > MIXED_LIMIT or m - 1 - (freedom - SEEN) < FEW_OPEN * m:
         return estimate
     centre = -0.5 * float(np.log(estimate.prior[0]))
     step = min(LONGEST_STEP, 0.6 * float(np.sqrt(2.0 / freedom)))
@@ -138,9 +140,10 @@ class _Problem:
             before, variance, mean = variance, self.pair_variances(S), mean + moved
             if max(np.abs(moved).max(), np.abs(variance - before).max()) <= TOLERANCE:
                 break
-        loss = self.model.expected_loss(votes, votes.differences(mean), variance)
+        loss, rest = self.model.expected_loss(votes, votes.differences(mean), variance)
         squares = float(mean @ mean) + float(np.trace(S))
-        evidence = 0.5 * (len(mean) * float(np.log(q)) + float(np.linalg.slogdet(S)[1]) - q * squares) - loss
+        evidence = 0.5 * (len(mean) * float(np.log(q)) + float(np.linalg.slogdet(S)[1]) - q * squares)
+        evidence += 0.5 * float(rest.sum()) - float(loss.sum())
         own = S[np.ix_(self.voted, self.voted)]
         scores = mean[self.voted] - mean[self.voted].mean()
         spread = float(np.trace(own) - own.mean(axis=0).sum()) / len(own)

@@ -68,15 +68,34 @@ class LogisticVotes:
         total = votes.total
         return total * win - votes.won - votes.tied / 2, total * curvature
 
-    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> float:
-        """Return the mean of minus the logarithm of the likelihood of all votes."""
+    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean of minus the logarithm of the likelihood of each row, and its variance beyond second order.
+
+        The latter is the variance of what the parabola with the mean gradient and the mean curvature leaves of the
+        loss.
+
+        Parameters
+        ----------
+        votes, d, variance
+            As in `expected`.
+
+        Returns
+        -------
+        (ndarray, ndarray), each of shape (k,)
+        """
         points, weights = _rule()
         for_first, for_second = votes.won + votes.tied / 2, votes.lost + votes.tied / 2
-        total = 0.0
+        gradient, curvature = self.expected(votes, d, variance)
+        std, mean, rest = np.sqrt(variance), np.zeros_like(d), np.zeros_like(d)
+        losses = []
         for point, weight in zip(points, weights, strict=True):
-            x = d + point * np.sqrt(variance)
-            total += weight * float(for_first @ np.logaddexp(0.0, -x) + for_second @ np.logaddexp(0.0, x))
-        return total
+            x = d + point * std
+            loss = for_first * np.logaddexp(0.0, -x) + for_second * np.logaddexp(0.0, x)
+            mean += weight * loss
+            losses.append(loss - gradient * (x - d) - 0.5 * curvature * ((x - d) ** 2 - variance))
+        for weight, loss in zip(weights, losses, strict=True):
+            rest += weight * (loss - mean) ** 2
+        return mean, rest
 
     def fitted(self, votes: Votes, d: Float, freedom: float) -> LogisticVotes:  # noqa: ARG002
         """Return the model: votes of this likelihood have no noise of their own."""
