@@ -9,7 +9,7 @@ the prior, or chosen by `RankRLSCV`.
 Scores: linear scores with noise in one ranking of 100 items, or in 40 queries of 10; a model is calibrated on its
 training items and compares new items.
 
-Run: python benchmarks/comparisons_are_calibrated.py [--repeats 200]
+Run: python benchmarks/comparisons_are_calibrated.py [--repeats 200] [--seed 0]
 """
 
 from __future__ import annotations
@@ -72,16 +72,16 @@ def show(title: str, found: list[tuple[Any, np.ndarray]]) -> None:
     print(f"{title:<52} covered {covered:.3f}, times 1.3 {wider:.3f}   {'   '.join(parts)}", flush=True)
 
 
-def main(repeats: int) -> None:
+def main(repeats: int, seed: int) -> None:
     for kernel in ("linear", "gaussian"):
         for search in (False, True):
-            rng = np.random.default_rng(0)
+            rng = np.random.default_rng(seed)
             found = [preferences(rng, kernel, search=search) for _ in range(repeats)]
             how = "alpha chosen" if search else "alpha of the prior"
             show(f"preferences, {kernel}, {how}, items with votes", [one[0] for one in found])
             show(f"preferences, {kernel}, {how}, new items", [one[1] for one in found])
     for queries in (False, True):
-        rng = np.random.default_rng(1)
+        rng = np.random.default_rng(seed + 1)
         name = "40 queries" if queries else "one ranking"
         show(f"scores, {name}, new items", [scored(rng, queries=queries) for _ in range(repeats)])
 
@@ -89,4 +89,6 @@ def main(repeats: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=200)
-    main(parser.parse_args().repeats)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    main(options.repeats, options.seed)

@@ -67,6 +67,32 @@ def test_a_search_compares_too():
     np.testing.assert_allclose(search.compare(X[:3], X[3:6]).std, plain.compare(X[:3], X[3:6]).std)
 
 
+@pytest.mark.parametrize("options", [{}, {"kernel": "gaussian", "gamma": 0.4}])
+def test_a_search_mixes_its_alphas_by_their_evidence(options):
+    X, pairs, given = votes(3)
+    new = np.random.default_rng(1).standard_normal((6, 3)) * 2
+    alphas = np.array([0.01, 0.5, 1.0, 8.0, 100.0])
+    search = kr.RankRLSCV(alphas, **options).fit_pairs(X, pairs, **given)
+    found = search.compare(new[:3], new[3:])
+    kernel = (lambda A: rbf_kernel(A, gamma=0.4)) if options else (lambda A: A @ A.T)
+    used = given["weight"] > 0
+    D = np.eye(len(X))[pairs[used, 0]] - np.eye(len(X))[pairs[used, 1]]
+    z, squares, evidence, probability = given["magnitude"][used], [], [], []
+    for alpha in alphas:
+        one = kr.RankRLS(alpha, **options).fit_pairs(X, pairs, **given).compare(new[:3], new[3:])
+        squares.append(one.std**2 + (one.difference - found.difference) ** 2)
+        probability.append(one.probability)
+        S = D @ kernel(X) @ D.T / alpha + np.diag(1.0 / given["weight"][used])
+        noise = z @ np.linalg.solve(S, z) / len(z)
+        evidence.append(-0.5 * (len(z) * np.log(noise) + np.linalg.slogdet(S)[1]))
+    share = np.exp(evidence - np.max(evidence)) * np.gradient(np.log(alphas))
+    share /= share.sum()
+    np.testing.assert_allclose(found.std, np.sqrt(share @ np.array(squares)), rtol=1e-6)
+    np.testing.assert_allclose(found.probability, share @ np.array(probability), rtol=1e-6)
+    assert found.basis == "posterior of the preferences, over 5 alphas"
+    assert np.all(found.difference == search.predict(new[:3]) - search.predict(new[3:]))
+
+
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
 def test_a_saved_model_compares(tmp_path, kernel):
     X, pairs, given = votes(2)

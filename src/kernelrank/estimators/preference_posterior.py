@@ -9,6 +9,15 @@ evidence is largest at
 The factor of A is at hand where the problem was solved in columns. For a full kernel it is made at the first
 comparison, in the columns of the empirical kernel map, from the items and the compared pairs that the model keeps; with
 ``M N = λ a + L f`` there, a being the dual coefficients.
+
+A search chose λ from the same preferences, so its λ is uncertain. All λ' that were tried follow from the factor: in
+the coordinates with ``A = diag(s) + λI``, where scores are ``z c``, the coefficients are ``c (s + λ) / (s + λ')``, the
+variance is ``σ'² Σ z² / (s + λ')``, and the logarithm of the evidence is, up to a constant,
+
+    ``-½ (l log σ'² + Σ log(1 + s / λ'))``, ``l σ'² = Σ w z² - Σ c² (s + λ)² / (s + λ')``.
+
+The variance of a difference is the mean over λ' of this variance and of the squared deviation from the difference at λ;
+the probability is the mean of the probabilities.
 """
 
 from __future__ import annotations
@@ -17,9 +26,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import solve_triangular
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons import Preferences
+from kernelrank.estimators.score_comparison import ScoreComparison
 from kernelrank.estimators.score_posterior import COMPARISON_STATE, ScorePosterior
 from kernelrank.features import Features, FullKernel, ReducedSet
 from kernelrank.solvers import Solution
@@ -109,6 +120,43 @@ class PreferencePosterior(ScorePosterior):
 
     def _prior_scale(self) -> float:
         return self.noise_ / self._fitted_alpha()
+
+    def _compared(self, difference: Float, rows: Float, outside: Float) -> ScoreComparison:
+        """Return the comparison; after a search, over the alphas that were tried."""
+        alphas = np.unique(getattr(self, "alphas_", []))
+        if len(alphas) < 2 or self._kernel().precomputed:  # which lacks the kernel of the basis
+            return super()._compared(difference, rows, outside)
+        alpha, count = self._fitted_alpha(), self.preference_count_
+        V, s, c = self._spectrum(alpha)
+        z, means, variances, evidence = rows @ V, [], [], []
+        for other in alphas:
+            shrunk = c * (s + alpha) / (s + other)
+            squares = self.preference_squares_ - float(shrunk @ ((s + alpha) * c))
+            noise = max(squares, 1e-12 * self.preference_squares_) / count
+            means.append(z @ shrunk)
+            variances.append(noise * (z**2 @ (1.0 / (s + other)) + outside / other))
+            evidence.append(-0.5 * (count * np.log(noise) + float(np.log1p(s / other).sum())))
+        weight = np.exp(np.array(evidence) - max(evidence)) * np.gradient(np.log(alphas))
+        weight /= weight.sum()
+        std = np.sqrt(weight @ (np.array(variances) + (np.array(means) - difference) ** 2))
+        parts = [ScoreComparison.normal(mean, np.sqrt(v), "") for mean, v in zip(means, variances, strict=True)]
+        probability = np.asarray(weight @ np.array([one.probability for one in parts]))
+        return ScoreComparison(difference, std, probability, f"{self._posterior_name}, over {len(alphas)} alphas")
+
+    def _spectrum(self, alpha: float) -> tuple[Float, Float, Float]:
+        """Return coordinates in which A is diagonal, shape (s, s), its eigenvalues less λ, and the coefficients."""
+        noise = max(self.noise_, float(np.finfo(np.float64).tiny))
+        A = noise * (self.precision_factor_.T @ self.precision_factor_)
+        if hasattr(self, "coef_"):
+            values, V = np.linalg.eigh(A)
+            return V, np.maximum(values - alpha, 0.0), V.T @ self.coef_
+        basis = self._precision_basis()
+        K = self._kernel().matrix(basis)
+        root = np.linalg.cholesky(K + 1e-14 * float(np.diagonal(K).max()) * np.eye(len(K)))
+        half = solve_triangular(root, A, lower=True, check_finite=False)
+        values, U = np.linalg.eigh(solve_triangular(root, half.T, lower=True, check_finite=False))
+        V = solve_triangular(root, U, lower=True, trans="T", check_finite=False)
+        return V, np.maximum(values - alpha, 0.0), V.T @ self.predict(basis)
 
     def _no_precision(self) -> str:
         if not hasattr(self, "preference_squares_"):

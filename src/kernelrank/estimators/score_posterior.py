@@ -97,10 +97,11 @@ class ScorePosterior(KernelLearner):
         -----
         O(k s²) time for s coefficients; O(k s) for a calibrated model.
 
-        The posterior of preferences treats alpha as known. On simulated preferences, 1.96 standard deviations cover the
-        true difference in 94 to 96% of the comparisons where alpha is that of the simulation, but only in 89 to 92%
-        where `RankRLSCV` chose it from the same preferences. Choose alpha on other data, or multiply the standard
-        deviations by 1.3, which covered 94 to 97%.
+        The posterior of preferences treats alpha as known, except after a search. The probability and the standard
+        deviation, around the difference for the chosen alpha, are then those of a mixture: the posteriors of all alphas
+        that were tried, weighted by their evidence. This takes O(s³) time more. On simulated preferences, 1.96 standard
+        deviations cover the true difference in 94 to 97% of the comparisons, with or without a search
+        (``benchmarks/comparisons_are_calibrated.py``).
         """
         a, b = self.predict(X_a), self.predict(X_b)
         if a.ndim != 1:
@@ -112,11 +113,28 @@ class ScorePosterior(KernelLearner):
             std = np.full(len(difference), self.comparison_std_)
             return ScoreComparison(difference, std, np.asarray(expit(self.comparison_scale_ * difference)), basis)
         rows = self._coefficient_rows(X_a)[first] - self._coefficient_rows(X_b)[second]
-        variance = np.square(self._covariance_roots(rows)).sum(axis=0)
-        prior = self._outside(rows)
+        outside, prior = np.zeros(len(rows)), self._outside(rows)
         if prior is not None:
             distance = self._squared_distances(X_a, X_b, first, second)
-            variance += self._prior_scale() * np.maximum(distance - np.square(prior).sum(axis=0), 0.0)
+            outside = np.maximum(distance - np.square(prior).sum(axis=0), 0.0)
+        return self._compared(difference, rows, outside)
+
+    def _compared(self, difference: Float, rows: Float, outside: Float) -> ScoreComparison:
+        """Return the comparison for differences of scores, with the variances of the posterior.
+
+        Parameters
+        ----------
+        difference : ndarray, shape (t,)
+        rows : ndarray, shape (t, s)
+            Differences of two `_coefficient_rows`.
+        outside : ndarray, shape (t,)
+            Their squared lengths outside of the span of the coefficients.
+
+        Returns
+        -------
+        ScoreComparison
+        """
+        variance = np.square(self._covariance_roots(rows)).sum(axis=0) + self._prior_scale() * outside
         return ScoreComparison.normal(difference, np.sqrt(variance), self._posterior_name)
 
     def _prior_scale(self) -> float:
