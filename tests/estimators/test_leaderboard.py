@@ -251,7 +251,7 @@ def test_votes_needed_tell_neighbours_apart():
 def test_many_items_agree_with_the_dense_inverse(monkeypatch, model):
     pairs, tie, _, _ = votes_of(8, n_items=60, n_votes=500)
     X = np.random.default_rng(1).normal(size=(60, 2))
-    given = {"tie": tie, "features": (np.arange(60), X)}
+    given = {"tie": tie, "features": (np.arange(60), X), "judge": np.arange(len(pairs)) % 5}
     dense = Leaderboard(model).fit(pairs[:, 0], pairs[:, 1], **given)
     std, chance = dense.posterior.std, dense.probability(3, 7)
     monkeypatch.setattr(vote_precision, "DENSE_LIMIT", 0)
@@ -265,8 +265,20 @@ def test_many_items_agree_with_the_dense_inverse(monkeypatch, model):
     low, high = copy.posterior.rank_limits(0.95)
     assert np.all(low <= high)
     assert len(copy.next_pair(2)) == 2
-    assert len(copy.separable_groups()) > 1
+    order = copy.posterior.order
+    apart = copy.posterior.told_apart(order, order, 0.95)
+    runs = [(a, b) for a in range(60) for b in range(a + 1, 61) if not apart[a:b, a:b].any()]
+    whole = [(a, b) for a, b in runs if not {(a - 1, b), (a, b + 1)} & set(runs)]
+    assert copy.separable_groups() == [copy.items_[order[a:b]].tolist() for a, b in whole]
+    assert len(whole) > 1
     assert len(copy.votes_needed()) == 59
+    own = copy.judges().set_index("judge").loc[2]
+    decided = pairs[(given["judge"] == 2) & ~tie]
+    d = np.diff(copy.posterior.scores[decided[:, ::-1]])
+    assert (own["votes"], own["agreement"]) == (
+        len(decided),
+        pytest.approx(np.mean(d > 0)),
+    )  # by the scores of all votes
     again = Leaderboard(model, 0.2).fit(pairs[:, 0], pairs[:, 1], **given)
     monkeypatch.undo()
     exact = Leaderboard(model, 0.2).fit(pairs[:, 0], pairs[:, 1], **given)

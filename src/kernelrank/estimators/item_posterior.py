@@ -189,22 +189,26 @@ class ItemPosterior:
     def groups(self, confidence: float) -> list[Index]:
         """Return the largest runs of the ranking in which no item is significantly above another; they may overlap.
 
-        Time O(m²) where covariances are known, otherwise O(m times the longest run).
+        Time O(m²) where covariances are known. Otherwise O(m) times the number of items that would be significantly
+        below, were their standard deviations the smallest of all, and are in the run nevertheless.
         """
         order, m = self.order, len(self.order)
-        first_apart = np.full(m + 1, m, dtype=np.int64)
-        for place in range(m):
-            first_apart[place] = self._first_apart(order, place, confidence)
-        reach = np.minimum.accumulate(first_apart[::-1])[::-1][:m]
+        reach, near = np.full(m + 1, m, dtype=np.int64), np.arange(1, m + 1)
+        if not self.knows_covariances:
+            least = self.quantile(confidence) * np.hypot(self.std, self.std.min())
+            near = np.searchsorted(-self.rounded[order], (least - self.rounded)[order] - 1e-8)
+        for place in range(m - 1, -1, -1):
+            reach[place] = self._first_apart(order, place, max(near[place], place + 1), reach[place + 1], confidence)
+        reach = reach[:m]
         starts = np.flatnonzero(np.diff(reach, prepend=-1) > 0)
         return [order[start : reach[start]] for start in starts]
 
-    def _first_apart(self, order: Index, place: int, confidence: float) -> int:
-        """Return the first place after `place` whose item is told apart from the one there; m if there is none."""
-        start, width = place + 1, 64
-        while start < len(order):
-            found = self.told_apart(order[place : place + 1], order[start : start + width], confidence)[0]
+    def _first_apart(self, order: Index, place: int, start: int, stop: int, confidence: float) -> int:
+        """Return the first place from `start` whose item is told apart from the one at `place`; `stop` if none is."""
+        width = 64
+        while start < stop:
+            found = self.told_apart(order[place : place + 1], order[start : min(start + width, stop)], confidence)[0]
             if found.any():
                 return start + int(np.argmax(found))
             start, width = start + width, 2 * width
-        return len(order)
+        return stop

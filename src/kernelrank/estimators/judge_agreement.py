@@ -96,33 +96,37 @@ def _own_votes(votes: Votes, rows: Index) -> tuple[Index, Votes]:
 
 def _one_judge(posterior: ItemPosterior, items: Index, own: Votes) -> tuple[float, float, float, float]:
     """Return the number of decided votes, the agreement, what is expected, and the p-value."""
-    f, D, model = posterior.scores[items], own.incidence.toarray(), posterior.estimate.model
+    f, model = posterior.scores[items], posterior.estimate.model
     if posterior.knows_covariances:
-        S = posterior.given_covariance(items)
-        g, h = model.expected(own, D @ f, _row_variances(D, S))
+        S, D = posterior.given_covariance(items), own.incidence.toarray()
+        g, h = model.expected(own, D @ f, _row_variances(own, S))
         S = np.linalg.solve(np.eye(len(items)) - S @ (D.T @ (h[:, None] * D)), S)
         S = (S + S.T) / 2.0
         f = f + S @ (D.T @ g)
         S = S + posterior.prior_covariance(items)
     else:
-        S = np.diag(posterior.std[items] ** 2)
-    d = D @ f
-    p = np.clip(model.probability(d, _row_variances(D, S)), 1e-12, 1.0 - 1e-12)
+        S = posterior.std[items] ** 2  # its diagonal
+    d = own.differences(f)
+    p = np.clip(model.probability(d, _row_variances(own, S)), 1e-12, 1.0 - 1e-12)
     n = own.won + own.lost
     total = float(n.sum())
     if total == 0:
         return 0.0, np.nan, np.nan, 1.0
     agreeing = np.where(d > 0, own.won, np.where(d < 0, own.lost, n / 2))
     size = logit(p)
-    forces = D.T @ (size * n * p * (1.0 - p))
-    variance = float((size**2 * n * p * (1.0 - p)).sum()) + float(forces @ S @ forces)
+    forces = own.item_sums(size * n * p * (1.0 - p))
+    variance = float((size**2 * n * p * (1.0 - p)).sum()) + float(forces @ (S @ forces if S.ndim == 2 else S * forces))
     statistic = float((size * (own.won - n * p)).sum())
     pvalue = float(ndtr(statistic / np.sqrt(variance))) if variance > 0 else 1.0
     return total, float(agreeing.sum()) / total, float((n * np.maximum(p, 1.0 - p)).sum()) / total, pvalue
 
 
-def _row_variances(D: Float, S: Float) -> Float:
-    return np.asarray(np.maximum(np.einsum("ij,ij->i", D @ S, D), 0.0))
+def _row_variances(own: Votes, S: Float) -> Float:
+    """Return the variances of the differences, from the covariance of the scores or its diagonal."""
+    if S.ndim == 1:
+        return S[own.head] + S[own.tail]
+    single = np.diagonal(S)
+    return np.asarray(np.maximum(single[own.head] + single[own.tail] - 2.0 * S[own.head, own.tail], 0.0))
 
 
 def _flagged(pvalue: Float) -> NDArray[np.bool_]:
