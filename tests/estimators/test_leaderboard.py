@@ -12,12 +12,13 @@ import polars as pl
 import pytest
 from scipy import sparse
 from scipy.special import expit, ndtr
+from scipy.stats import binom
 from sklearn.base import clone
 
 from kernelrank import BradleyTerry, Leaderboard, RankRLS, load, save
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
-from kernelrank.estimators import next_votes, score_mixture
+from kernelrank.estimators import judge_agreement, next_votes, score_mixture
 from kernelrank.solvers import vote_precision
 from tests.oracles.variational import nearest_normal
 
@@ -315,6 +316,18 @@ def test_a_judge_who_votes_at_random_is_flagged(model):
     assert found["judge"][0] == "judge 4"
     assert found["agreement"][0] < found["expected"][0]
     assert found["votes"].tolist() == [60] * 12
+
+
+@pytest.mark.parametrize("losses", [9, 14])
+def test_the_tail_of_a_skewed_sum(losses):
+    """200 votes, each won with probability 0.975; half of the probability of the value itself counts."""
+    n, p = 200, 0.975
+    exact = (binom.cdf(n - losses, n, p) + binom.cdf(n - losses - 1, n, p)) / 2
+    std = np.sqrt(n * p * (1 - p))
+    value, skewness = (n - losses - n * p) / std, (1 - 2 * p) / std
+    assert judge_agreement._lower_tail(value, skewness) == pytest.approx(exact, rel=0.25)
+    assert ndtr(value) < 0.75 * exact
+    assert judge_agreement._lower_tail(value, 0.0) == ndtr(value)
 
 
 def test_a_judge_is_left_out_exactly_by_least_squares():

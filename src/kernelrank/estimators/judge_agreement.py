@@ -10,7 +10,9 @@ Newton's method.
 
 The votes of a judge like all others go to the first item with the probabilities p of these scores. For a judge whose
 logits are σ times as large, the score test of σ = 1 compares ``Σ logit(p) (won - n p)`` with its standard deviation; a
-judge who votes at random, or against the others, has a small value. Its variance counts that f' is uncertain.
+judge who votes at random, or against the others, has a small value. Its variance counts that f' is uncertain. Votes
+against a large logit are rare and count much, so that the sum is skewed; its tail is that of the gamma distribution
+with the same first three moments (Pearson's type III).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit, ndtr
+from scipy.special import gammaincc, logit, ndtr
 
 from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
@@ -117,8 +119,17 @@ def _one_judge(posterior: ItemPosterior, items: Index, own: Votes) -> tuple[floa
     forces = own.item_sums(size * n * p * (1.0 - p))
     variance = float((size**2 * n * p * (1.0 - p)).sum()) + float(forces @ (S @ forces if S.ndim == 2 else S * forces))
     statistic = float((size * (own.won - n * p)).sum())
-    pvalue = float(ndtr(statistic / np.sqrt(variance))) if variance > 0 else 1.0
+    third = float((size**3 * n * p * (1.0 - p) * (1.0 - 2.0 * p)).sum())
+    pvalue = _lower_tail(statistic / np.sqrt(variance), third / variance**1.5) if variance > 0 else 1.0
     return total, float(agreeing.sum()) / total, float((n * np.maximum(p, 1.0 - p)).sum()) / total, pvalue
+
+
+def _lower_tail(value: float, skewness: float) -> float:
+    """Return how probable values up to `value` are for a standardised sum whose skewness is not positive."""
+    if skewness > -1e-3:
+        return float(ndtr(value))
+    shape = 4.0 / skewness**2
+    return float(gammaincc(shape, max(shape - np.sqrt(shape) * value, 0.0)))
 
 
 def _row_variances(own: Votes, S: Float) -> Float:
