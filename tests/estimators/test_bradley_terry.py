@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelrank import BradleyTerry, RankRLS, leave_preferences_out, load, make_ranking, save
@@ -267,6 +270,21 @@ def test_a_saved_model_is_the_same(model, tmp_path):
     expected = model.predict_proba(X, pairs, side=given["side"])
     np.testing.assert_array_equal(again.predict_proba(X, pairs, side=given["side"]), expected)
     np.testing.assert_array_equal(again.covariance(X), model.covariance(X))
+
+
+def test_a_pipeline_and_a_grid_search_take_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * [1.0, 10.0, 0.1]
+    y = X[:, 0] + X[:, 1] / 10 + 0.3 * rng.normal(size=40)
+    pipeline = make_pipeline(StandardScaler(), BradleyTerry())
+    search = GridSearchCV(pipeline, {"bradleyterry__alpha": [0.1, 1e4], "bradleyterry__kernel": ["linear", "rbf"]})
+    found = search.fit(X, y)
+    assert found.best_score_ > 0.8
+    assert not hasattr(found.best_estimator_, "predict_proba")  # pairs of scored items are no votes
+    pairs = np.column_stack([np.argsort(-y)[:-1], np.argsort(-y)[1:]])
+    votes = found.best_estimator_[-1].fit_pairs(pipeline[:-1].fit_transform(X), pairs)
+    assert votes.predict_proba(X, pairs).shape == (39, 2)
+    assert "BradleyTerry" in votes._repr_html_()
 
 
 def test_preferences_are_left_out_by_refitting():
