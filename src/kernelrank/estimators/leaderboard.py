@@ -86,14 +86,16 @@ class Leaderboard(RankedItems):
     have a variance of their own under "auto", and features are standardised.
 
     Intervals are those of a normal posterior: the variational approximation under "auto", and Laplace's for a number.
-    Under "auto" they use quantiles of Student's distribution with the degrees of freedom of the estimated variances.
+    Under "auto" they are quantiles of a mixture over values of the variance for up to 400 items without features, and
+    otherwise those of Student's distribution with the degrees of freedom of the estimated variances.
     A rank interval leaves out the ranks of items that are separable from this one, compared one by one:
     `rank_low` is one more than the number of items above it whose difference has an interval without zero.
 
     Votes are added up first, O(l) time for l votes. Up to 1,000 items (and features) each of some 10 to 30 passes takes
-    O(m³) time, and memory is O(m²). Beyond, no m × m matrix is formed: systems are solved by conjugate gradients, O(m +
-    k) for each product, and variances are estimated from 64 draws of the posterior, with an error of a few per cent;
-    comparisons of many pairs of items then take scores as independent. `benchmarks/leaderboard_intervals_cover.py`
+    O(m³) time, and memory is O(m²); the mixture takes some 100 passes more: up to 0.5 s for 200 items. Beyond, no m × m
+    matrix is formed: systems are solved by conjugate gradients, O(m + k) for each product, and variances are estimated
+    from 64 draws of the posterior, with an error of a few per cent; comparisons of many pairs of items then take scores
+    as independent. 100,000 items with 500,000 votes take 40 s and 1.2 GB. `benchmarks/leaderboard_intervals_cover.py`
     measures the coverage of the intervals.
 
     Examples
