@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
-from scipy.linalg import blas
 from sklearn.utils.extmath import row_norms
 
 from kernelrank.argument_types import RandomStateLike
@@ -159,26 +158,28 @@ class Kernel:
             return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
         if _of_gaussian_process(self.metric):
             K = np.array(self.metric(_dense(X), None if Y is None else _dense(Y)), dtype=np.float64)
-        elif isinstance(self.metric, str):
-            K = self._named(X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False))
         else:
             rows, others = X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False)
+            if isinstance(self.metric, str):
+                return self._named(rows, others)
             from sklearn.metrics.pairwise import pairwise_kernels
 
             K = np.asarray(pairwise_kernels(rows, others, metric=self.metric, **self.parameters), dtype=np.float64)
         return self._finite(K, X, Y)
 
     def _named(self, X: Matrix, Y: Matrix | None) -> Float:
-        """Return k(X, Y) for a kernel with a name; what overflows is found afterwards."""
+        """Return k(X, Y) for a kernel with a name, or say what overflows."""
         metric = ALIASES.get(str(self.metric), str(self.metric))
         arguments = self.arguments()
         with np.errstate(over="ignore", invalid="ignore"):
             if list(arguments) == ["gamma"] and metric == "rbf" and not is_sparse(X) and not is_sparse(Y):
-                return _gaussian(X, Y, 1.0 / X.shape[1] if arguments["gamma"] is None else float(arguments["gamma"]))
+                gamma = 1.0 / X.shape[1] if arguments["gamma"] is None else float(arguments["gamma"])
+                K, finite = _gaussian(X, Y, gamma)
+                return K if finite else self._finite(K, X, Y)
             from sklearn.metrics.pairwise import pairwise_kernels
 
             K = pairwise_kernels(X, Y, metric=metric, **arguments)
-        return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
+        return self._finite(np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64), X, Y)
 
     def diagonal(self, X: Matrix) -> Float:
         """Return k(x, x) of each row, in O(m n) time for a named kernel and m calls of a function.
@@ -257,8 +258,10 @@ def _of_gaussian_process(metric: KernelLike) -> TypeGuard[GaussianProcessKernel]
     return module is not None and isinstance(metric, module.Kernel)
 
 
-def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> Float:
+def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> tuple[Float, bool]:
     """Return ``exp(-gamma ‖x - y‖²)`` for dense rows, as scikit-learn does, but without its checks and in few passes.
+
+    Also return whether all values are certainly finite: the lengths are, and gamma is not negative.
 
     Squared distances are computed from squared lengths. Far from the origin, as with dates or places on a map, these
     would leave few digits of them, so that all items are first moved to the mean of the second ones.
@@ -273,7 +276,11 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> Float:
         lengths = np.einsum("ij,ij->i", others, others)
     own = lengths if Y is None else np.einsum("ij,ij->i", X, X)
     own, lengths = -gamma * own, -gamma * lengths
-    columns = np.ascontiguousarray(others).T
+    # (x, -γ‖x‖², 1) · (2γ y, 1, -γ‖y‖²): the product adds up the whole exponent.
+    n = X.shape[1]
+    right = np.empty((len(lengths), n + 2))
+    np.multiply(others, 2.0 * gamma, out=right[:, :n])
+    right[:, n], right[:, n + 1] = 1.0, lengths
     no_distance = np.minimum if gamma >= 0.0 else np.maximum  # where rounding makes a squared distance negative
     K = np.empty((len(own), len(lengths)))
     # Blocks that stay in a core's cache; of wide items as many rows as columns, so that the product costs more than to
@@ -283,16 +290,17 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> Float:
         # The kernel of all items is symmetric to the last digit: one triangle is computed and copied.
         stop = len(lengths) if Y is not None else rows.stop
         part = K[rows] if stop == len(lengths) else np.empty((rows.stop - rows.start, stop))
-        part[:] = lengths[:stop]
-        part += own[rows, None]
-        # The transpose of a block is what BLAS adds to in place.
-        blas.dgemm(2.0 * gamma, columns[:, :stop], X[rows].T, trans_a=1, beta=1.0, c=part.T, overwrite_c=1)
+        left = np.empty((len(part), n + 2))
+        left[:, :n] = X[rows]
+        left[:, n], left[:, n + 1] = own[rows], 1.0
+        np.dot(left, right[:stop].T, out=part)
         no_distance(part, 0.0, out=part)
         np.exp(part, out=K[rows, :stop])
     if Y is None:
         K = GramSum.onto(K).matrix().T
         np.fill_diagonal(K, 1.0)
-    return K
+    # Inner products are at most as large as the mean of two squared lengths.
+    return K, gamma >= 0.0 and bool(np.isfinite(own.min(initial=0.0) + lengths.min(initial=0.0)))
 
 
 def _dense(X: Matrix) -> Float:
