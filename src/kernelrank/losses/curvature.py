@@ -72,10 +72,11 @@ class Curvature:
         places = np.flatnonzero(self.degree)
         W = self.placed.weights(places, self.low, self.high)
         W += W.T
-        H = np.diag(W.sum(axis=1)) - W
-        H *= self.scale
+        degree = W.sum(axis=1)
+        W *= -self.scale
+        W[np.diag_indices_from(W)] += self.scale * degree
         numbers = self.placed.bring(np.arange(len(self.degree), dtype=np.float64))
-        return numbers[places].astype(np.int64), H
+        return numbers[places].astype(np.int64), W
 
     def times(self, factor: float) -> Curvature:
         """Return the curvature of the loss times a factor."""

@@ -38,6 +38,9 @@ that many items, for H_s, K_s and the factor take s² numbers each."""
 DENSE, SPARSE = 20, 100
 """A product with a stored feature and one with its transpose take as long as so many operations of a factorisation."""
 
+KERNEL = 0.4
+"""A feature of a kernel between two items takes as long as so many operations of a factorisation with all around it."""
+
 FILLED = 0.1
 """Up to this share of entries that are not zero, H_s is multiplied as a sparse matrix."""
 
@@ -88,7 +91,8 @@ class NewtonSystem:
         if self._by_columns(s):
             operations = problem.size**2 * (problem.size / 3.0 + 2.0 * s) + 30.0 * s**2
         else:
-            operations = 2.0 / 3.0 * s**3 + 30.0 * s**2 + 2.0 * s * problem.size * max(s - len(self.known), 0)
+            kernels = KERNEL * s * problem.size * max(s - len(self.known), 0)
+            operations = 2.0 / 3.0 * s**3 + 30.0 * s**2 + kernels
         step = (SPARSE if problem.features.sparse else DENSE) * problem.stored
         return int(min(INNER, operations / step + FEWEST))
 
