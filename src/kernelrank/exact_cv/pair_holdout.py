@@ -37,7 +37,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.exact_cv.basis_pairs import BasisPairs, LostDirections
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
 from kernelrank.exact_cv.item_pairs import ItemPairs, PairForm
-from kernelrank.exact_cv.pair_loops import ResidualPairs, SmootherPairs
+from kernelrank.exact_cv.pair_loops import ResidualPairs, SmootherPairs, Workspace
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
 from kernelrank.exact_cv.shortcut_rules import Problem
@@ -75,8 +75,8 @@ def leave_pair_out(
     Notes
     -----
     All pairs: O(m³) once for a kernel, then O(m² s) for each alpha, s being m or, for a linear kernel, the number of
-    features if that is smaller, and O(m² k) for k outputs. Memory: the factors, one block of 16 MiB, and the
-    differences if wanted. A list of pairs takes O(s + k) time for each.
+    features if that is smaller, and O(m² k) for k outputs. Memory: the factors, two matrices of up to 64 MiB or one
+    block of 16 MiB, and the differences if wanted. A list of pairs takes O(s + k) time for each.
     """
     found = _from_scored_items(problem, pairs, alphas, differences=differences)
     difference, agreement, counted = found or _hold_out(problem, pairs, alphas, differences=differences)
@@ -178,7 +178,7 @@ def _by_decomposition(
     left: list[tuple[int, Index]] = []
     lams = alphas / kappa
     features = problem.features
-    lost = None
+    lost, workspace = None, Workspace()
     if isinstance(features, ReducedSet):
         lost = LostDirections(features, problem.graph.n_items, keep_basis=problem.keep_basis)
     for decomposition, numbers in problem.decompositions(lams, scores=False, dual=dual):
@@ -192,7 +192,7 @@ def _by_decomposition(
             elif decomposition.primal or lam > decomposition.trace:
                 form = SmootherPairs(decomposition, lam, threshold, *common)
             else:
-                form = ResidualPairs(decomposition.dual_inverse(lam).reordered(order, in_order), *common)
+                form = ResidualPairs(decomposition.dual_inverse(lam).reordered(order, in_order), *common, workspace)
             places = pairs.hold_out(form, agreement[number], difference[number])
             if places is None:
                 return None

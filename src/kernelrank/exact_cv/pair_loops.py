@@ -21,8 +21,11 @@ the differences. The innermost loops have no branches, so that several pairs are
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import blas
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
@@ -31,13 +34,32 @@ from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs
 
-__all__ = ["BLOCK_BYTES", "ResidualPairs", "SmootherPairs", "store_pairs"]
+__all__ = ["BLOCK_BYTES", "ResidualPairs", "SmootherPairs", "Workspace", "store_pairs"]
 
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
 
+UPPER_BYTES = 2**26
+"""The largest size of all of Γ; larger ones are formed in blocks, which takes a quarter more time."""
+
+NEARLY_ALL = 0.4
+"""The share of all ordered pairs from which the upper half of Γ costs less than blocks of it; all pairs are 0.5."""
+
 ROOM = 1000
 """How many pairs may be left to the caller."""
+
+
+class Workspace:
+    """Arrays that are made once and overwritten by every λ: new ones cost a tenth of the products."""
+
+    def __init__(self) -> None:
+        self._arrays: list[Float] = []
+
+    def arrays(self, *shapes: tuple[int, ...]) -> list[Float]:
+        """Return arrays of some shapes, with any content; the same ones if the shapes are those of the last call."""
+        if [array.shape for array in self._arrays] != list(shapes):
+            self._arrays = [np.zeros(shape) for shape in shapes]
+        return self._arrays
 
 
 class ResidualPairs:
@@ -52,24 +74,56 @@ class ResidualPairs:
     truth : ndarray, shape (m, k)
     duplicate_of : ndarray of int64, shape (m,)
         The same for items with the same row; -1 for those that are alone.
+    workspace : Workspace, optional
+        Arrays that serve every λ in turn.
     """
 
-    def __init__(self, inverse: DualInverse, order: Index, truth: Float, duplicate_of: Index) -> None:
+    def __init__(
+        self,
+        inverse: DualInverse,
+        order: Index,
+        truth: Float,
+        duplicate_of: Index,
+        workspace: Workspace | None = None,
+    ) -> None:
         self.inverse = inverse
+        self.workspace = Workspace() if workspace is None else workspace
         self.e = np.ascontiguousarray(inverse.coefficients)
         self.y = np.ascontiguousarray(truth[order])
-        self.diagonal = inverse.diagonal()
         self.tied = _tied(duplicate_of[order])
+
+    @cached_property
+    def diagonal(self) -> Float:
+        """The diagonal of Γ."""
+        return self.inverse.diagonal()
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
         offset, difference = _places(pairs, difference)
         e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
-        known = pairs.end, offset, self.diagonal, e, y, self.tied, agreement, difference
+        upper = self._upper(pairs)
+        diagonal = self.diagonal if upper is None else np.diagonal(upper).copy()
+        known = pairs.end, offset, diagonal, e, y, self.tied, agreement, difference
         for rows in _row_blocks(pairs):
-            columns = int(pairs.end[rows.start])
-            _pairs_by_residuals(self.inverse.rows(rows, slice(columns, None)), rows.start, columns, *known)
+            columns = int(pairs.end[rows.start]) if upper is None else 0
+            G = self.inverse.rows(rows, slice(columns, None)) if upper is None else upper[rows]
+            _pairs_by_residuals(G, rows.start, columns, *known)
         return np.zeros(0, dtype=np.int64)
+
+    def _upper(self, pairs: DifferingPairs) -> Float | None:
+        """Return a matrix with Γ on and above its diagonal, by one symmetric product.
+
+        None unless Γ is a product of which nearly all is needed, and the matrix is not too large.
+        """
+        left, d, m = self.inverse.left, self.inverse.d, len(self.e)
+        if left is None or d is None or self.inverse.gone is not None:
+            return None
+        if pairs.n_pairs < NEARLY_ALL * m * m or 8 * m * m > UPPER_BYTES:
+            return None
+        scaled, upper = self.workspace.arrays(left.shape, (m, m))
+        np.multiply(left, np.sqrt(d), out=scaled)
+        # The transpose is what BLAS writes to, so its lower half is the upper one here.
+        return np.asarray(blas.dsyrk(1.0, scaled.T, trans=1, lower=1, beta=0.0, c=upper.T, overwrite_c=1)).T
 
     def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
