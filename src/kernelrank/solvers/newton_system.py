@@ -38,8 +38,9 @@ that many items, for H_s, K_s and the factor take s² numbers each."""
 DENSE, SPARSE = 20, 100
 """A product with a stored feature and one with its transpose take as long as so many operations of a factorisation."""
 
-KERNEL = 0.4
-"""A feature of a kernel between two items takes as long as so many operations of a factorisation with all around it."""
+KERNEL, MANY_KERNEL, MANY = 2.0, 0.4, 500
+"""A feature of a kernel between two items takes as long as so many operations of a factorisation with all around it: of
+many items, whose products run at the full speed of BLAS, a fifth."""
 
 FILLED = 0.1
 """Up to this share of entries that are not zero, H_s is multiplied as a sparse matrix."""
@@ -91,7 +92,8 @@ class NewtonSystem:
         if self._by_columns(s):
             operations = problem.size**2 * (problem.size / 3.0 + 2.0 * s) + 30.0 * s**2
         else:
-            kernels = KERNEL * s * problem.size * max(s - len(self.known), 0)
+            each = KERNEL if s < MANY else MANY_KERNEL
+            kernels = each * s * problem.size * max(s - len(self.known), 0)
             operations = 2.0 / 3.0 * s**3 + 30.0 * s**2 + kernels
         step = (SPARSE if problem.features.sparse else DENSE) * problem.stored
         return int(min(INNER, operations / step + FEWEST))
