@@ -5,7 +5,7 @@ Run: python benchmarks/ranksvm_newton_keeps_up_with_planes.py [--items 2000 2200
 Documents of words that follow Zipf's law, in rows of length one, gamma = 1: the kernel is nearly a constant plus the
 identity, and all pairs can be ordered. Conjugate gradients alone needed thousands of steps there. CPU seconds of whole
 fits on one core, both methods interleaved; the time should not jump between the sizes. Measured with 2,000 documents:
-0.36 times the bundle method with 30 % of the topic, 2.2 times (2.5 against 1.1 s) with 2 %.
+0.3 times the bundle method (3.6 against 14 s) with 30 % of the topic, 1.5 to 1.8 times (1.6 against 0.9 s) with 2 %.
 """
 
 from __future__ import annotations

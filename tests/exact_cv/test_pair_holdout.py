@@ -200,3 +200,53 @@ def test_a_weight_of_zero_among_listed_pairs():
         assert difference == pytest.approx(retrained_difference(RankRLS(), X, y, i, j, 0.5, weight), rel=1e-9)
     right = np.sign(found.difference[2:, 0, 0]) == np.sign(y[pairs[2:, 0]] - y[pairs[2:, 1]])
     assert found.accuracy[0, 0] == right.mean()
+
+
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.LostDigitsWarning")
+@pytest.mark.parametrize("form", ["kernel", "duplicates", "singular", "levels"])
+def test_weights_that_differ_a_little_share_one_power_series(form, monkeypatch):
+    """All but the alphas above the trace: each pair has its own regularisation there, and a system of its own."""
+    rng = np.random.default_rng(3)
+    X, y, weight = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)), rng.uniform(0.9, 1.2, 50)
+    if form == "duplicates":
+        X[25:] = X[:25]
+    if form == "levels":
+        y = np.round(y)
+    K = X @ X.T if form == "singular" else rbf_kernel(X)
+    module = sys.modules["kernelrank.exact_cv.pair_holdout"]
+    literal, alone = module._one_by_one, []
+
+    def one_by_one(problem, pairs, alphas):
+        alone.extend(alphas)
+        return literal(problem, pairs, alphas)
+
+    monkeypatch.setattr(module, "_one_by_one", one_by_one)
+    learner = RankRLS(kernel="precomputed")
+    found = HoldoutData(learner, K, y, None, weight).pairs(None, ALPHAS)
+    assert alone == [ALPHAS[-1]]
+    short = HoldoutData(learner, K, y, None, weight).pairs(None, ALPHAS, differences=False)
+    np.testing.assert_array_equal(short.accuracy, found.accuracy)
+    for output in range(2):
+        truth = y[found.first, output] - y[found.second, output]
+        accuracy = [pair_accuracy(difference, truth) for difference in found.difference[:, output].T]
+        np.testing.assert_allclose(found.accuracy[output], accuracy, rtol=1e-12)
+    for number in rng.permutation(found.n_pairs)[:6]:
+        held = np.array([found.first[number], found.second[number]])
+        for column, alpha in enumerate(ALPHAS):
+            for output in range(2):
+                scores = retrained_scores(learner, K, y[:, output], held, alpha, weight=weight)
+                bound = holdout_tolerance(learner, K, y[:, output], held, alpha, scores, weight=weight)
+                difference = found.difference[number, output, column]
+                assert difference == pytest.approx(scores[0] - scores[1], abs=2.0 * bound)
+
+
+def test_weights_that_differ_much_have_a_system_for_each_pair():
+    rng = np.random.default_rng(4)
+    X, y, weight = rng.normal(size=(30, 3)), rng.normal(size=30), np.ones(30)
+    weight[[3, 7]] = 20.0, 100.0
+    learner = RankRLS(kernel="rbf", gamma=0.5)
+    found = HoldoutData(learner, X, y, None, weight).pairs(None, np.array([0.5]))
+    for number in np.flatnonzero((found.first == 3) | (found.second == 7))[:8]:
+        i, j = found.first[number], found.second[number]
+        expected = retrained_difference(learner, X, y, i, j, 0.5, weight)
+        assert found.difference[number, 0, 0] == pytest.approx(expected, rel=1e-8, abs=1e-9)

@@ -18,9 +18,10 @@ of such a pair is about ε over its determinant.
 
 Two items with the same row have the same score by any model: their difference is set to zero, without rounding errors.
 
-**Weights.** If item weights differ and every pair or every query has equal weight, each pair has its own λ' and
-its own Γ: each is a set of two, solved by itself (`_one_by_one`). So are pairs with ties left out, or with unit or
-relative cost, which have no shortcut: the levels of the other items change.
+**Weights.** If item weights differ and every pair or every query has equal weight, each pair has its own λ' and its own
+Γ. With a kernel, equal weight of pairs and weights that are all small beside their sum, Γ is a short power series of λ'
+(`SeriesPairs`). Otherwise each pair is a set of two, solved by itself (`_one_by_one`). So are pairs with ties left
+out, or with unit or relative cost, which have no shortcut: the levels of the other items change.
 
 A **reduced set** is evaluated without the basis items of each pair (`kernelrank.exact_cv.basis_pairs`), also in
 constant time.
@@ -36,8 +37,16 @@ import numpy as np
 from kernelrank.arrays import Float, Index
 from kernelrank.exact_cv.basis_pairs import BasisPairs, LostDirections
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
-from kernelrank.exact_cv.item_pairs import ItemPairs, PairForm
-from kernelrank.exact_cv.pair_loops import ResidualPairs, SmootherPairs, Workspace
+from kernelrank.exact_cv.item_pairs import DifferingPairs, ItemPairs, PairForm
+from kernelrank.exact_cv.pair_loops import (
+    MOST_TERMS,
+    ResidualPairs,
+    SeriesPairs,
+    SmootherPairs,
+    Workspace,
+    middle_scale,
+    terms_of_series,
+)
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
 from kernelrank.exact_cv.shortcut_rules import Problem
@@ -89,7 +98,8 @@ def _hold_out(problem: Problem, pairs: ItemPairs, alphas: Float, *, differences:
     """Return differences (k, n, pairs), agreements (k, n), and how many pairs differ (k,)."""
     kappa = problem.common_scale(2, basis=_basis_may_leave(problem.features))
     if kappa is None or not problem.differences_survive(2):
-        return _one_by_one(problem, np.stack(pairs.items(), axis=1), alphas)
+        found = _by_series(problem, pairs, alphas, differences=differences)
+        return _one_by_one(problem, np.stack(pairs.items(), axis=1), alphas) if found is None else found
     difference, agreement = _all_at_once(problem, pairs, alphas, kappa, differences=differences)
     return difference, agreement, pairs.n_differing(problem.truth)
 
@@ -178,12 +188,12 @@ def _by_decomposition(
     left: list[tuple[int, Index]] = []
     lams = alphas / kappa
     features = problem.features
-    lost, workspace = None, Workspace()
+    lost = None
     if isinstance(features, ReducedSet):
         lost = LostDirections(features, problem.graph.n_items, keep_basis=problem.keep_basis)
     for decomposition, numbers in problem.decompositions(lams, scores=False, dual=dual):
         decomposition.report_errors(alphas[numbers], lams[numbers])
-        in_order = decomposition.left[order]
+        in_order, workspace = decomposition.left[order], Workspace()
         for number in numbers:
             lam = float(lams[number])
             form: PairForm
@@ -199,6 +209,49 @@ def _by_decomposition(
             if len(places):
                 left.append((int(number), places))
     return agreement, left
+
+
+def _by_series(
+    problem: Problem, pairs: ItemPairs, alphas: Float, *, differences: bool
+) -> tuple[Float, Float, Float] | None:
+    """Hold out all pairs of items whose weights differ a little; None for other pairs and other forms."""
+    weight, m = problem.graph.weight, problem.graph.n_items
+    if (
+        not isinstance(pairs, DifferingPairs)
+        or problem.features.primal is not None
+        or not problem.any_items_may_leave
+        or problem.graph.queries is None
+        or problem.graph.query_weight != "pairs"
+        or problem.uncompared.any()
+        or not problem.differences_survive(2)
+        or m > DUAL_LIMIT
+    ):
+        return None
+    n_terms = terms_of_series(weight)
+    if n_terms > MOST_TERMS:
+        return None
+    common = pairs.order, problem.truth, problem.features.duplicate_of
+    middle = alphas / middle_scale(weight)
+    # So many values of λ are served by a spectrum, and not by a factorisation each.
+    lams = (middle[:, None] * np.linspace(0.999, 1.001, 5)).ravel()
+    for decomposition, numbers in problem.decompositions(lams, scores=False, dual=True):
+        # Above the trace the scores are tiny relative to y, and no difference from y keeps all their digits.
+        above = middle > decomposition.trace
+        if decomposition.values is None or len(numbers) < len(lams) or above.all():
+            return None
+        decomposition.report_errors(alphas[~above], middle[~above])
+        difference = np.empty((len(alphas), problem.truth.shape[1], pairs.n_pairs if differences else 0))
+        agreement = np.zeros(difference.shape[:2])
+        for number in np.flatnonzero(~above):
+            form = SeriesPairs(decomposition, float(alphas[number]), n_terms, *common)
+            pairs.hold_out(form, agreement[number], difference[number])
+        if above.any():
+            found, right, _ = _one_by_one(problem, np.stack(pairs.items(), axis=1), alphas[above])
+            agreement[above] = right.T
+            if differences:
+                difference[above] = found.transpose(1, 0, 2)
+        return difference.transpose(1, 0, 2), agreement.T, pairs.n_differing(problem.truth)
+    return None
 
 
 def _one_by_one(problem: Problem, pairs: Index, alphas: Float) -> tuple[Float, Float, Float]:
