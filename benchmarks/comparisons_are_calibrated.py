@@ -9,6 +9,11 @@ the prior, or chosen by `RankRLSCV`.
 Scores: linear scores with noise in one ranking of 100 items, or in 40 queries of 10; a model is calibrated on its
 training items and compares new items.
 
+Seeds 21 to 23, 200 repeats each, alpha chosen: 95.8 to 97.0 % covered for the linear kernel, 94.1 to 95.9 % for the
+Gaussian one. Where the probability is between 0.6 and 0.8 it says 0.70 to 0.72, and 0.66 to 0.76 came true. That the
+probability is a mean over alphas was decided after a look at seeds 0, 21 and 22, so seed 23 alone is fresh for it:
+0.71 said and 0.73 true for the linear kernel, 0.70 and 0.69 to 0.73 for the Gaussian one.
+
 Run: python benchmarks/comparisons_are_calibrated.py [--repeats 200] [--seed 0]
 """
 
