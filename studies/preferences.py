@@ -34,7 +34,7 @@ from studies.book.picture import picture
 from studies.book.sources import LLMFAO, PREFLIB
 from studies.book.study import Run, Study
 
-ALPHAS = 2.0 ** np.arange(7, -8, -1)
+ALPHAS = 2.0 ** np.arange(7, -16, -1)
 RANKINGS = (
     "00006 - skate/00006-00000003.soc",
     "00024 - dots/00024-00000001.soc",
