@@ -4,10 +4,10 @@ Run: python -m benchmarks.fits_cost_little_more_than_their_products [--only path
 
 Each line is CPU seconds on one thread, beside the reference in the same run:
 
-* a reduced set of 1,000 Gaussian basis items, beside ``ZᵀZ`` of as many columns: 1.68 to 1.78 (goal 1.6; 3.9 before).
+* a reduced set of 1,000 Gaussian basis items, beside ``ZᵀZ`` of as many columns: 1.55, 1.64 and 1.74 (goal 1.6; 3.9).
   With the kernels alone it is 1.3, and 3.2 with the triangular system that turns them into features, which a single fit
   with a well-conditioned basis can do without;
-* a linear fit with queries, beside ``XᵀX``: 1.62 to 1.69 (at most 1.7; 2.4 before). Reading X costs a sixth of the
+* a linear fit with queries, beside ``XᵀX``: 1.59 to 1.61 (at most 1.7; 2.4 before). Reading X costs a sixth of the
   product each time, so it is read once: what is wrong with its values is seen in the normal equations;
 * RankSVM on wide items, beside forming their kernel and fitting that: 1.1 with 10,000 columns and 2.1 with 100,000;
 * the prediction of one row by a Gaussian model, beside `KernelRidge` (at most 1.0);

@@ -13,6 +13,9 @@ from kernelrank.queries import Queries
 
 __all__ = ["query_scatter", "subtract_query_means"]
 
+LEAST_ROWS = 256
+"""How many rows a block has at the least, however many columns."""
+
 LARGE = 2_000
 """From so many numbers in a query on, a product for each query adds them up faster than one call for all."""
 
@@ -63,7 +66,7 @@ def query_scatter(
     """
     n = Phi.shape[1]
     # The rows of Φ and what is made of them should stay in the cache together.
-    step = max(block_rows(n, block_bytes // 2), min(512, block_rows(n, block_bytes)))
+    step = max(block_rows(n, block_bytes // 2), min(LEAST_ROWS, block_rows(n, block_bytes)))
     size = min(step, Phi.shape[0])
     copies = np.empty((size, n)) if isinstance(Phi, np.ndarray) else None
     spare = np.empty((size, n))

@@ -118,9 +118,10 @@ class KernelMap:
         diagonal = np.diagonal(gram)
         if not np.all(diagonal > 0.0):
             return False
-        root = np.sqrt(diagonal)
-        scaled = gram / root / root[:, None]
-        norm = float(np.abs(scaled).sum(axis=0).max())
+        shrunk = 1.0 / np.sqrt(diagonal)
+        scaled = gram * shrunk
+        scaled *= shrunk[:, None]
+        norm = float(lapack.dlange("1", scaled.T))
         factor, failed_at = lapack.dpotrf(scaled.T, clean=0, overwrite_a=1)
         reciprocal = lapack.dpocon(factor, norm)[0] if failed_at == 0 else 0.0
         return bool(self.condition <= MOST_LOST * self.rank * reciprocal)
