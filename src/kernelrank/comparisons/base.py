@@ -17,7 +17,7 @@ __all__ = ["Comparisons", "NamedValues"]
 NamedValues: TypeAlias = tuple[str, Float]
 """What the user calls some values, and the values."""
 
-COLUMNS = 16
+COLUMNS = 32
 """How many columns of features are multiplied by L at once."""
 
 

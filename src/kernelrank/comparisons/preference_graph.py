@@ -91,7 +91,8 @@ class Preferences(FactorisedComparisons):
         low = np.minimum(self.pairs[:, 0], self.pairs[:, 1]).astype(small)
         high = np.maximum(self.pairs[:, 0], self.pairs[:, 1]).astype(small)
         adjacency = sparse.coo_array((self.weight, (low, high)), shape=(self.n_items, self.n_items)).tocsr()
-        adjacency.eliminate_zeros()
+        if not self.weight.all():
+            adjacency.eliminate_zeros()
         return adjacency
 
     @cached_property
@@ -137,7 +138,7 @@ class Preferences(FactorisedComparisons):
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ L Φ = Φᵀ D Φ - (B + Bᵀ)`` with ``B = Φᵀ A Φ``.
 
-        O(m n² + l n) time; memory n² and m × 16 numbers besides the graph.
+        O(m n² + l n) time; memory n² and m × 32 numbers besides the graph.
         """
         if is_sparse(Phi):
             Phi = self.shifted_features(Phi)
