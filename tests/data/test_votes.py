@@ -126,7 +126,7 @@ def test_columns_that_mark_the_winner(tmp_path):
     said = "left,right,winner,winner_left,winner_right\nx,y,y,1,0\n"
     assert named(load(said)) == [("y", "x")]
     for row, n_marked in (("1,1,0", 2), ("0,0,0", 0)):
-        with pytest.raises(FileFormatError, match=rf"line 2, column 'winner_model_a': .* got {n_marked} of them"):
+        with pytest.raises(FileFormatError, match=rf"line 2, column 'winner_model_a': .* found it in {n_marked}"):
             load(f"{header}7,x,y,,,{row}\n")
 
 

@@ -164,7 +164,7 @@ class _VoteReader:
         if wrong.any():
             row = int(np.argmax(wrong))
             names = " and ".join(repr(self.table.names[column]) for column in marks)
-            message = f"expected a 1 in one of the columns {names}; got {int(marked[row].sum())} of them"
+            message = f"expected a 1 in exactly one of the columns {names}; found it in {int(marked[row].sum())}"
             raise self.table.error(message, int(block.positions[row]), marks[0])
         return np.asarray(np.argmax(marked, axis=1), dtype=np.int32)
 

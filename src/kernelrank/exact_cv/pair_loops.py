@@ -37,12 +37,12 @@ from kernelrank.exact_cv.item_pairs import DifferingPairs
 __all__ = [
     "BLOCK_BYTES",
     "ResidualPairs",
-    "SeriesPairs",
     "SmootherPairs",
     "Workspace",
-    "middle_scale",
+    "difference_places",
+    "row_blocks",
     "store_pairs",
-    "terms_of_series",
+    "tied_numbers",
 ]
 
 BLOCK_BYTES = 2**24
@@ -53,9 +53,6 @@ UPPER_BYTES = 2**26
 
 NEARLY_ALL = 0.4
 """The share of all ordered pairs from which the upper half of Γ costs less than blocks of it; all pairs are 0.5."""
-
-MOST_TERMS, LEAST = 12, 1e-17
-"""A series of more terms would cost as much as a system for each pair; and what its last term may leave."""
 
 ROOM = 1000
 """How many pairs may be left to the caller."""
@@ -102,7 +99,7 @@ class ResidualPairs:
         self.workspace = Workspace() if workspace is None else workspace
         self.e = np.ascontiguousarray(inverse.coefficients)
         self.y = np.ascontiguousarray(truth[order])
-        self.tied = _tied(duplicate_of[order])
+        self.tied = tied_numbers(duplicate_of[order])
 
     @cached_property
     def diagonal(self) -> Float:
@@ -111,12 +108,12 @@ class ResidualPairs:
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
-        offset, difference = _places(pairs, difference)
+        offset, difference = difference_places(pairs, difference)
         e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
         upper = self._upper(pairs)
         diagonal = self.diagonal if upper is None else np.diagonal(upper).copy()
         known = pairs.end, offset, diagonal, e, y, self.tied, agreement, difference
-        for rows in _row_blocks(pairs):
+        for rows in row_blocks(pairs):
             columns = int(pairs.end[rows.start]) if upper is None else 0
             G = self.inverse.rows(rows, slice(columns, None)) if upper is None else upper[rows]
             _pairs_by_residuals(G, rows.start, columns, *known)
@@ -150,88 +147,6 @@ class ResidualPairs:
             found[self.tied[i] == self.tied[j]] = 0.0
             store_pairs(self.y[i] - self.y[j], found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
-
-
-class SeriesPairs:
-    """Held-out pairs of items with different weights, each at its own λ, from one power series of the dual inverse.
-
-    Without items of the weights ``w_i`` and ``w_j``, the λ of one ranking is ``λ / κ`` with ``κ = W - w_i - w_j``,
-    which differs little from pair to pair. About ``λ_0 = λ / κ_0``, with ``u = 1 - κ_0 / κ``,
-
-        ``Γ = Σ_k u^k Q diag(d_k) Qᵀ``,   ``d_k = (λ_0 / (μ + λ_0))^k / (μ + λ_0)``,
-
-    and as many terms as `terms_of_series` says leave nothing but rounding, for all terms of Γ are positive.
-
-    Parameters
-    ----------
-    decomposition : Decomposition
-        A spectrum, in the dual form.
-    lam : float
-        λ.
-    n_terms : int
-    order, truth, duplicate_of
-        As in `ResidualPairs`.
-    """
-
-    def __init__(
-        self,
-        decomposition: Decomposition,
-        lam: float,
-        n_terms: int,
-        order: Index,
-        truth: Float,
-        duplicate_of: Index,
-    ) -> None:
-        graph = decomposition.graph
-        assert isinstance(graph, ScoredComparisons)
-        assert decomposition.values is not None
-        self.weight, self.total = graph.weight[order], float(graph.weight.sum())
-        self.middle = middle_scale(graph.weight)
-        shrunk = 1.0 / (decomposition.values + lam / self.middle)
-        self.d = shrunk * (lam / self.middle * shrunk) ** np.arange(n_terms)[:, None]  # (terms, s)
-        self.left = decomposition.left[order]
-        self.diagonal = self.d @ (self.left**2).T
-        scaled = self.d[:, :, None] * decomposition.rotated
-        self.e = np.ascontiguousarray((self.left @ scaled).transpose(2, 0, 1))  # (k, terms, m)
-        self.y = np.ascontiguousarray(truth[order].T)
-        self.tied = _tied(duplicate_of[order])
-
-    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
-        """As in `PairForm`."""
-        offset, difference = _places(pairs, difference)
-        known = pairs.end, offset, self.diagonal, self.e, self.y, self.tied, agreement, difference
-        for rows in _row_blocks(pairs, len(self.d)):
-            columns = int(pairs.end[rows.start])
-            G = (self.left[rows] * self.d[:, None, :]) @ self.left[columns:].T
-            _pairs_by_series(G, rows.start, columns, self.weight, self.total, self.middle, *known)
-        return np.zeros(0, dtype=np.int64)
-
-    def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:  # noqa: ARG002
-        """Leave a list of pairs to the caller."""
-        return None
-
-
-def middle_scale(weight: Float) -> float:
-    """Return κ_0, in the middle of the κ of all pairs."""
-    two = np.sort(weight)
-    return float(weight.sum() - (two[0] + two[1] + two[-1] + two[-2]) / 2.0)
-
-
-def terms_of_series(weight: Float) -> int:
-    """Return how many terms a series needs so that what is left is below the rounding of its sum.
-
-    Examples
-    --------
-    >>> terms_of_series(np.linspace(0.5, 2.0, 500))
-    7
-    """
-    two, total = np.sort(weight), float(weight.sum())
-    middle = middle_scale(weight)
-    ends = total - np.array([two[0] + two[1], two[-1] + two[-2]])
-    if ends.min() <= 0.0:
-        return MOST_TERMS + 1
-    widest = float(np.abs(1.0 - middle / ends).max())
-    return MOST_TERMS + 1 if widest >= 0.5 else int(np.ceil(np.log(LEAST) / np.log(max(widest, LEAST))))
 
 
 class SmootherPairs:
@@ -270,17 +185,17 @@ class SmootherPairs:
         self.share = 0.0 if graph.queries is None else 1.0 / float(self.weight.sum())
         y = truth[order]
         self.y = np.ascontiguousarray(y - self.share * (self.weight @ y))
-        self.tied = _tied(duplicate_of[order])
+        self.tied = tied_numbers(duplicate_of[order])
         self.eta: Float = np.einsum("is,is,s->i", self.first, self.second, self.d, optimize=True)
         self.P: Float = self.weight * (1.0 - self.share * self.weight) - self.eta
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
-        offset, places = _places(pairs, difference)
+        offset, places = difference_places(pairs, difference)
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
         known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, agreement, places
         inverse, doubtful, n_doubtful = np.empty(len(self.eta)), [np.zeros(0, dtype=np.int64)], 0
-        for rows in _row_blocks(pairs):
+        for rows in row_blocks(pairs):
             columns = int(pairs.end[rows.start])
             H = (self.first[rows] * self.d) @ self.second[columns:].T
             n_new = _pairs_by_smoother(H, rows.start, columns, pairs.end, offset, *known, inverse)
@@ -335,12 +250,12 @@ class SmootherPairs:
         return found, small
 
 
-def _tied(duplicate_of: Index) -> Index:
+def tied_numbers(duplicate_of: Index) -> Index:
     """Return a number for each item, the same for items with the same row."""
     return np.where(duplicate_of >= 0, duplicate_of, -1 - np.arange(len(duplicate_of)))
 
 
-def _places(pairs: DifferingPairs, difference: Float) -> tuple[Index, Float]:
+def difference_places(pairs: DifferingPairs, difference: Float) -> tuple[Index, Float]:
     """Return where the differences of each item begin, and room for them; for those of one item if none are wanted."""
     if difference.shape[1] > 0:
         return pairs.offset, difference
@@ -355,7 +270,7 @@ def store_pairs(truth: Float, found: Float, rows: slice, agreement: Float, diffe
     agreement += (np.sign(found) * np.sign(truth)).sum(axis=0)
 
 
-def _row_blocks(pairs: DifferingPairs, matrices: int = 1) -> list[slice]:
+def row_blocks(pairs: DifferingPairs, matrices: int = 1) -> list[slice]:
     """Cut the rows that have partners: into eight blocks or more, so that few needless columns are formed."""
     m = len(pairs.order)
     rows = int(np.searchsorted(pairs.end, m))
@@ -414,68 +329,6 @@ def _pairs_by_residuals(
                 truth = y_i - y[c, j]
                 # Zero where rounding took all digits, of items with the same row above all.
                 found = 0.0 if tied[j] == tie else truth - missed / (determinant + int(determinant == 0.0))
-                difference[c, to + b] = found
-                sign = found * truth
-                right += int(sign > 0.0) - int(sign < 0.0)
-            agreement[c] += right
-
-
-@compiled
-def _pairs_by_series(
-    G: Float,
-    start: int,
-    columns: int,
-    weight: Float,
-    total: float,
-    middle: float,
-    end: Index,
-    offset: Index,
-    gamma: Float,
-    e: Float,
-    y: Float,
-    tied: Index,
-    agreement: Float,
-    difference: Float,
-) -> None:
-    """Hold out the pairs of a block of rows of Γ, which is a power series.
-
-    Parameters
-    ----------
-    G : ndarray, shape (terms, rows, m - columns)
-        The block.
-    weight : ndarray, shape (m,)
-    total, middle : float
-        W and κ_0.
-    gamma : ndarray, shape (terms, m)
-        The diagonal of Γ.
-    e : ndarray, shape (k, terms, m)
-        ``Γ y``.
-    start, columns, end, offset, y, tied, agreement, difference
-        As in `_pairs_by_residuals`.
-    """
-    k, m = y.shape
-    last = G.shape[0] - 1
-    for p in range(G.shape[1]):
-        i = start + p
-        first = max(end[i], 0)
-        shift, to = max(first - columns, 0), max(offset[i], 0)
-        for c in range(k):
-            right = 0
-            for b in range(m - first):
-                j = first + b
-                u = 1.0 - middle / (total - weight[i] - weight[j])
-                g, gamma_i, gamma_j = G[last, p, shift + b], gamma[last, i], gamma[last, j]
-                e_i, e_j = e[c, last, i], e[c, last, j]
-                for term in range(last - 1, -1, -1):
-                    g = g * u + G[term, p, shift + b]
-                    gamma_i = gamma_i * u + gamma[term, i]
-                    gamma_j = gamma_j * u + gamma[term, j]
-                    e_i = e_i * u + e[c, term, i]
-                    e_j = e_j * u + e[c, term, j]
-                missed = (gamma_j + g) * e_i - (g + gamma_i) * e_j
-                determinant = gamma_i * gamma_j - g * g
-                truth = y[c, i] - y[c, j]
-                found = 0.0 if tied[j] == tied[i] else truth - missed / (determinant + int(determinant == 0.0))
                 difference[c, to + b] = found
                 sign = found * truth
                 right += int(sign > 0.0) - int(sign < 0.0)

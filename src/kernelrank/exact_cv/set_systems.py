@@ -122,7 +122,7 @@ class SetSystems:
         return pivots
 
     def _solve_in_columns(self, e: Float, d: Float) -> Float:
-        """Do what `solve` does for sets of more items than Q has columns: a system of that size for each λ.
+        """Do what `solve` does for sets with more items than Q has columns. Each λ needs a system of s equations only.
 
         With ``B = R Rᵀ``, the base and what lifts its null space, and ``V = R⁻¹ Q_U``, the matrix of a set is
         ``R (I - V diag(d) Vᵀ) Rᵀ``, and by Woodbury's formula the inverse of the inner matrix is

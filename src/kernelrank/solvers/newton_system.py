@@ -39,8 +39,8 @@ DENSE, SPARSE = 20, 100
 """A product with a stored feature and one with its transpose take as long as so many operations of a factorisation."""
 
 KERNEL, MANY_KERNEL, MANY = 2.0, 0.4, 500
-"""A feature of a kernel between two items takes as long as so many operations of a factorisation with all around it: of
-many items, whose products run at the full speed of BLAS, a fifth."""
+"""What one feature of a kernel between two items costs, in operations of a factorisation: with few items, and with more
+than `MANY`, whose products run at the full speed of BLAS."""
 
 FILLED = 0.1
 """Up to this share of entries that are not zero, H_s is multiplied as a sparse matrix."""

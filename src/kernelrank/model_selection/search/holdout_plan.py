@@ -38,7 +38,7 @@ SMALL_QUERY = 100
 """Up to this mean number of partners of an item, looking at every pair is faster than sorting once for each column."""
 
 MEASURED_ITEMS = 2**17
-"""So many items are measured in one go, the same ones for several alphas."""
+"""The largest number of items in one call of a measure: the items of a fold, once for each alpha."""
 
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
