@@ -49,6 +49,7 @@ BASE = {
     "result",
     "sorting",
     "terminal",
+    "threads",
     "pvalues",
     "validation",
 }

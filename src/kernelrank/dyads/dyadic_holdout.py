@@ -24,12 +24,14 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.progress import verbosely
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.double_precision import overflow_is_checked
+from kernelrank.threads import one_pool
 
 __all__ = ["DyadicHoldout", "dyadic_holdout"]
 
 Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
 
 
+@one_pool
 def dyadic_holdout(
     estimator: Any,
     X_rows: ItemsLike,

@@ -54,6 +54,7 @@ from kernelrank.solvers.double_precision import (
     one_warning,
     overflow_is_checked,
 )
+from kernelrank.threads import one_pool
 from kernelrank.validation import check_items, is_path, mapped, refuse_infinite
 
 __all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
@@ -80,7 +81,7 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
     """Decorate a fit so that a failure (also Ctrl-C) restores the state from before the call.
 
     Another thread that fits the same estimator waits for its turn. A fit may call another one of the same estimator.
-    With ``verbose=True`` the fit shows its progress.
+    With ``verbose=True`` the fit shows its progress. NumPy's BLAS has one thread meanwhile (`kernelrank.threads`).
     """
 
     @functools.wraps(fit)
@@ -89,7 +90,7 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
             shown: AbstractContextManager[None] = verbose_progress(f"{type(self).__name__}.{fit.__name__}")
         else:
             shown = nullcontext()
-        with _LOCKS.setdefault(self, threading.RLock()), shown:
+        with _LOCKS.setdefault(self, threading.RLock()), shown, one_pool:
             earlier = {name: value for name, value in self.__dict__.items() if is_fitted_state(name)}
             try:
                 return fit(self, *args, **kwargs)

@@ -56,6 +56,7 @@ from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.progress import verbosely
 from kernelrank.pvalues import p_is, pvalue
 from kernelrank.result import Result
+from kernelrank.threads import one_pool
 
 __all__ = ["AUCComparison", "compare_auc"]
 
@@ -160,6 +161,7 @@ def _with_interval(estimate: AUCEstimate) -> str:
     return f"{estimate.auc:.3f}, {name} {ends} ({estimate.method.replace('_', '-')})"
 
 
+@one_pool
 def compare_auc(
     a: Any,
     b: Any,

@@ -18,6 +18,7 @@ from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_methods import GIVEN, METHODS, Found, Task, of_scores
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.progress import verbosely
+from kernelrank.threads import one_pool
 
 __all__ = ["GIVEN_SCORES", "INTERVALS", "check_scores", "estimate_auc", "to_estimate"]
 
@@ -27,6 +28,7 @@ GIVEN_SCORES = "given scores"
 """What the method is called where nothing is held out."""
 
 
+@one_pool
 def estimate_auc(
     estimator: Any,
     X: Any,
@@ -156,7 +158,7 @@ def estimate_auc(
     task = Task(estimator, X, classes, shared_groups(codes), folds, interval, random_state, {"n_jobs": n_jobs})
     found = METHODS[method](task)
     if method == "pooled":
-        warnings.warn(found.warnings[0], PooledAUCWarning, stacklevel=2)
+        warnings.warn(found.warnings[0], PooledAUCWarning, stacklevel=3)
     return to_estimate(found, task, method, confidence)
 
 

@@ -19,6 +19,7 @@ from kernelrank.model_selection.holdout import holdout
 from kernelrank.progress import verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
+from kernelrank.threads import one_pool
 
 __all__ = ["ConcordanceEstimate", "estimate_concordance"]
 
@@ -84,6 +85,7 @@ class ConcordanceEstimate(Result):
         return {"concordance": [self.concordance], **self.interval._columns(), "n_pairs": [self.result.n_pairs]}
 
 
+@one_pool
 def estimate_concordance(
     estimator: Any,
     X: Any,

@@ -28,6 +28,7 @@ from kernelrank.metrics.scorer import predicted_scores
 from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
+from kernelrank.threads import one_pool
 
 __all__ = ["PermutationImportance", "permutation_importance"]
 
@@ -115,6 +116,7 @@ class PermutationImportance(Result):
         return ImportanceDisplay(self, k=k).plot(ax=ax, **line_options)
 
 
+@one_pool
 def permutation_importance(
     model: BaseEstimator,
     X: Any,

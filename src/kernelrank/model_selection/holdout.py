@@ -18,6 +18,7 @@ from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch, can_be_nested
 from kernelrank.progress import verbosely
 from kernelrank.queries import Queries
+from kernelrank.threads import one_pool
 from kernelrank.validation import check_pairs, check_weight, scores_or_times
 
 __all__ = [
@@ -36,6 +37,7 @@ def takes_shortcut(estimator: Any) -> bool:
     return type(estimator) in (RLS, RLSClassifier, RankRLS)
 
 
+@one_pool
 def holdout(
     estimator: Any,
     X: Any,
@@ -114,6 +116,7 @@ def holdout(
     return [scores[start:stop] for start, stop in zip(sets.bounds[:-1], sets.bounds[1:], strict=True)]
 
 
+@one_pool
 def leave_one_out(
     estimator: Any,
     X: Any,
@@ -161,6 +164,7 @@ def leave_one_out(
     return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs))
 
 
+@one_pool
 def leave_query_out(
     estimator: Any,
     X: Any,
@@ -208,6 +212,7 @@ def leave_query_out(
     return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs))
 
 
+@one_pool
 def leave_pair_out(
     estimator: Any,
     X: Any,

@@ -22,6 +22,7 @@ from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.selection_path import SelectionData, SelectionPath, deal_items, mean_accuracy
 from kernelrank.progress import track, verbosely
 from kernelrank.result import Result
+from kernelrank.threads import one_pool
 
 __all__ = ["SelectionCurve", "selection_curve"]
 
@@ -110,6 +111,7 @@ class SelectionCurve(Result):
         }
 
 
+@one_pool
 def selection_curve(
     estimator: Any,
     X: Any,

@@ -45,6 +45,7 @@ from kernelrank.progress import track, verbosely
 from kernelrank.pvalues import p_is, pvalue
 from kernelrank.queries import Queries
 from kernelrank.result import Result
+from kernelrank.threads import one_pool
 from kernelrank.validation import check_scores
 
 __all__ = ["PermutationTest", "permutation_test"]
@@ -112,6 +113,7 @@ class PermutationTest(Result):
         return {"accuracy": self.null}
 
 
+@one_pool
 def permutation_test(
     estimator: Any,
     X: Any,

@@ -28,6 +28,7 @@ from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 from kernelrank.solvers.automatic import DIRECT_LIMIT
+from kernelrank.threads import one_pool
 from kernelrank.validation import check_pair_values, check_pairs, check_ties
 
 __all__ = ["PreferenceHoldout", "Refits", "exact_differences", "leave_preferences_out"]
@@ -139,6 +140,7 @@ def _span(values: list[float]) -> str:
     return f"{values[0]:.4f}" if len(values) == 1 else f"{min(values):.4f} to {max(values):.4f}"
 
 
+@one_pool
 def leave_preferences_out(
     estimator: Any,
     X: Any,

@@ -24,6 +24,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection.selection_path import SelectionData, SelectionPath, deal_items
 from kernelrank.progress import track, verbosely
 from kernelrank.result import Result
+from kernelrank.threads import one_pool
 
 __all__ = ["SelectionStability", "selection_stability"]
 
@@ -120,6 +121,7 @@ class SelectionStability(Result):
         return {"feature": list(self.features), "frequency": self.frequency, "expected_false": bound}
 
 
+@one_pool
 def selection_stability(
     estimator: Any,
     X: Any,

@@ -36,6 +36,7 @@ from kernelrank.model_selection.holdout import pairs_held_out
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.progress import verbosely
 from kernelrank.result import Result
+from kernelrank.threads import one_pool
 
 __all__ = ["TournamentROC", "tournament_roc", "tournament_scores"]
 
@@ -148,6 +149,7 @@ class TournamentROC(Result):
         return ROCDisplay.of_tournament(self, name=name, random_state=random_state).plot(ax=ax, **line_options)
 
 
+@one_pool
 def tournament_roc(
     estimator: Any,
     X: Any,

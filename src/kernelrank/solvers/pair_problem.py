@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
-from threadpoolctl import ThreadpoolController
 
 from kernelrank.arrays import Float, is_sparse
 from kernelrank.comparisons import Comparisons
@@ -20,6 +19,7 @@ from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
 from kernelrank.solvers.base import Solution, Solver
+from kernelrank.threads import one_thread
 
 __all__ = ["CertifiedSolution", "ItemSpan", "PairProblem", "PairSolver", "warn_of_gap"]
 
@@ -103,7 +103,7 @@ class PairProblem:
     def threads(self) -> AbstractContextManager[object]:
         """Return a context in which a small problem has one thread."""
         small = self.size * self.features.n_items <= SMALL
-        return _libraries().limit(limits=1, user_api="blas") if small else nullcontext()
+        return one_thread() if small else nullcontext()
 
     def sample(self, share: float) -> PairProblem | None:
         """Return the problem of a random share of the items, whole queries where there are many; None if none is left.
@@ -211,12 +211,6 @@ class PairSolver(Solver[PairProblem]):
     def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
         """Collect the pairs of the comparison graph."""
         return PairProblem(features, comparisons)
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Find the libraries with thread pools, once, because it takes as long as a small fit."""
-    return ThreadpoolController()
 
 
 def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bool = False) -> None:
