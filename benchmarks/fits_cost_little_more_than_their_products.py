@@ -66,7 +66,7 @@ def reduced_set(m: int = 20_000, r: int = 1_000) -> None:
         ),
         "RankRLS(basis=1000).fit": lambda: model.fit(X, y),
     }
-    report(f"reduced set, {m:,} items", time_interleaved(runs, 3, 1), "ZᵀZ")
+    report(f"reduced set, {m:,} items", time_interleaved(runs, 7, 1), "ZᵀZ")
 
 
 def queries(m: int = 100_000, n: int = 200) -> None:

@@ -21,11 +21,12 @@ R = TypeVar("R")
 _seconds: defaultdict[str, float] = defaultdict(float)
 
 
-def compiled(function: Callable[P, R]) -> Callable[P, R]:
+def compiled(function: Callable[P, R], *, contract: bool = False) -> Callable[P, R]:
     """Compile a loop at its first call, keep the machine code on disk, and release the GIL while it runs.
 
     Only for what neither BLAS nor a sorted sweep of NumPy can do. A loop stands alone: it calls no other one. Division
     by zero gives infinity or NaN, as in NumPy: a check for it would keep the compiler from using vector instructions.
+    With `contract` a product and a sum may become one instruction, which rounds once.
 
     Examples
     --------
@@ -44,7 +45,9 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
         import numba
 
         _measure_compilation()
-        compile_loop = numba.njit(cache=True, nogil=True, error_model="numpy")
+        compile_loop = numba.njit(
+            cache=True, nogil=True, error_model="numpy", fastmath={"contract"} if contract else False
+        )
         return cast(Callable[P, R], compile_loop(function))
 
     @functools.wraps(function)

@@ -16,6 +16,9 @@ __all__ = ["query_scatter", "subtract_query_means"]
 LEAST_ROWS = 256
 """How many rows a block has at the least, however many columns."""
 
+COMPUTED_ROWS = 1_024
+"""How many rows are asked for at once where they are computed on demand, which is done in small blocks itself."""
+
 LARGE = 2_000
 """From so many numbers in a query on, a product for each query adds them up faster than one call for all."""
 
@@ -66,9 +69,11 @@ def query_scatter(
     """
     n = Phi.shape[1]
     # The rows of Φ and what is made of them should stay in the cache together.
-    step = max(block_rows(n, block_bytes // 2), min(LEAST_ROWS, block_rows(n, block_bytes)))
+    stored = isinstance(Phi, np.ndarray)
+    least = min(LEAST_ROWS, block_rows(n, block_bytes)) if stored else COMPUTED_ROWS
+    step = max(block_rows(n, block_bytes // 2), least)
     size = min(step, Phi.shape[0])
-    copies = np.empty((size, n)) if isinstance(Phi, np.ndarray) else None
+    copies = np.empty((size, n)) if stored else None
     spare = np.empty((size, n))
     total, right = GramSum(n), np.zeros((n, target.shape[1]))
     order = _sorted_items(queries, levels)

@@ -14,6 +14,7 @@ from sklearn.utils.extmath import row_norms
 from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import BLOCK_BYTES, Float, GramSum, Matrix, blocks, is_sparse, largest_value
 from kernelrank.errors import InvalidInputError
+from kernelrank.kernels.exponential import exponential
 from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule
 
 if TYPE_CHECKING:
@@ -281,7 +282,6 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> tuple[Float, bool]:
     right = np.empty((len(lengths), n + 2))
     np.multiply(others, 2.0 * gamma, out=right[:, :n])
     right[:, n], right[:, n + 1] = 1.0, lengths
-    no_distance = np.minimum if gamma >= 0.0 else np.maximum  # where rounding makes a squared distance negative
     K = np.empty((len(own), len(lengths)))
     # Blocks that stay in a core's cache; of wide items as many rows as columns, so that the product costs more than to
     # read the others for it.
@@ -289,13 +289,17 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> tuple[Float, bool]:
     for rows in blocks(len(K), 8 * len(lengths), max(BLOCK_BYTES, 8 * len(lengths) * wide)):
         # The kernel of all items is symmetric to the last digit: one triangle is computed and copied.
         stop = len(lengths) if Y is not None else rows.stop
-        part = K[rows] if stop == len(lengths) else np.empty((rows.stop - rows.start, stop))
+        whole = K[rows, :stop]
+        part = whole if stop == len(lengths) else np.empty((rows.stop - rows.start, stop))
         left = np.empty((len(part), n + 2))
         left[:, :n] = X[rows]
         left[:, n], left[:, n + 1] = own[rows], 1.0
         np.dot(left, right[:stop].T, out=part)
-        no_distance(part, 0.0, out=part)
-        np.exp(part, out=K[rows, :stop])
+        # Rounding may make a squared distance negative.
+        if gamma >= 0.0:
+            exponential(part, whole)
+        else:
+            np.exp(np.maximum(part, 0.0, out=part), out=whole)
     if Y is None:
         K = GramSum.onto(K).matrix().T
         np.fill_diagonal(K, 1.0)

@@ -35,7 +35,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelrank.arrays import Float, Matrix, largest_value
+from kernelrank.arrays import Float, Matrix, blocks, largest_value
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
 from kernelrank.features import Features
@@ -270,20 +270,22 @@ class Rounding:
 
     def _spread(self, x: Float, b: Float, alpha: float) -> Float:
         """Return the size of ``A x = b - alpha x``, as predictions differ, for each column."""
-        product = b - alpha * x
         if self.primal:
-            return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->j", x, product), 0.0)))
-        return _lengths(1.0 / self.root, product)
+            return np.asarray(np.sqrt(np.maximum(np.einsum("ij,ij->j", x, b - alpha * x), 0.0)))
+        return _lengths(1.0 / self.root, b, x, alpha)
 
     def _scores(self, b: Float) -> Float:
         """Return the size of what is to be predicted; unknown in the primal."""
         return np.zeros(b.shape[1]) if self.primal else _lengths(1.0 / self.root, b)
 
 
-def _lengths(scale: Float, x: Float) -> Float:
-    """Return the length of each column of x, scaled row by row."""
-    scaled = scale * x
-    return np.asarray(np.sqrt((scaled * scaled).sum(axis=0)))
+def _lengths(scale: Float, b: Float, x: Float | None = None, alpha: float = 0.0) -> Float:
+    """Return the length of each column of ``b - alpha x``, scaled row by row; a few columns at a time, in the cache."""
+    squares = np.empty(b.shape[1])
+    for columns in blocks(b.shape[1], 8 * len(b)):
+        part = scale * (b[:, columns] if x is None else b[:, columns] - alpha * x[:, columns])
+        squares[columns] = np.einsum("ij,ij->j", part, part)
+    return np.asarray(np.sqrt(squares))
 
 
 def _largest(errors: Float) -> float:

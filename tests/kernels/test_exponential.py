@@ -1,0 +1,63 @@
+"""The compiled exponential: to the last digit but one, at every size, and where numbers end."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from kernelrank.compiled import CompilingPays
+from kernelrank.kernels import Kernel
+from kernelrank.kernels import exponential as module
+from kernelrank.kernels.exponential import SMALLEST, exponential
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def way(request, monkeypatch):
+    limit = 2**60 if request.param == "numpy" else -1
+    monkeypatch.setattr(module, "COMPILED", CompilingPays(limit, limit))
+    return request.param
+
+
+def exponentials(x):
+    values = np.array(x, dtype=np.float64, ndmin=2)
+    out = np.full_like(values, np.nan)
+    exponential(values, out)
+    return out
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-17, 1e-3, 1.0, 30.0, 700.0])
+def test_it_has_all_digits(way, scale):
+    x = -scale * np.random.default_rng(0).random((7, 41))
+    with mpmath.workdps(40):
+        exact = np.array([[float(mpmath.exp(mpmath.mpf(value))) for value in row] for row in x])
+    np.testing.assert_allclose(exponentials(x), exact, rtol=2.3e-16)
+
+
+def test_what_rounding_made_positive_counts_as_zero(way):
+    np.testing.assert_array_equal(exponentials([0.0, -0.0, 1e-9, 5.0]), [[1.0, 1.0, 1.0, 1.0]])
+
+
+def test_the_ends(way):
+    found = exponentials([-np.inf, -1e300, -800.0, SMALLEST, np.nan])[0]
+    np.testing.assert_array_equal(found[:3], 0.0)
+    assert found[3] == pytest.approx(np.exp(SMALLEST), rel=1e-15)
+    assert np.isnan(found[4])
+
+
+def test_in_place(way):
+    x = np.array([[-1.0, -2.0], [-3.0, -0.5]])
+    exact = np.exp(x)
+    exponential(x, x)
+    np.testing.assert_allclose(x, exact, rtol=2.3e-16)
+
+
+@pytest.mark.parametrize("m", [1, 3, 300])
+def test_kernels_are_those_of_numpy(monkeypatch, m):
+    X = np.random.default_rng(m).standard_normal((m, 5))
+    kernel = Kernel("rbf", 0.3)
+    plain = kernel.matrix(X), kernel.matrix(X, X[:2])
+    monkeypatch.setattr(module, "COMPILED", CompilingPays(-1, -1))
+    for found, expected in zip((kernel.matrix(X), kernel.matrix(X, X[:2])), plain, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=5e-16)
+    assert np.array_equal(kernel.matrix(X), kernel.matrix(X).T)
