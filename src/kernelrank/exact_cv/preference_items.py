@@ -37,6 +37,9 @@ __all__ = ["leave_items_out"]
 ITEM_BYTES = 2**29
 """The size up to which the sums of all items are kept."""
 
+PAIR_BYTES = 2**21
+"""The size of the systems of pairs that are solved at once: they stay in a core's cache."""
+
 SUM_PIVOT = 1e-4
 """The smallest pivot of ``I - A^-½ T A^-½`` that is trusted."""
 
@@ -132,18 +135,18 @@ class _Pairs:
         whole = problem.target[:, None] / a
         missed = targets[:, :, None] - sums @ whole  # what each item adds to the gradient
         found = np.empty((len(self.first), len(alphas)))
-        parts = list(blocks(len(self.first), 16 * size * (size + 4 * len(alphas)), 2**22))
-        room = np.empty((max(part.stop - part.start for part in parts), size, size))
+        parts = list(blocks(len(self.first), 8 * size * (size + 4 * len(alphas)), PAIR_BYTES))
+        longest = max(part.stop - part.start for part in parts)
+        room, residuals = np.empty((longest, size, size)), np.empty((longest, size, len(alphas)))
         for part in parts:
             first, second, rows = self.first[part], self.second[part], self.rows(part)
-            T = room[: len(first)]
-            _leaving(sums, first, second, self.between[part], rows, T)
+            T, r = room[: len(first)], residuals[: len(first)]
             twice = self.won[part, None] - self.between[part, None] * (rows @ whole)
-            r = rows[:, :, None] * twice[:, None, :] - missed[first] - missed[second]
+            _leaving(sums, missed, first, second, self.between[part], rows, twice, T, r)
             x = _solve(T, a, whole, r, CONVERGED if self.constraints is None else CONVERGED_WITH_BASIS)
             if self.constraints is not None:
                 self._constrain(part, T, a, x)
-            found[part] = np.einsum("bsn,bs->bn", x, rows)
+            found[part] = (rows[:, None, :] @ x)[:, 0]
         return found
 
     def _constrain(self, part: slice, T: Float, a: Float, x: Float) -> None:
@@ -230,14 +233,26 @@ def _solve(T: Float, a: Float, first: Float, r: Float, converged: float) -> Floa
 
 
 @compiled
-def _leaving(sums: Float, first: Index, second: Index, between: Float, rows: Float, T: Float) -> None:
-    """Add up what leaves with the two items of each pair."""
+def _leaving(
+    sums: Float,
+    missed: Float,
+    first: Index,
+    second: Index,
+    between: Float,
+    rows: Float,
+    twice: Float,
+    T: Float,
+    r: Float,
+) -> None:
+    """Add up what leaves with the two items of each pair, and what the model of all preferences then misses."""
     for number in range(len(first)):
         h, j = first[number], second[number]
         for i in range(rows.shape[1]):
-            twice = between[number] * rows[number, i]
+            shared = between[number] * rows[number, i]
             for k in range(rows.shape[1]):
-                T[number, i, k] = sums[h, i, k] + sums[j, i, k] - twice * rows[number, k]
+                T[number, i, k] = sums[h, i, k] + sums[j, i, k] - shared * rows[number, k]
+            for k in range(twice.shape[1]):
+                r[number, i, k] = rows[number, i] * twice[number, k] - missed[h, i, k] - missed[j, i, k]
 
 
 def _factorise(T: Float, a: Float, c: Float) -> Float:
