@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
+from types import MethodType
 from typing import Any, ClassVar, Literal, Self
 
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
@@ -23,10 +24,22 @@ from kernelrank.validation import check_pairs, check_sides
 __all__ = ["BradleyTerry"]
 
 
-def _fitted_to_votes(model: BradleyTerry) -> bool:
-    if getattr(model, "fitted_to_scores_", True):
-        raise AttributeError("predict_proba needs a model fitted to votes: use fit_pairs")
-    return True
+class _AfterVotes:
+    """A method of a model that was fitted to votes; a model that was not has no such attribute, and says why."""
+
+    def __init__(self, method: Callable[..., Float]) -> None:
+        self.method = method
+
+    def __get__(self, model: BradleyTerry | None, owner: type[BradleyTerry]) -> Callable[..., Float]:
+        if model is None:
+            return self.method
+        name = self.method.__name__
+        check_is_fitted(model, msg=f"This %(name)s instance is not fitted yet. Call fit_pairs before {name}.")
+        if getattr(model, "fitted_to_scores_", True):
+            raise AttributeError(
+                f"{name} needs a model fitted to votes, but this one was fitted to scores: use fit_pairs"
+            )
+        return MethodType(self.method, model)
 
 
 class BradleyTerry(VoteLearner):
@@ -317,7 +330,7 @@ class BradleyTerry(VoteLearner):
         votes, judges = learner._count_votes(X.shape[0], pairs, tie, weight, side, judge)
         return learner._fit_votes_path(X, votes, check_alphas(alphas), judges=judges)
 
-    @available_if(_fitted_to_votes)
+    @_AfterVotes
     def predict_proba(self, X: Any, pairs: Any, *, side: Any = None) -> Float:
         """Return the probabilities of the outcomes of votes.
 

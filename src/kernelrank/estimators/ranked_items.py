@@ -239,8 +239,9 @@ class RankedItems(BaseEstimator):
         """
         if n < 1:
             raise InvalidInputError(f"Expected n of at least 1; got {n}.")
+        pairs = most_telling_pairs(self.posterior, n)
         labels = self.items_.tolist()
-        return [(labels[a], labels[b]) for a, b in most_telling_pairs(self.posterior, n)]
+        return [(labels[a], labels[b]) for a, b in pairs]
 
     def votes_needed(self, power: float = 0.8) -> Any:
         """Return how many more votes are needed to separate neighbours in the ranking.
