@@ -164,6 +164,7 @@ VOTES = LEARNER.with_optional(
     objective_=Number(),
     tie_log_=Number(finite=False),
     side_bias_=Number(),
+    side_bias_std_=Number(),
     fitted_to_scores_=Flag(),
     judges_=Array(("judges",), of="labels"),
     judge_effects_=Array(("judges",)),

@@ -217,6 +217,11 @@ def test_covariance_is_the_inverse_hessian(options):
     expected = X @ np.linalg.inv(H)[:3, :3] @ X.T
     model = BradleyTerry(0.3, **options).fit_pairs(X, pairs, **given)
     np.testing.assert_allclose(model.covariance(X), expected, rtol=1e-6, atol=1e-9)
+    assert hasattr(model, "side_bias_std_") == bool(options)
+    if options:
+        np.testing.assert_allclose(model.side_bias_std_**2, np.linalg.inv(H)[4, 4], rtol=1e-6)  # after θ
+        iterated = BradleyTerry(0.3, solver="conjugate_gradient", **options).fit_pairs(X, pairs, **given)
+        assert not hasattr(iterated, "side_bias_std_")
     found = model.compare(X[:4], X[[6]])
     differences = X[:4] - X[6]
     np.testing.assert_allclose(found.std**2, np.diag(differences @ np.linalg.inv(H)[:3, :3] @ differences.T), rtol=1e-6)
@@ -270,6 +275,8 @@ def test_a_saved_model_is_the_same(model, tmp_path):
     expected = model.predict_proba(X, pairs, side=given["side"])
     np.testing.assert_array_equal(again.predict_proba(X, pairs, side=given["side"]), expected)
     np.testing.assert_array_equal(again.covariance(X), model.covariance(X))
+    assert getattr(again, "side_bias_std_", None) == getattr(model, "side_bias_std_", None)
+    assert hasattr(again, "side_bias_std_") == model.side_bias
 
 
 def test_a_pipeline_and_a_grid_search_take_it():

@@ -104,6 +104,10 @@ class BradleyTerry(VoteLearner):
         θ, with ``ties="davidson"``; minus infinity if there was no tie, which makes ties impossible.
     side_bias_ : float
         The side bias; zero unless it was learnt.
+    side_bias_std_ : float
+        Its standard deviation, in the approximation of `covariance`: only if it was learnt, and the system factorised.
+        Where alpha is much too large for the votes, the side bias is too small by more than this says
+        (``benchmarks/side_bias_intervals_cover.py``).
     judges_ : ndarray
         The labels of the judges, if there are judge effects.
     judge_effects_ : ndarray, shape (n_judges,)

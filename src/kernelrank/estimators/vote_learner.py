@@ -27,6 +27,9 @@ from kernelrank.validation import check_pair_values, check_pairs, check_scores, 
 
 __all__ = ["VoteLearner"]
 
+LEARNT = ("tie_log_", "side_bias_std_", "judges_", "judge_effects_", "precision_factor_", "precision_items_")
+"""What some fits store and others do not."""
+
 
 class VoteLearner(Ranker, ScorePosterior):
     """The common part of fits to votes and of fits to scored items, whose pairs are votes; see `BradleyTerry`."""
@@ -152,7 +155,7 @@ class VoteLearner(Ranker, ScorePosterior):
     ) -> Self:
         """Store what was fitted, and nothing of an earlier fit with other options."""
         votes, unknowns, features = problem.votes, problem.unknowns, problem.features
-        for name in ("tie_log_", "judges_", "judge_effects_", "precision_factor_", "precision_items_"):
+        for name in LEARNT:
             self.__dict__.pop(name, None)
         solver = "cholesky" if newton.direct(problem) else "conjugate_gradient"
         graphs = [(np.zeros(1, dtype=np.int64), votes.graph(votes.total))]
@@ -166,6 +169,8 @@ class VoteLearner(Ranker, ScorePosterior):
             self.n_idle_queries_ = int((~compared).sum())
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.side_bias_ = float(solution.effects[0]) if unknowns.side_bias else 0.0
+        if solution.bias_std is not None:
+            self.side_bias_std_ = solution.bias_std
         if self.ties == "davidson":
             theta = unknowns.theta(solution.effects)
             self.tie_log_ = -np.inf if theta is None else theta

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from kernelrank.arrays import Float
 from kernelrank.losses.loss_rounding import sum_error
@@ -52,10 +52,14 @@ class VoteSolution(CertifiedSolution):
     factor : ndarray, shape (r, r), or None
         An upper triangular R such that ``(RᵀR)⁻¹`` is the covariance of w in the Laplace approximation, with all
         effects integrated out; None where the system is too large.
+    bias_std : float or None
+        The standard deviation of b in the same approximation, with all else integrated out; None without b, or where
+        the system is too large.
     """
 
     effects: Float = field(default_factory=lambda: np.zeros(0))
     factor: Float | None = None
+    bias_std: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class VoteNewton:
             warn_of_gap("Newton's method", path.n_iter, certificate, self.tol, exhausted=path.exhausted)
         q, x = problem.unknowns.size, path.x
         column = x[q:, None]
+        whole = path.factor() if self.direct(problem) else None
         return VoteSolution(
             problem.features.from_primal(column),
             x[:, None],
@@ -106,7 +111,8 @@ class VoteNewton:
             path.objective,
             certificate,
             x[:q],
-            path.factor() if self.direct(problem) else None,
+            None if whole is None else np.ascontiguousarray(whole[q:, q:]),
+            _first_std(whole) if whole is not None and problem.unknowns.side_bias else None,
         )
 
     def _follow(self, path: _Path, step: Step | None) -> tuple[float, bool]:
@@ -236,13 +242,15 @@ class _Path:
         return solve_roughly(hessian, -self.gradient, precondition, np.zeros_like(self.f), forcing, INNER)
 
     def factor(self) -> Float:
-        """Return the factor of the precision of w, effects integrated out: they come first in the factorisation."""
-        q = self.problem.unknowns.size
+        """Return the factor of the precision of all unknowns.
+
+        Effects come first, so that its last rows and columns are the factor for w, effects integrated out.
+        """
         whole = self._factorised(self.problem.hessian(self.point, bent=self.bent), once=self.bent)
         if whole is None:
             whole = self._factorised(self.problem.hessian(self.point))
         assert whole is not None
-        return np.ascontiguousarray(whole[q:, q:])
+        return whole
 
     def certify(self) -> float:
         """Return a gap that is proved, as a share of the objective, rounding included."""
@@ -258,3 +266,10 @@ class _Path:
         if not (np.isfinite(bound) and least > 0):
             return 1.0
         return min(bound * (1.0 + sum_error(self.problem.size + 8)) / least + sum_error(4), 1.0)
+
+
+def _first_std(factor: Float) -> float:
+    """Return the standard deviation of the first unknown: the norm of ``R⁻ᵀ e₁`` for the factor R of the precision."""
+    first = np.zeros(len(factor))
+    first[0] = 1.0
+    return float(np.linalg.norm(solve_triangular(factor, first, trans="T", check_finite=False)))
