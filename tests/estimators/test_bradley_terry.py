@@ -104,6 +104,21 @@ def test_equals_a_generic_optimiser(options, solver):
     assert model.gap_ < 1e-11
 
 
+@pytest.mark.parametrize(("seed", "alpha"), [(18, 1.0), (50, 0.1), (335, 0.1)])
+def test_scales_that_overflow_in_a_first_step_are_fitted(seed, alpha):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6, 2))
+    scores = X @ [1.0, 0.5]
+    first = rng.integers(6, size=60)
+    second = (first + rng.integers(1, 6, size=60)) % 6
+    won = rng.random(60) < 1 / (1 + np.exp(scores[second] - scores[first]))
+    pairs = np.where(won[:, None], np.column_stack([first, second]), np.column_stack([second, first]))
+    judge = rng.integers(4, size=60)
+    model = BradleyTerry(alpha, judge_effect="scale").fit_pairs(X, pairs, judge=judge)
+    _, value, _ = oracle.minimum(X, pairs, alpha, judge=judge, judge_effect="scale")
+    np.testing.assert_allclose(model.objective_, value, rtol=1e-10)
+
+
 @pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradient"])
 def test_items_without_features(solver):
     pairs, given = random_votes(3)

@@ -23,6 +23,9 @@ ENOUGH = 0.3
 MOST = 20
 """The largest number of slopes."""
 
+SHORTER = 8.0
+"""The factor by which a step is made shorter where the slope is not finite."""
+
 
 class ConvexLine(Protocol[Point]):
     """A convex objective along a search direction; t is the step length."""
@@ -93,6 +96,10 @@ def search(line: ConvexLine[Point], first: Point, t: float, enough: float = ENOU
         found = line.slope(t, point)
         if abs(found) <= enough * abs(slope):
             return t, point
+        if not np.isfinite(found):  # an overflow: the step is far too long
+            high, at_high = t, np.inf
+            t = low + (t - low) / SHORTER
+            continue
         if found < 0:
             low, at_low, kept = t, found, min(kept, 0) - 1
             at_high = at_high / 2 if kept < -1 else at_high  # Illinois: the end that stays counts half
@@ -101,6 +108,9 @@ def search(line: ConvexLine[Point], first: Point, t: float, enough: float = ENOU
             at_low = at_low / 2 if kept > 1 else at_low
         if np.isinf(high):
             t = 2.0 * t if kept > -3 else 8.0 * t
+            continue
+        if np.isinf(at_high):
+            t = low + (high - low) / SHORTER
             continue
         t = (low * at_high - high * at_low) / (at_high - at_low)
         t = float(np.clip(t, low + 0.02 * (high - low), high - 0.02 * (high - low)))

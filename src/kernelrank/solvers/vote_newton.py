@@ -196,8 +196,9 @@ class _Path:
         if self.bent and not float(self.gradient @ d) < 0:
             d, d_scores = solve(bent=False)
         line = _Line(self.problem, self.penalty, self.x, self.f, d, d_scores)
-        t, point = search(line, self.point, 1.0)
-        if t > 0:
+        with np.errstate(over="ignore", invalid="ignore"):  # scales of judges may overflow where a step is too long
+            t, point = search(line, self.point, 1.0)
+        if t > 0 and np.isfinite(point.loss.value):
             self.x, self.f = self.x + t * d, self.f + t * d_scores
             self._arrive(point)
         better = self.objective < (1.0 - 1e-13) * self.least or self.remainder < 0.9 * self.best
