@@ -17,8 +17,11 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
+from kernelrank.cli.vote_effects import vote_log_loss
+from kernelrank.provenance import final_step
 
 if TYPE_CHECKING:
+    from kernelrank.data import Preferences
     from kernelrank.metrics import MeasureResult
 
 __all__ = ["app"]
@@ -160,9 +163,13 @@ def _evaluate_preferences(
         raise InvalidInputError(f"{judged}: is not a model file; --pairs needs a model")
     model = load_model(judged)
     items = for_model(source, model, needs_target=False).read(answer, needs_target=False)
-    preferences = file.without_ties(file.between(items, answer), answer, "which neither order agrees with")
+    votes = file.between(items, answer)
+    preferences = file.without_ties(votes, answer, "which neither order agrees with")
     if trained_on(model, file.path, "preferences"):
         answer.note(f"{judged} was trained on {file.path}: the agreement is too optimistic for new preferences")
+    ranker = final_step(model)
+    if getattr(ranker, "side_bias", False) and votes.side is None:
+        answer.note(f"{file.path}: has no sides, so that the log-loss leaves the side bias of the model out")
     with speaking_of(items):
         scores = scores_of(model, items.X)
     found = preference_agreement(preferences.pairs, scores, weight=preferences.weight, confidence=confidence)
@@ -172,6 +179,9 @@ def _evaluate_preferences(
     facts = {name: value for name, value in asdict(found).items() if name != "interval"}
     facts |= {"low": found.interval.low, "high": found.interval.high, "confidence": found.interval.level}
     answer.fact("agreement", facts)
+    log_loss = vote_log_loss(ranker, scores, votes)
+    if log_loss is not None:
+        answer.fact("log_loss", log_loss)
     heading = ("agreement", f"{100 * confidence:.4g}% interval", "preferences", "items", "tied scores")
     row = (
         f"{found.value:.4f}",
@@ -183,4 +193,15 @@ def _evaluate_preferences(
     answer.table("", heading, [tuple(str(cell) for cell in row)])
     answer.line("The share of preferences that the scores agree with; a tie counts a half.", style="dim")
     answer.line(f"Interval: {found.interval.method}.", style="dim")
+    if log_loss is not None:
+        answer.line(_log_loss_line(ranker, votes, log_loss))
     answer.show()
+
+
+def _log_loss_line(ranker: Any, votes: Preferences, log_loss: float) -> str:
+    """Return the log-loss in words, with what it is the loss of."""
+    if log_loss == float("inf"):
+        return "Log-loss infinite: the model was trained on votes without ties, and gives ties a probability of zero."
+    sides = ", with the side of each item" if ranker.side_bias and votes.side is not None else ""
+    ties = "" if votes.tie is None else ", ties included"
+    return f"Log-loss {log_loss:.4f} of {counted(len(votes.pairs), 'vote')}{ties}{sides}."

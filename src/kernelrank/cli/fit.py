@@ -14,6 +14,7 @@ from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.output_file import check_file
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
+from kernelrank.cli.vote_effects import answer_effects
 
 if TYPE_CHECKING:
     from kernelrank.cli.large_file import LargeFile
@@ -43,6 +44,7 @@ def fit(
     left: options.Left = None,
     right: options.Right = None,
     tie: options.TieColumn = None,
+    judge: options.Judge = None,
     pair_weight: options.PairWeight = None,
     method: options.Method = "rankrls",
     alpha: options.Alpha = None,
@@ -53,6 +55,8 @@ def fit(
     cost: options.Cost = None,
     loss: options.Loss = None,
     ties: options.Ties = None,
+    side_bias: options.SideBias = False,
+    judge_effect: options.JudgeEffect = None,
     query_weight: options.QueryWeight = None,
     basis: options.Basis = None,
     scale: options.Scale = False,
@@ -84,6 +88,8 @@ def fit(
 
     kernelrank fit items.csv --pairs votes.csv
 
+    kernelrank fit items.csv --pairs arena.csv --method bradley_terry --side-bias
+
     kernelrank fit patients.csv --time months --event died --strata centre
     """
     from kernelrank.errors import InvalidInputError
@@ -98,7 +104,20 @@ def fit(
 
         width = read_gamma(gamma)
     learner = LearnerOptions(
-        method, kernel, width, degree, coef0, cost, loss, ties, query_weight, basis, scale=scale, seed=seed
+        method,
+        kernel,
+        width,
+        degree,
+        coef0,
+        cost,
+        loss,
+        ties,
+        query_weight,
+        basis,
+        side_bias or None,
+        judge_effect,
+        scale=scale,
+        seed=seed,
     )
     ranker = learner.estimator(alpha)
     target, query = survival_columns(target, query, time, event, strata)
@@ -109,11 +128,13 @@ def fit(
         raise InvalidInputError(
             f"--pairs belongs to --method rankrls, ranksvm or bradley_terry; {type(ranker).__name__} needs scores"
         )
+    learner.check_votes(pairs=pairs is not None, judge=bool(judge))
     preferences = None
     if pairs is not None:
         from kernelrank.cli.preference_file import PreferenceFile
 
-        preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
+        who = "" if judge_effect is None else judge
+        preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, who)
     fitted: tuple[Any, Any, Items | LargeFile] | None = None
     if pairs is None and event is None and source.may_be_large():
         from kernelrank.cli.large_file import fit_large_file
@@ -132,6 +153,7 @@ def fit(
     answer.fact("solver", ranker.solver_)
     answer.fact("iterations", ranker.n_iter_)
     answer.table("", ("", ""), setting_rows(model, data))
+    answer_effects(answer, model)
     answer.line(f"The model is in {output}.")
     answer.show()
 
@@ -142,7 +164,7 @@ def _fit_in_memory(
     """Read all items, and return the scaling, the fitted ranker and the items."""
     items = source.read(answer, needs_target=pairs is None)
     ranker = learner.of_items(items).estimator(alpha)
-    given = None if pairs is None else _preferences(ranker, items, pairs, answer)
+    given = None if pairs is None else _preferences(learner, items, pairs, answer)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
     with answer.noting_warnings(), speaking_of(items):
@@ -153,11 +175,11 @@ def _fit_in_memory(
     return scaler, ranker, items
 
 
-def _preferences(ranker: Any, items: Items, file: PreferenceFile, answer: Answer) -> dict[str, Any]:
+def _preferences(learner: LearnerOptions, items: Items, file: PreferenceFile, answer: Answer) -> dict[str, Any]:
     """Return what `fit_pairs` takes, from a file of preferences."""
     found = file.between(items, answer)
-    if type(ranker).__name__ == "RankRLS":
+    if learner.method == "rankrls":
         return {"pairs": found.pairs, "weight": found.weight, "magnitude": found.magnitude}
-    if type(ranker).__name__ == "BradleyTerry":
-        return file.votes(found, "bradley_terry")
+    if learner.method == "bradley_terry":
+        return {**file.votes(found, "bradley_terry"), **file.effects(found, learner)}
     return file.votes(file.without_ties(found, answer, "which --method ranksvm does not support"), "ranksvm")

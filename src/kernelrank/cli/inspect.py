@@ -15,6 +15,7 @@ from kernelrank.cli.model_rows import changed_parameters, setting_rows
 from kernelrank.cli.output_file import STANDARD_STREAM, check_output
 from kernelrank.cli.scoring import columns_matched
 from kernelrank.cli.source_files import SourceFile, fold_part
+from kernelrank.cli.vote_effects import answer_effects
 from kernelrank.provenance import column_names, final_step, provenance
 
 __all__ = ["app"]
@@ -76,6 +77,7 @@ def inspect(
     if "command" in known:
         rows += [("command", known["command"]), ("version", f"kernelrank {known['version']}")]
     answer.table(str(model), ("", ""), rows)
+    answer_effects(answer, loaded)
     if explain is None or data is None:
         _largest(answer, loaded, top)
     else:

@@ -17,9 +17,15 @@ TAKES = {
     "rankrls": {"cost", "ties", "query_weight"},
     "ranksvm": {"loss", "query_weight"},
     "rls": set(),
-    "bradley_terry": set(),
+    "bradley_terry": {"ties", "side_bias", "judge_effect"},
 }
 """Which options belong to which method, beyond those of the kernel."""
+
+TIES = {"rankrls": ("include", "exclude"), "bradley_terry": ("half", "davidson")}
+"""What ``--ties`` may say, by method."""
+
+SPECIAL = ("cost", "loss", "ties", "query_weight", "side_bias", "judge_effect")
+"""The options that belong to some methods only."""
 
 REFITTED = ("ranksvm", "bradley_terry")
 """The methods without an exact hold-out."""
@@ -59,7 +65,7 @@ class LearnerOptions:
     ----------
     method : {"rankrls", "ranksvm", "rls", "bradley_terry"}
     kernel : str
-    gamma, degree, coef0, cost, loss, ties, query_weight, basis
+    gamma, degree, coef0, cost, loss, ties, query_weight, basis, side_bias, judge_effect
         Parameters of the estimator.
     scale : bool
         Whether columns are divided by their standard deviations first.
@@ -78,6 +84,8 @@ class LearnerOptions:
     ties: str | None = None
     query_weight: str | None = None
     basis: int | None = None
+    side_bias: bool | None = None
+    judge_effect: str | None = None
     scale: bool = False
     seed: int = 0
     classes: bool = False
@@ -105,15 +113,42 @@ class LearnerOptions:
         """Return the parameters that were given; raise an error for those of another method."""
         from kernelrank.errors import InvalidInputError
 
-        special = {name: getattr(self, name) for name in ("cost", "loss", "ties", "query_weight")}
+        special = {name: getattr(self, name) for name in SPECIAL}
         for name, value in special.items():
             if value is not None and name not in TAKES[self.method]:
                 owners = [method for method, names in TAKES.items() if name in names]
                 flag = name.replace("_", "-")
                 raise InvalidInputError(f"--{flag} belongs to --method {' or '.join(owners)}, not to {self.method}")
+        if self.ties is not None and self.ties not in TIES[self.method]:
+            raise InvalidInputError(
+                f"--ties: expected {' or '.join(TIES[self.method])} with --method {self.method}; got {self.ties}"
+            )
         given = {**special, **{name: getattr(self, name) for name in (*KERNEL_OPTIONS, "basis")}}
         chosen = {name: value for name, value in given.items() if value is not None}
         return {"kernel": self.kernel, **chosen, "random_state": self.seed}
+
+    def check_votes(self, *, pairs: bool, judge: bool) -> None:
+        """Raise an error for options of votes where there are none, and for judges that nothing depends on.
+
+        Parameters
+        ----------
+        pairs : bool
+            Whether there is a file of preferences.
+        judge : bool
+            Whether their judges were named, and have no other use.
+        """
+        from kernelrank.errors import InvalidInputError
+
+        for_votes = {"--side-bias": self.side_bias, "--judge-effect": self.judge_effect}
+        if self.method == "bradley_terry":
+            for_votes["--ties"] = self.ties
+        for flag, value in for_votes.items():
+            if value and not pairs:
+                raise InvalidInputError(f"{flag} needs votes: give their file by --pairs, or remove {flag}")
+        if judge and self.judge_effect is None:
+            raise InvalidInputError(
+                "--judge has no effect without --judge-effect: remove it, or use tune, which holds out judges"
+            )
 
     def scaler(self, X: Any) -> Any:
         """Return the scaling of these columns, fitted, or None if it is not requested."""

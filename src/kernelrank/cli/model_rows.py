@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.cli.vote_effects import effect_rows
 from kernelrank.provenance import final_step, provenance
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tup
         idle = getattr(ranker, "n_idle_queries_", 0)
         left = f"; {counted(idle, 'query has', 'queries have')} none" if idle else ""
         rows.append(("compared", f"{counted(n_pairs, 'pair')}{left}"))
+    rows += effect_rows(ranker)
     iterations = f", {counted(ranker.n_iter_, 'iteration')}" if ranker.n_iter_ > 1 else ""
     rows.append(("solved by", f"{ranker.solver_}{iterations}"))
     if hasattr(ranker, "gap_"):

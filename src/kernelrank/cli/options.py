@@ -31,6 +31,7 @@ __all__ = [
     "Id",
     "InputFormat",
     "Judge",
+    "JudgeEffect",
     "KernelName",
     "Left",
     "Loser",
@@ -53,6 +54,7 @@ __all__ = [
     "Right",
     "Scale",
     "Seed",
+    "SideBias",
     "Strata",
     "Target",
     "Threshold",
@@ -322,9 +324,29 @@ Cost = Annotated[
 ]
 Loss = Annotated[Literal["hinge", "squared_hinge"] | None, _choice("--loss", "ranksvm: loss of a pair.", "hinge")]
 Ties = Annotated[
-    Literal["include", "exclude"] | None,
+    Literal["include", "exclude", "half", "davidson"] | None,
     _choice(
-        "--ties", "rankrls: whether two items with equal scores form a pair with the target difference 0.", "include"
+        "--ties",
+        "rankrls: whether two items with equal scores form a pair with the target difference 0. bradley_terry with "
+        "--pairs: half counts a tie as half a vote for each item; davidson learns the probability of ties.",
+        "include, half",
+    ),
+]
+SideBias = Annotated[
+    bool,
+    _choice(
+        "--side-bias",
+        "bradley_terry with --pairs: learn by how much the first side (left, home, model A) is preferred, whatever the "
+        "items are.",
+    ),
+]
+JudgeEffect = Annotated[
+    Literal["side", "scale"] | None,
+    _choice(
+        "--judge-effect",
+        "bradley_terry with --pairs: what differs between judges. side: each judge prefers a side. scale: some judges "
+        "vote more at random than others.",
+        "nothing",
     ),
 ]
 QueryWeight = Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank.arrays import Float
     from kernelrank.cli.answer import Answer
+    from kernelrank.cli.learner import LearnerOptions
     from kernelrank.data import Items, Preferences
 
 __all__ = ["PreferenceFile"]
@@ -94,6 +95,30 @@ class PreferenceFile:
         tie = None if found.tie is None or not found.tie.any() else found.tie
         given = {"pairs": found.pairs, "tie": tie, "weight": found.weight}
         return {name: value for name, value in given.items() if value is not None}
+
+    def effects(self, found: Preferences, learner: LearnerOptions) -> dict[str, Any]:
+        """Return what `fit_pairs` needs for a side bias and effects of judges; raise an error if the file lacks it."""
+        from kernelrank.errors import InvalidInputError
+
+        given: dict[str, Any] = {}
+        if learner.side_bias or learner.judge_effect == "side":
+            flag = "--side-bias" if learner.side_bias else "--judge-effect side"
+            if found.side is None:
+                raise InvalidInputError(
+                    f"{self.path}: {flag} needs the side of each item: expected two columns of items, such as left and "
+                    "right or model_a and model_b, and a column that says who won; found winners and losers. Name the "
+                    f"columns with --left, --right and --winner, or remove {flag}"
+                )
+            given["side"] = found.side
+        if learner.judge_effect is not None:
+            flag = f"--judge-effect {learner.judge_effect}"
+            if found.judge is None:
+                raise InvalidInputError(
+                    f"{self.path}: {flag} needs the judge of each vote: expected a column of judges; found none. Name "
+                    f"it with --judge, or remove {flag}"
+                )
+            given["judge"] = found.judge
+        return given
 
 
 def _beside_ties(found: Preferences) -> Float | None:

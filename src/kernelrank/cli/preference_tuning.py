@@ -11,6 +11,7 @@ from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.search import Search
 from kernelrank.cli.source_files import SourceFile, speaking_of
+from kernelrank.cli.vote_effects import answer_effects
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
@@ -66,7 +67,9 @@ def tune_preferences(
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
     likely = learner.method == "bradley_terry"
-    given = file.votes(preferences, "bradley_terry") if likely else _with_magnitudes(preferences)
+    given = _with_magnitudes(preferences)
+    if likely:
+        given = {**file.votes(preferences, "bradley_terry"), **file.effects(preferences, learner)}
     with answer.noting_warnings(), speaking_of(items):
         hold_out = _hold_out_likelihood if likely else _hold_out_exactly
         found, held_out = hold_out(learner, X, given, preferences.judge, alphas, settings)
@@ -82,6 +85,7 @@ def tune_preferences(
     interval = agreement.interval
     answer.fact("agreement", {"value": agreement.value, "low": interval.low, "high": interval.high})
     answer.table("Chosen", ("", ""), setting_rows(model, items))
+    answer_effects(answer, model)
     if held_out.log_loss is not None:
         answer.fact("log_loss", held_out.log_loss)
         answer.line(f"Held out: log-loss {held_out.log_loss:.4f}.")
@@ -136,6 +140,8 @@ def _hold_out_likelihood(
     dealt = np.random.default_rng(learner.seed).permutation(n_pairs) % FOLDS
     groups = dealt if judge is None else judge
     how = f"{FOLDS} folds of preferences, refitted" if judge is None else "every judge held out, refitted"
+    if learner.ties == "davidson" and "tie" in given:
+        _check_ties_remain(given, groups, "fold" if judge is None else "judge")
     found, edges = Search(how, "log-loss, negative"), []
     for setting in settings:
         estimator = learner.estimator(1.0).set_params(**setting)
@@ -155,6 +161,20 @@ def _hold_out_likelihood(
     chosen = {name: value for name, value in found.best.items() if name != "score"}
     found.model = learner.estimator(1.0).set_params(**chosen).fit_pairs(X, **given)
     return found, leave_preferences_out(learner.estimator(1.0).set_params(**chosen), X, groups=groups, **given)
+
+
+def _check_ties_remain(given: dict[str, Any], groups: Any, noun: str) -> None:
+    """Raise an error if all ties are held out together: a model that saw no tie gives them a probability of zero."""
+    import numpy as np
+
+    from kernelrank.errors import InvalidInputError
+
+    counted = given["tie"] & (given["weight"] > 0) if "weight" in given else given["tie"]
+    if len(set(np.asarray(groups)[counted].tolist())) == 1:
+        raise InvalidInputError(
+            f"--ties davidson needs ties of at least two {noun}s; found {int(counted.sum()):,}, of one {noun}, without "
+            "which ties have a probability of zero. Use --ties half"
+        )
 
 
 def _vote_scale(estimator: Any, X: Any, given: dict[str, Any]) -> float:

@@ -113,6 +113,8 @@ def tune(
     cost: options.Cost = None,
     loss: options.Loss = None,
     ties: options.Ties = None,
+    side_bias: options.SideBias = False,
+    judge_effect: options.JudgeEffect = None,
     query_weight: options.QueryWeight = None,
     basis: options.Basis = None,
     scale: Annotated[
@@ -197,6 +199,8 @@ def tune(
             ties=ties,
             query_weight=query_weight,
             basis=basis,
+            side_bias=side_bias or None,
+            judge_effect=judge_effect,
             scale=scale == "columns",
             seed=seed,
         ),
@@ -213,6 +217,7 @@ def tune(
         scale == "query",
     )
     plan.learner.parameters()
+    plan.learner.check_votes(pairs=pairs is not None, judge=False)
     source = SourceFile(
         train, input_format, target, query, id, weight, groups, features, positive, exclude=exclude
     ).preparing(missing, missing_indicator, ordinal, event=event, happened=happened)

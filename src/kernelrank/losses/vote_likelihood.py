@@ -18,12 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float
 from kernelrank.comparisons.votes import Votes
 from kernelrank.losses.loss_rounding import sum_error
 
-__all__ = ["VoteLoss", "decided_probability", "outcome_probabilities", "vote_loss"]
+__all__ = ["VoteLoss", "decided_probability", "observed_probabilities", "outcome_probabilities", "vote_loss"]
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,32 @@ def outcome_probabilities(d: Float, theta: float | None = None) -> Float:
     if theta is None:
         return np.column_stack([decided_probability(d), decided_probability(-d)])
     return np.column_stack(_three(d, theta)[:3])
+
+
+def observed_probabilities(outcomes: Float, tie: NDArray[np.bool_] | None) -> Float:
+    """Return how probable the observed outcomes were.
+
+    Parameters
+    ----------
+    outcomes : ndarray, shape (k, 2) or (k, 3)
+        As `outcome_probabilities` returns them; the first item won unless it was a tie.
+    tie : ndarray of bool, shape (k,), or None
+        Which votes are ties. One that counts as half a vote for each item has the geometric mean of their two
+        probabilities.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+
+    Examples
+    --------
+    >>> observed_probabilities(np.array([[0.8, 0.2], [0.8, 0.2]]), np.array([False, True]))
+    array([0.8, 0.4])
+    """
+    if tie is None:
+        return np.asarray(outcomes[:, 0])
+    half = np.sqrt(outcomes[:, 0] * outcomes[:, 1]) if outcomes.shape[1] == 2 else outcomes[:, 2]
+    return np.asarray(np.where(tie, half, outcomes[:, 0]))
 
 
 def loss_errors(votes: Votes, point: VoteLoss, d: Float, theta: float | None, error: Float) -> tuple[float, Float]:

@@ -22,6 +22,7 @@ from kernelrank.exact_cv.preference_items import leave_items_out
 from kernelrank.exact_cv.preference_sets import PreferenceProblem
 from kernelrank.features import Features
 from kernelrank.item_sets import ItemSets
+from kernelrank.losses.vote_likelihood import observed_probabilities
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
 from kernelrank.progress import track, verbosely
@@ -390,7 +391,4 @@ class Refits:
         side = None if "side" not in self.given else np.asarray(self.given["side"])[own]
         outcomes = model.predict_proba(self.X, self.pairs[own], side=side)
         tied = self.given.get("tie")
-        if tied is None:
-            return np.asarray(outcomes[:, 0])
-        half = np.sqrt(outcomes[:, 0] * outcomes[:, 1]) if outcomes.shape[1] == 2 else outcomes[:, 2]
-        return np.asarray(np.where(tied[own], half, outcomes[:, 0]))
+        return observed_probabilities(outcomes, None if tied is None else tied[own])
