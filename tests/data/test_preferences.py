@@ -68,7 +68,7 @@ def test_paths(tmp_path):
         ("-1 2 1", "the item number '-1' is negative"),
         ("9223372036854775808 2 1", "the item number '9223372036854775808' is too large"),
         (f"{'9' * 5000} 2 1", "is too large"),
-        ("1", "1 columns: expected winner loser"),
+        ("1", "1 column: expected winner loser"),
         ("1 2 3 4 5", "5 columns: expected"),
         ("1 2", "2 columns, but the lines before it have 3"),
         ("1,,2", "a field is empty"),

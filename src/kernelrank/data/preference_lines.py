@@ -74,7 +74,8 @@ class _LineReader:
         for name, field, column in zip(COLUMNS[2:], fields[2:], self.numbers, strict=False):
             value = read_decimal(field)
             if value is None or not (math.isfinite(value) and value >= 0):
-                raise self._wrong(f"the {name} {shown(field)} is not a finite number, zero or more", line)
+                hint = "; names with spaces need a CSV file whose first line is winner,loser" if value is None else ""
+                raise self._wrong(f"the {name} {shown(field)} is not a finite number, zero or more{hint}", line)
             column.append(value)
 
     def _wrong(self, message: str, line: int | None, column: str | None = None) -> FileFormatError:
@@ -84,7 +85,8 @@ class _LineReader:
         if not all(fields):
             raise self._wrong("a field is empty: expected text before, between and after commas", line)
         if not 2 <= len(fields) <= len(COLUMNS):
-            raise self._wrong(f"{len(fields)} columns: expected winner loser [magnitude [weight]]", line)
+            noun = "column" if len(fields) == 1 else "columns"
+            raise self._wrong(f"{len(fields)} {noun}: expected winner loser [magnitude [weight]]", line)
         self.n_columns = self.n_columns or len(fields)
         if len(fields) != self.n_columns:
             raise self._wrong(f"{len(fields)} columns, but the lines before it have {self.n_columns}", line)
@@ -110,7 +112,7 @@ class _LineReader:
     def preferences(self) -> Preferences:
         """Return what was read."""
         if not self.codes:
-            raise self._wrong("the file has no preferences", None)
+            raise self._wrong("the file has no preferences: expected one in each row", None)
         pairs = np.array(self.codes, dtype=np.int64).reshape(-1, 2)
         magnitude, weight = (np.array(column) if column else None for column in self.numbers)
         tie = None if magnitude is None or magnitude.all() else magnitude == 0

@@ -54,7 +54,7 @@ def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferen
     columns = VoteColumns.of(table, request)
     first = table.first_block()
     if first is None:
-        raise table.error("the file has no preferences")
+        raise table.error("the file has no preferences: expected one in each row")
     if columns.loser is not None:
         item_columns = (columns.winner, columns.loser)
     else:
@@ -146,7 +146,7 @@ class _VoteReader:
         if columns.tie is not None:
             self.ties.append(self._truths(block, columns.tie))
         if columns.judge is not None:
-            self.judges.append(block.labels(columns.judge))
+            self.judges.append(self._judges(block, columns.judge))
         for column, pieces, what in (
             (columns.weight, self.weights, "weight"),
             (columns.magnitude, self.magnitudes, "magnitude"),
@@ -167,6 +167,13 @@ class _VoteReader:
             message = f"expected a 1 in exactly one of the columns {names}; found it in {int(marked[row].sum())}"
             raise self.table.error(message, int(block.positions[row]), marks[0])
         return np.asarray(np.argmax(marked, axis=1), dtype=np.int32)
+
+    def _judges(self, block: TableBlock, column: int) -> NDArray[Any]:
+        try:
+            return block.labels(column)
+        except FileFormatError as error:
+            error.args = (f"{error}. An empty name for judge= leaves judges out",)
+            raise
 
     def _truths(self, block: TableBlock, column: int) -> NDArray[np.bool_]:
         codes, words = block.coded(column)
@@ -189,7 +196,7 @@ class _VoteReader:
     def preferences(self) -> Preferences:
         """Return what was read."""
         if not self.pairs:
-            raise self.table.error("the file has no preferences")
+            raise self.table.error("the file has no preferences: expected one in each row")
         pairs = np.concatenate(self.pairs)
         tie = np.concatenate(self.ties) if self.ties else np.zeros(len(pairs), dtype=np.bool_)
         weight, magnitude = (np.concatenate(pieces) if pieces else None for pieces in (self.weights, self.magnitudes))
