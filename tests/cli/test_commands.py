@@ -89,9 +89,9 @@ def test_fit_and_evaluate_on_votes(run, tmp_path):
     np.testing.assert_allclose(kr.load(tmp_path / "model.kr").coef_, expected)
     told = run("evaluate", "model.kr", "dishes.csv", "--pairs", "votes.csv", "--json").json
     assert (told["agreement"]["value"], told["agreement"]["n_preferences"]) == (1.0, 2)
-    assert any("left out: 1 ties, which neither order agrees with" in note for note in told["notes"])
+    assert any("left out: 1 tie, which neither order agrees with" in note for note in told["notes"])
     seen = run("fit", "dishes.csv", "--pairs", "votes.csv", "--method", "ranksvm", "-o", "svm.kr")
-    assert "left out: 1 ties, which --method ranksvm does not support" in seen.err
+    assert "left out: 1 tie, which --method ranksvm does not support" in seen.err
     (tmp_path / "votes.csv").write_text("up,down,n\nred curry,pea soup,2\nstew,stw,1\n")
     named = ("--winner", "up", "--loser", "down", "--pair-weight", "n")
     ended = run("fit", "dishes.csv", "--pairs", "votes.csv", *named, code=1)

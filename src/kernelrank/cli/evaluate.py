@@ -14,7 +14,7 @@ from kernelrank.cli.judgement import judge, measured
 from kernelrank.cli.measuring import MeasureRules, facts_of, interval_lines, row_of
 from kernelrank.cli.model_file import for_model, is_model_file, load_model, trained_on
 from kernelrank.cli.model_rows import counted
-from kernelrank.cli.preference_file import PreferenceFile
+from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
 from kernelrank.cli.vote_effects import vote_log_loss
@@ -94,6 +94,7 @@ def evaluate(
         file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
         _evaluate_preferences(answer, judged, source, file, confidence)
         return
+    refuse_columns(winner=winner, loser=loser, left=left, right=right, tie=tie, pair_weight=pair_weight)
     measures = rules.measures(["concordance"] if measure is None and event is not None else measure)
     target, query = survival_columns(target, query, time, event, strata)
     events: dict[str, Any] = {"event": event, "happened": happened}

@@ -13,12 +13,12 @@ from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined,
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.output_file import check_file
+from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
 from kernelrank.cli.vote_effects import answer_effects
 
 if TYPE_CHECKING:
     from kernelrank.cli.large_file import LargeFile
-    from kernelrank.cli.preference_file import PreferenceFile
     from kernelrank.data import Items
 
 __all__ = ["app"]
@@ -128,11 +128,13 @@ def fit(
         raise InvalidInputError(
             f"--pairs belongs to --method rankrls, ranksvm or bradley_terry; {type(ranker).__name__} needs scores"
         )
-    learner.check_votes(pairs=pairs is not None, judge=bool(judge))
     preferences = None
+    if pairs is None:
+        refuse_columns(
+            winner=winner, loser=loser, left=left, right=right, tie=tie, judge=judge, pair_weight=pair_weight
+        )
+    learner.check_votes(pairs=pairs is not None, judge=bool(judge))
     if pairs is not None:
-        from kernelrank.cli.preference_file import PreferenceFile
-
         who = "" if judge_effect is None else judge
         preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, who)
     fitted: tuple[Any, Any, Items | LargeFile] | None = None

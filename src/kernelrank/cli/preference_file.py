@@ -7,13 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.cli.model_rows import counted
+
 if TYPE_CHECKING:
     from kernelrank.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.cli.learner import LearnerOptions
     from kernelrank.data import Items, Preferences
 
-__all__ = ["PreferenceFile"]
+__all__ = ["PreferenceFile", "refuse_columns"]
 
 ARGUMENT = re.compile(r"\b(winner|loser|left|right|tie|weight|judge)=(?=[\s,;)]|$)")
 """An argument of `read_pairs` in a message, which is an option of the command."""
@@ -53,6 +55,11 @@ class PreferenceFile:
             raise
         if found.notes:
             answer.note(f"{self.path}: {'; '.join(found.notes)}")
+        if found.weight is not None and not (found.weight > 0).any():
+            raise InvalidInputError(
+                f"{self.path}: every weight is zero: expected a vote with a weight above zero. An empty --pair-weight "
+                "ignores weights"
+            )
         return found
 
     def between(self, items: Items, answer: Answer) -> Preferences:
@@ -81,7 +88,7 @@ class PreferenceFile:
             return found
         if found.tie.all():
             raise InvalidInputError(f"{self.path}: has only ties, {reason}")
-        answer.note(f"{self.path}: left out: {int(found.tie.sum()):,} ties, {reason}")
+        answer.note(f"{self.path}: left out: {counted(int(found.tie.sum()), 'tie')}, {reason}")
         return found._replace(magnitude=_beside_ties(found)).chosen(~found.tie)
 
     def votes(self, found: Preferences, method: str) -> dict[str, Any]:
@@ -119,6 +126,41 @@ class PreferenceFile:
                 )
             given["judge"] = found.judge
         return given
+
+    def check_holdout(self, found: Preferences) -> None:
+        """Raise an error if nothing can be learnt from some preferences and measured on others."""
+        import numpy as np
+
+        from kernelrank.errors import InvalidInputError
+
+        counts = np.ones(len(found.pairs), dtype=np.bool_) if found.weight is None else found.weight > 0
+        if found.tie is not None and found.tie[counts].all():
+            raise InvalidInputError(
+                f"{self.path}: has only ties, which neither order agrees with, so that alpha cannot be chosen"
+            )
+        if counts.sum() < 2:
+            raise InvalidInputError(
+                f"{self.path}: expected at least two votes to hold out; found {int(counts.sum())}. Use kernelrank fit "
+                "with --alpha"
+            )
+        judges = None if found.judge is None else dict.fromkeys(found.judge[counts].tolist())
+        if judges is not None and len(judges) < 2:
+            raise InvalidInputError(
+                f"{self.path}: expected at least two judges to hold out one at a time; found {next(iter(judges))!r} "
+                "only. An empty --judge holds out votes instead"
+            )
+
+
+def refuse_columns(**columns: str | None) -> None:
+    """Raise an error for columns of preferences that are named where there is no file of preferences."""
+    from kernelrank.errors import InvalidInputError
+
+    for role, column in columns.items():
+        if column is not None:
+            flag = f"--{role.replace('_', '-')}"
+            raise InvalidInputError(
+                f"{flag} names a column of preferences: give their file by --pairs, or remove {flag}"
+            )
 
 
 def _beside_ties(found: Preferences) -> Float | None:

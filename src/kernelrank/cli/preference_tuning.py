@@ -64,6 +64,7 @@ def tune_preferences(
         )
     items = source.read(answer, needs_target=False)
     preferences = file.between(items, answer)
+    file.check_holdout(preferences)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
     likely = learner.method == "bradley_terry"

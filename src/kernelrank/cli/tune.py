@@ -17,7 +17,7 @@ from kernelrank.cli.model_rows import counted, setting_rows
 from kernelrank.cli.number_grid import read_alphas, read_gammas, read_grid
 from kernelrank.cli.optional_value import ScaleCommand
 from kernelrank.cli.output_file import check_file, check_page
-from kernelrank.cli.preference_file import PreferenceFile
+from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
 from kernelrank.cli.preference_tuning import tune_preferences
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.search import Search, kernel_settings, search_on_file
@@ -217,6 +217,10 @@ def tune(
         scale == "query",
     )
     plan.learner.parameters()
+    if pairs is None:
+        refuse_columns(
+            winner=winner, loser=loser, left=left, right=right, tie=tie, judge=judge, pair_weight=pair_weight
+        )
     plan.learner.check_votes(pairs=pairs is not None, judge=False)
     source = SourceFile(
         train, input_format, target, query, id, weight, groups, features, positive, exclude=exclude
