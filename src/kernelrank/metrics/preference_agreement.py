@@ -47,8 +47,8 @@ class PreferenceAgreement(Result):
     n_ties: int
 
     def __str__(self) -> str:
-        noun = "preference" if self.n_preferences == 1 else "preferences"
-        return f"agreement with {self.n_preferences} {noun} between {self.n_items} items: {self.value:.4f}, {self.interval}"
+        count = f"{self.n_preferences} preference{'' if self.n_preferences == 1 else 's'}"
+        return f"agreement with {count} between {self.n_items} items: {self.value:.4f}, {self.interval}"
 
     def _facts(self) -> list[tuple[str, str]]:
         return [
