@@ -221,7 +221,7 @@ class TestFaults:
                 "line 2, column 'weight': the weight -2.0 is negative: expected zero or more",
             ),
             ("y,x\n", "the file has no rows, only the names of columns"),
-            ("y\n1\n", "no column is left for the features"),
+            ("y\n1\n", "no column is left for the features: expected at least one; 'y' is the target"),
         ],
     )
     def test_places(self, read, text, message):

@@ -184,7 +184,7 @@ class TestFaults:
             read(PLAIN, missing="zero")
         with pytest.raises(FileFormatError, match="no row is left"):
             read("y,age\n,1\n,2\n", target="y")
-        with pytest.raises(FileFormatError, match="no column is left for the features"):
+        with pytest.raises(FileFormatError, match="the features: expected at least one; left out: 'seen' "):
             read("y,seen\n1,2021-01-01\n0,2021-01-02\n")
 
 

@@ -276,7 +276,8 @@ def _learnt(
     if words:
         notes.append(f"text columns were one-hot encoded: {', '.join(words[:10])}{', ...' if len(words) > 10 else ''}")
     if not columns:
-        faults.add("no column is left for the features")
+        without = f"; left out: {', '.join(left_out[:10])}" if left_out else ""
+        faults.add(f"no column is left for the features: expected at least one{without}")
     return TablePreparation(tuple(columns), rules.missing)
 
 

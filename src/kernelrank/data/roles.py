@@ -269,7 +269,8 @@ class _RoleSearch:
         features = [column for column in columns if column not in roles and column not in self.left_out]
         self._note_absent({*roles, *features})
         if not features:
-            raise self.table.error("no column is left for the features")
+            used = "".join(f"; {self.table.names[column]!r} is the {role}" for column, role in roles.items())
+            raise self.table.error(f"no column is left for the features: expected at least one{used}")
         if self.request.n_features not in (None, len(features)):
             raise self.table.error(
                 f"expected {self.request.n_features} feature columns; got {len(features)}: "
