@@ -76,6 +76,14 @@ def test_other_hold_outs_are_refused(data, options, message):
         RankRLSCV(**options).fit_pairs(X, pairs)
 
 
+def test_one_group_and_one_preference_choose_nothing(data):
+    X, pairs, _, _ = data
+    with pytest.raises(InvalidInputError, match="Expected at least two groups to hold out one at a time; got one"):
+        RankRLSCV().fit_pairs(X, pairs, groups=["ann"] * len(pairs))
+    with pytest.raises(InvalidInputError, match="Expected at least two preferences to hold out one; got one"):
+        RankRLSCV().fit_pairs(X, pairs[:1])
+
+
 def test_only_ties_choose_nothing(data):
     X, pairs, _, _ = data
     with pytest.raises(InvalidInputError, match="alpha cannot be chosen"):

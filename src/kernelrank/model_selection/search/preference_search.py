@@ -16,9 +16,10 @@ from kernelrank.features import Features
 from kernelrank.model_selection.preference_holdout import Refits, exact_differences
 from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue
 from kernelrank.model_selection.search.candidates import Measured
+from kernelrank.queries import Queries
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
-__all__ = ["PreferenceMeasure", "check_search"]
+__all__ = ["PreferenceMeasure", "check_groups", "check_search"]
 
 DIFFERENCES = 2**25
 """How many held-out differences are kept at once: all preferences for some alphas."""
@@ -33,6 +34,17 @@ def check_search(cv: Any, scoring: Any) -> None:
             "fit_pairs chooses by the agreement with preferences. Expected scoring='pairwise_accuracy'; got "
             f"{scoring!r}. Leave it out"
         )
+
+
+def check_groups(groups: Any, n_pairs: int) -> None:
+    """Raise an error if everything would be held out at once, so that nothing is left to train on."""
+    if groups is not None and len(Queries.from_labels(groups, n_pairs, name="groups")) < 2:
+        raise InvalidInputError(
+            "Expected at least two groups to hold out one at a time; got one. Leave groups out to hold out single "
+            "preferences"
+        )
+    if n_pairs < 2:
+        raise InvalidInputError("Expected at least two preferences to hold out one; got one. Use RankRLS with an alpha")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.candidates import Candidates
-from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_search
+from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_groups, check_search
 from kernelrank.progress import track
 from kernelrank.solvers.double_precision import one_warning
 from kernelrank.validation import check_pair_values, scores_or_times
@@ -243,6 +243,7 @@ n_features_in_
             "magnitude": check_pair_values(magnitude, graph.n_pairs, name="magnitude"),
             "weight": check_pair_values(weight, graph.n_pairs, name="weight"),
         }
+        check_groups(groups, graph.n_pairs)
         self._search_pairs(X, graph, groups, {name: value for name, value in given.items() if value is not None})
         graphs = [(np.zeros(1, dtype=np.int64), graph)]
         return self._fit(X, graphs, self._progress(X), one_output=True, alpha=self.alpha_)
