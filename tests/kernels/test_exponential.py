@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from kernelrank.compiled import CompilingPays
+from kernelrank.features import ReducedSet, kernel_scores
 from kernelrank.kernels import Kernel
 from kernelrank.kernels import exponential as module
 from kernelrank.kernels.exponential import SMALLEST, exponential
@@ -14,15 +14,14 @@ from kernelrank.kernels.exponential import SMALLEST, exponential
 
 @pytest.fixture(params=["numpy", "compiled"])
 def way(request, monkeypatch):
-    limit = 2**60 if request.param == "numpy" else -1
-    monkeypatch.setattr(module, "COMPILED", CompilingPays(limit, limit))
+    monkeypatch.setattr(module, "MANY", 2**60 if request.param == "numpy" else 0)
     return request.param
 
 
 def exponentials(x):
     values = np.array(x, dtype=np.float64, ndmin=2)
     out = np.full_like(values, np.nan)
-    exponential(values, out)
+    exponential(values, out, values.size)
     return out
 
 
@@ -48,7 +47,7 @@ def test_the_ends(way):
 def test_in_place(way):
     x = np.array([[-1.0, -2.0], [-3.0, -0.5]])
     exact = np.exp(x)
-    exponential(x, x)
+    exponential(x, x, x.size)
     np.testing.assert_allclose(x, exact, rtol=2.3e-16)
 
 
@@ -57,7 +56,19 @@ def test_kernels_are_those_of_numpy(monkeypatch, m):
     X = np.random.default_rng(m).standard_normal((m, 5))
     kernel = Kernel("rbf", 0.3)
     plain = kernel.matrix(X), kernel.matrix(X, X[:2])
-    monkeypatch.setattr(module, "COMPILED", CompilingPays(-1, -1))
+    monkeypatch.setattr(module, "MANY", 0)
     for found, expected in zip((kernel.matrix(X), kernel.matrix(X, X[:2])), plain, strict=True):
         np.testing.assert_allclose(found, expected, rtol=5e-16)
     assert np.array_equal(kernel.matrix(X), kernel.matrix(X).T)
+
+
+def test_all_blocks_of_a_matrix_go_the_same_way(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((9, 2))
+    ways = []
+    monkeypatch.setattr(module, "MANY", 9 * 3)
+    monkeypatch.setattr(module, "_exponentiate", lambda values, *_: ways.append(values.shape))
+    features = ReducedSet(Kernel("rbf", 0.3), X, np.arange(3))
+    ways.clear()  # the basis alone is not many
+    assert features._kernels[2:4].shape == (2, 3)
+    kernel_scores(features.kernel, X, X[:3], np.ones((3, 1)))
+    assert ways == [(2, 3), (9, 3)]

@@ -249,7 +249,7 @@ class KernelRows:
 
     def __getitem__(self, rows: slice | Index) -> Float:
         """Return the features, or the kernels, of some items."""
-        K = self.map.kernel.matrix(self.X[rows], self.basis_items)
+        K = self.map.kernel.matrix(self.X[rows], self.basis_items, n_rows=self.shape[0])
         return K if self.plain else self.map.features(K)
 
 
@@ -277,7 +277,7 @@ def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float)
     step = max(1, SCORE_BYTES // (8 * len(coefficients)))
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
-        scores[rows] = kernel.matrix(X[rows], basis) @ coefficients
+        scores[rows] = kernel.matrix(X[rows], basis, n_rows=len(scores)) @ coefficients
     # Where in a product a row stands decides its last digit, and that must not order items that are the same.
     duplicate_of = duplicate_rows(X)
     alike = duplicate_of >= 0

@@ -20,12 +20,13 @@ from functools import partial
 import numpy as np
 
 from kernelrank.arrays import Float, Index
-from kernelrank.compiled import CompilingPays, compiled
+from kernelrank.compiled import compiled
 
 __all__ = ["exponential"]
 
-COMPILED = CompilingPays(at_once=2**27, in_all=2**27)
-"""To import numba and compile the loop takes as long as NumPy takes for so many numbers."""
+MANY = 2**26
+"""From so many numbers on the loop is used: NumPy takes as long for them as it takes to import numba. It depends on
+nothing else, so that the same fit gives the same digits again."""
 
 PER_LOG_2 = 1.0 / math.log(2.0)
 ROUNDS = 1.5 * 2.0**52
@@ -37,7 +38,7 @@ SMALLEST = -708.0
 (C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13) = (1.0 / math.factorial(k) for k in range(2, 14))
 
 
-def exponential(values: Float, out: Float) -> None:
+def exponential(values: Float, out: Float, total: int) -> None:
     """Write ``exp(min(x, 0))`` of every value to `out`.
 
     Parameters
@@ -46,15 +47,17 @@ def exponential(values: Float, out: Float) -> None:
         Is overwritten.
     out : ndarray, shape (k, n)
         The same array, or another one.
+    total : int
+        How many numbers there are in all, of which these are a block.
 
     Examples
     --------
     >>> x = np.array([[0.0, -1.0, 1e-17]])
-    >>> exponential(x, x)
+    >>> exponential(x, x, x.size)
     >>> x.round(3)
     array([[1.   , 0.368, 1.   ]])
     """
-    if not COMPILED(values.size):
+    if total < MANY:
         np.minimum(values, 0.0, out=values)
         np.exp(values, out=out)
         return

@@ -149,11 +149,12 @@ class Kernel:
             return replace(self, gamma=rule)
         return replace(self, gamma=float(self.gamma))
 
-    def matrix(self, X: Matrix, Y: Matrix | None = None) -> Float:
+    def matrix(self, X: Matrix, Y: Matrix | None = None, *, n_rows: int = 0) -> Float:
         """Return k(X, Y), or k(X, X); a fresh float64 array that the caller may overwrite.
 
         O(m t n) time for m × n and t × n inputs and a named kernel; memory m × t. A float32 X is cast first: a kernel
-        that is rounded to 24 bits is not positive semidefinite.
+        that is rounded to 24 bits is not positive semidefinite. `n_rows` tells how many rows there are in all, where X
+        is a part of them.
         """
         if self.precomputed:
             return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
@@ -162,20 +163,20 @@ class Kernel:
         else:
             rows, others = X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False)
             if isinstance(self.metric, str):
-                return self._named(rows, others)
+                return self._named(rows, others, n_rows)
             from sklearn.metrics.pairwise import pairwise_kernels
 
             K = np.asarray(pairwise_kernels(rows, others, metric=self.metric, **self.parameters), dtype=np.float64)
         return self._finite(K, X, Y)
 
-    def _named(self, X: Matrix, Y: Matrix | None) -> Float:
+    def _named(self, X: Matrix, Y: Matrix | None, n_rows: int) -> Float:
         """Return k(X, Y) for a kernel with a name, or say what overflows."""
         metric = ALIASES.get(str(self.metric), str(self.metric))
         arguments = self.arguments()
         with np.errstate(over="ignore", invalid="ignore"):
             if list(arguments) == ["gamma"] and metric == "rbf" and not is_sparse(X) and not is_sparse(Y):
                 gamma = 1.0 / X.shape[1] if arguments["gamma"] is None else float(arguments["gamma"])
-                K, finite = _gaussian(X, Y, gamma)
+                K, finite = _gaussian(X, Y, gamma, n_rows)
                 return K if finite else self._finite(K, X, Y)
             from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -259,7 +260,7 @@ def _of_gaussian_process(metric: KernelLike) -> TypeGuard[GaussianProcessKernel]
     return module is not None and isinstance(metric, module.Kernel)
 
 
-def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> tuple[Float, bool]:
+def _gaussian(X: Matrix, Y: Matrix | None, gamma: float, n_rows: int) -> tuple[Float, bool]:
     """Return ``exp(-gamma ‖x - y‖²)`` for dense rows, as scikit-learn does, but without its checks and in few passes.
 
     Also return whether all values are certainly finite: the lengths are, and gamma is not negative.
@@ -297,7 +298,7 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float) -> tuple[Float, bool]:
         np.dot(left, right[:stop].T, out=part)
         # Rounding may make a squared distance negative.
         if gamma >= 0.0:
-            exponential(part, whole)
+            exponential(part, whole, max(n_rows, len(K)) * len(lengths))
         else:
             np.exp(np.maximum(part, 0.0, out=part), out=whole)
     if Y is None:
