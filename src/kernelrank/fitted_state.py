@@ -30,6 +30,7 @@ __all__ = [
     "items_unless_precomputed",
     "judges_have_votes",
     "kernel_works",
+    "mixtures_are_whole",
     "outputs_for_classes",
     "pairs_and_outcomes",
     "precisions_are_positive",
@@ -238,6 +239,13 @@ def precisions_are_positive(model: BaseEstimator) -> bool:
         and all(np.all(count >= 0) for count in counts)
         and np.any(model.counts_ > 0)
     )
+
+
+def mixtures_are_whole(model: BaseEstimator) -> bool:
+    """Whether a mixture with features has positive variances of each item, and its weights."""
+    own = getattr(model, "item_scales_", None)
+    with_features = model.X_fit_ is not None and np.size(getattr(model, "scales_", ())) > 0
+    return bool((own is not None) == with_features and (own is None or np.all(own > 0)))
 
 
 def judges_have_votes(model: BaseEstimator) -> bool:

@@ -31,6 +31,7 @@ from kernelrank.fitted_state import (
     items_unless_precomputed,
     judges_have_votes,
     kernel_works,
+    mixtures_are_whole,
     outputs_for_classes,
     pairs_and_outcomes,
     precisions_are_positive,
@@ -276,11 +277,16 @@ LEADERBOARD = FittedState(
         "judge_counts_": NoneOr(Array(("three", "judged"))),
         "judge_numbers_": NoneOr(Array(("judged",), of="indices", below="judges")),
     },
-    optional={"provenance_": PROVENANCE, "scales_": Array(("three", "scales"))},
+    optional={
+        "provenance_": PROVENANCE,
+        "scales_": Array(("three", "scales")),
+        "item_scales_": NoneOr(Array(("items", "scales"))),
+    },
     laws=(
         ("two items and three outcomes of each pair", pairs_and_outcomes),
         ("one coefficient for each feature and each item", coefficients_of_features_and_items),
         ("positive precisions, and curvatures that are not negative", precisions_are_positive),
+        ("weights of a mixture with features, and positive variances of its items", mixtures_are_whole),
         ("judges with their votes, or neither", judges_have_votes),
     ),
 )

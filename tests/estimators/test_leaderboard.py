@@ -18,7 +18,8 @@ from sklearn.base import clone
 from kernelrank import BradleyTerry, Leaderboard, RankRLS, load, save
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
-from kernelrank.estimators import judge_agreement, next_votes, score_mixture
+from kernelrank.estimators import feature_mixture, judge_agreement, next_votes, score_mixture
+from kernelrank.losses.expected_votes import LogisticVotes
 from kernelrank.solvers import vote_precision
 from tests.oracles.variational import nearest_normal
 
@@ -120,6 +121,62 @@ def test_few_votes_integrate_the_variance_of_scores_out():
         std = np.sqrt(np.diag(centre @ S @ centre))
         held += one * (ndtr((high - (m - m.mean())) / std) - ndtr((low - (m - m.mean())) / std))
     np.testing.assert_allclose(held, 0.95, atol=0.02)
+
+
+def test_features_integrate_both_variances_out():
+    rng = np.random.default_rng(3)
+    X, (pairs, tie, weight, _) = rng.normal(size=(9, 2)), votes_of(3, n_items=7, n_votes=20)  # two items have no votes
+    board = Leaderboard("least_squares").fit(
+        pairs[:, 0], pairs[:, 1], tie=tie, weight=weight, features=(np.arange(9), X)
+    )
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    D = np.eye(9)[pairs[:, 0]] - np.eye(9)[pairs[:, 1]]
+    z, noise = np.where(tie, 0.0, 1.0), np.diag(board.noise_ / weight)
+    centre = np.eye(9) - np.where(np.arange(9) < 7, 1 / 7, 0.0)
+    logs, found = np.arange(np.log(0.02), np.log(10.0), 0.12), []
+    for first, second in itertools.product(np.exp(logs), repeat=2):  # in logits, the first for all features together
+        K = (first / 2) ** 2 / 2 * X @ X.T + (second / 2) ** 2 * np.eye(9)
+        V = D @ K @ D.T + noise
+        gain = np.linalg.solve(V, D @ K).T
+        evidence = -0.5 * (np.linalg.slogdet(V)[1] + z @ np.linalg.solve(V, z))
+        prior = np.log(first) + 1.5 * np.log(second) - (first**2 + second**2) / 8
+        found.append((evidence + prior, centre @ gain @ z, np.diag(centre @ (K - gain @ D @ K) @ centre.T)))
+    share = np.exp([one[0] - max(other[0] for other in found) for one in found])
+    share /= share.sum()
+    means, variances = (np.array([one[k] for one in found]) for k in (1, 2))
+    mean = share @ means
+    np.testing.assert_allclose(board.scores_, mean, atol=0.01)
+    std = np.sqrt(share @ (variances + (means - mean) ** 2))
+    np.testing.assert_allclose(board.posterior.std, std, rtol=0.05)
+    low, high = board.posterior.score_limits(0.95)
+    held = share @ (ndtr((high - means) / np.sqrt(variances)) - ndtr((low - means) / np.sqrt(variances)))
+    np.testing.assert_allclose(held, 0.95, atol=0.01)
+
+
+def test_the_evidence_with_features_is_that_of_the_exact_likelihood():
+    votes, X = Votes.count(2, np.array([[0, 1]] * 3 + [[1, 0]])), np.array([[1.0], [-1.0]])
+    problem, errors = feature_mixture._Problem(votes, X, LogisticVotes(), np.ones(2)), []
+    for first, second in itertools.product((0.1, 1.0, 2.0), repeat=2):
+        found = problem.component(np.log([first, second]), np.zeros(3), np.zeros(1)).log_weight
+        found -= np.log(first) + 1.5 * np.log(second) - (first**2 + second**2) / 8
+        std = np.sqrt(4 * first**2 + 2 * second**2)
+        d, step = np.linspace(-9 * std, 9 * std, 100_001, retstep=True)
+        density = np.exp(-((d / std) ** 2) / 2) / np.sqrt(2 * np.pi) / std
+        errors.append(found + 1.5 - np.log((density * expit(d) ** 3 * expit(-d)).sum() * step))
+    np.testing.assert_allclose(errors, 0.0, atol=0.01)
+
+
+def test_features_that_explain_everything_narrow_the_intervals():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(20, 2))
+    f = X @ [0.8, -0.6]
+    a = rng.integers(0, 20, 500)
+    b = (a + rng.integers(1, 20, 500)) % 20
+    won = rng.random(500) < expit(f[a] - f[b])
+    votes = np.where(won, a, b), np.where(won, b, a)
+    alone = Leaderboard().fit(*votes)
+    board = Leaderboard().fit(*votes, features=(np.arange(20), X))
+    assert board.posterior.std.mean() < 0.66 * alone.posterior.std.mean()
 
 
 @pytest.mark.parametrize(("won", "lost"), [(1, 0), (3, 0), (2, 1), (10, 3)])

@@ -79,8 +79,11 @@ class ItemPosterior:
     @cached_property
     def std(self) -> Float:
         """The standard deviation of each score."""
-        variance = self._precision.centred_variances(self.voted) + (self._moves**2).sum(axis=1)
-        return np.asarray(np.sqrt(variance))
+        variance = self._precision.centred_variances(self.voted)
+        own = self.estimate.item_scales
+        if own is not None:
+            variance = variance * (own @ self.estimate.scales[0])
+        return np.asarray(np.sqrt(variance + (self._moves**2).sum(axis=1)))
 
     def covariance(self, items: Index) -> Float:
         """Return the covariance of the scores of some items, to compute variances of differences."""
@@ -115,8 +118,12 @@ class ItemPosterior:
         """
         if self.estimate.moves.shape[1] == 0:
             return float("inf")
-        unknown = float((self.estimate.prior * self._precision.coefficient_variances()).sum())
-        return max(len(self.estimate.prior) - unknown, 0.0) + SEEN
+        return max(len(self.estimate.prior) - float(self.unknown.sum()), 0.0) + SEEN
+
+    @property
+    def unknown(self) -> Float:
+        """The posterior variance of each coefficient beside that of its prior."""
+        return np.asarray(self.estimate.prior * self._precision.coefficient_variances())
 
     def quantile(self, confidence: float) -> float:
         """Return how many standard deviations an interval reaches to either side."""
@@ -137,6 +144,8 @@ class ItemPosterior:
         if len(weight) == 0:
             return self.scores - reach, self.scores + reach
         means = self.scores[:, None] + self._moves / np.sqrt(weight)  # those of the components, (m, values)
+        if self.estimate.item_scales is not None:
+            own = self.estimate.item_scales
         std = np.sqrt(self._precision.centred_variances(self.voted)[:, None] * own)
         limits = []
         for share in ((1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0):

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, Index, is_sparse
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import UnconnectedVotesWarning
 from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.estimators.feature_mixture import mix_feature_scores
 from kernelrank.estimators.item_posterior import ItemPosterior
 from kernelrank.estimators.ranked_items import COMPUTED, RankedItems
 from kernelrank.estimators.score_estimate import ScoreEstimate, estimate_scores, scores_at
-from kernelrank.estimators.score_mixture import mix_scores
+from kernelrank.estimators.score_mixture import MIXED_LIMIT, mix_scores
 from kernelrank.estimators.vote_gaps import VoteGaps
 from kernelrank.estimators.voted_items import named_features, number_votes, standardised
 from kernelrank.losses.expected_votes import SquaredVotes
@@ -76,9 +77,10 @@ class Leaderboard(RankedItems):
         The same with the number of the judge.
     X_fit_ : array, sparse matrix or None
         Standardised features.
-    coef_, prior_, curvature_, moves_, scales_ : ndarray
+    coef_, prior_, curvature_, moves_, scales_, item_scales_ : ndarray, the last one or None
         The posterior: its mean, the precision of the prior, the curvature of each pair, the change of the mean for one
-        standard deviation of the logarithm of each estimated variance, and the weights and variances of a mixture.
+        standard deviation of the logarithm of each estimated variance, and the weights and variances of a mixture, with
+        features those of each item.
 
     Notes
     -----
@@ -203,11 +205,16 @@ class Leaderboard(RankedItems):
         if n:
             sizes.insert(0, (slice(0, n), float(n) ** -0.5))
         found = estimate_scores(self.model, Phi, votes, sizes=sizes, seed=self.random_state)
-        return mix_scores(votes, found, ItemPosterior(Phi, votes, found).freedom)
+        posterior = ItemPosterior(Phi, votes, found)
+        if self.X_fit_ is None or Phi.n_columns > MIXED_LIMIT:
+            return mix_scores(votes, found, posterior.freedom)
+        X = self.X_fit_.toarray() if is_sparse(self.X_fit_) else np.asarray(self.X_fit_)
+        return mix_feature_scores(votes, X, found, posterior.unknown)
 
     def _keep_estimate(self, estimate: ScoreEstimate, votes: Votes) -> None:
         self.coef_, self.prior_ = estimate.mean, estimate.prior
         self.curvature_, self.moves_, self.scales_ = estimate.curvature, estimate.moves, estimate.scales
+        self.item_scales_ = estimate.item_scales
         self.noise_ = estimate.model.noise if isinstance(estimate.model, SquaredVotes) else 1.0
         scale = 0.5 if self.model == "bradley_terry" else self.noise_
         self.alpha_ = scale * float(estimate.prior[-1])

@@ -47,6 +47,7 @@ class RankedItems(BaseEstimator):
     curvature_: Float
     moves_: Float
     scales_: Float
+    item_scales_: Float | None
     noise_: float
     X_fit_: Matrix | None
     judges_: NDArray[Any] | None
@@ -66,7 +67,8 @@ class RankedItems(BaseEstimator):
         check_is_fitted(self)
         model = LogisticVotes() if self.model == "bradley_terry" else SquaredVotes(self.noise_)
         scales = getattr(self, "scales_", np.zeros((3, 0)))  # files of earlier versions have none
-        estimate = ScoreEstimate(self.coef_, self.curvature_, self.prior_, self.moves_, model, scales)
+        own = getattr(self, "item_scales_", None)
+        estimate = ScoreEstimate(self.coef_, self.curvature_, self.prior_, self.moves_, model, scales, own)
         return ItemPosterior(self._columns(), self._votes(), estimate, self.random_state)
 
     def _votes(self) -> Votes:

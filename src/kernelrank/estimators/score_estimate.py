@@ -15,8 +15,10 @@ the mean of a scaled inverse χ² distribution with γ + ν degrees of freedom: 
 size s seen before. The distribution is skewed: its mode, with γ + ν + 2 in the denominator, is smaller than its mean,
 and much smaller where items and votes are few; intervals would be shorter. Taking the mode of the scores and the
 curvature at it for mean and precision (Laplace) would make variances smaller yet. Intervals take Student's quantile at
-γ + ν degrees of freedom. For votes without features on up to 400 items τ² is integrated out instead (`score_mixture`).
-``benchmarks/leaderboard_intervals_cover.py`` measures the coverage of the intervals.
+γ + ν degrees of freedom. For up to 400 coefficients variances are integrated out instead (`score_mixture`, and
+`feature_mixture` with features); least squares without features keeps the estimate.
+``benchmarks/leaderboard_intervals_cover.py`` measures the coverage of the intervals, and
+``leaderboard_intervals_with_features_cover.py`` that with features.
 
 How far variances are uncertain is part of the posterior of scores: ``log τ²`` has a variance of about ``2 / (γ + ν)``
 and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for each variance.
@@ -75,6 +77,9 @@ class ScoreEstimate:
     scales : ndarray, shape (3, values of the variance)
         Their weights, and the variance of scores for each beside that of the mixture, with and without what the means
         differ by; empty where there is no mixture.
+    item_scales : ndarray, shape (m, values of the variances), or None
+        The variance of each score for each value beside that of the precision, where it differs between items: for a
+        mixture with features.
     """
 
     mean: Float
@@ -83,6 +88,7 @@ class ScoreEstimate:
     moves: Float
     model: VoteModel
     scales: Float = field(default_factory=lambda: np.zeros((3, 0)))
+    item_scales: Float | None = None
 
 
 def estimate_scores(

@@ -31,6 +31,10 @@ class VoteModel(Protocol):
         """Return the mean gradient and the mean curvature of each row, for normal differences."""
         ...
 
+    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean loss of each row, and its variance beyond second order."""
+        ...
+
     def fitted(self, votes: Votes, d: Float, freedom: float) -> VoteModel:
         """Return the model with the noise variance of the residuals, with `freedom` degrees of freedom used."""
         ...
@@ -84,13 +88,13 @@ class LogisticVotes:
         (ndarray, ndarray), each of shape (k,)
         """
         points, weights = _rule()
-        for_first, for_second = votes.won + votes.tied / 2, votes.lost + votes.tied / 2
+        for_first, for_second, total = votes.won + votes.tied / 2, votes.lost + votes.tied / 2, votes.total
         gradient, curvature = self.expected(votes, d, variance)
         std, mean, rest = np.sqrt(variance), np.zeros_like(d), np.zeros_like(d)
         losses = []
         for point, weight in zip(points, weights, strict=True):
             x = d + point * std
-            loss = for_first * np.logaddexp(0.0, -x) + for_second * np.logaddexp(0.0, x)
+            loss = total * np.log1p(np.exp(-np.abs(x))) + np.where(x >= 0, for_second, -for_first) * x
             mean += weight * loss
             losses.append(loss - gradient * (x - d) - 0.5 * curvature * ((x - d) ** 2 - variance))
         for weight, loss in zip(weights, losses, strict=True):
@@ -123,6 +127,11 @@ class SquaredVotes:
         total = votes.total
         return (total * d - votes.won + votes.lost) / self.noise, total / self.noise
 
+    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean loss of each row up to a constant, and zeros, as in `LogisticVotes.expected_loss`."""
+        squares = votes.won * (1.0 - d) ** 2 + votes.lost * (1.0 + d) ** 2 + votes.tied * d**2
+        return (squares + votes.total * variance) / (2.0 * self.noise), np.zeros_like(d)
+
     def fitted(self, votes: Votes, d: Float, freedom: float) -> SquaredVotes:
         """Return the model with the variance of the residuals."""
         squares = votes.won * (1.0 - d) ** 2 + votes.lost * (1.0 + d) ** 2 + votes.tied * d**2
@@ -153,7 +162,10 @@ def _expected_logistic(d: Float, variance: Float) -> tuple[Float, Float]:
     win, curvature = np.zeros_like(d), np.zeros_like(d)
     for point, weight in zip(points, weights, strict=True):
         x = d + point * std
-        p = decided_probability(x)
+        small, above = np.exp(-np.abs(x)), x >= 0
+        likely = 1.0 / (1.0 + small)
+        unlikely = small * likely
+        p = np.where(above, likely, unlikely)
         win += weight * p
-        curvature += weight * p * decided_probability(-x)
+        curvature += weight * p * np.where(above, unlikely, likely)
     return win, curvature
