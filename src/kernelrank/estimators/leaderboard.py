@@ -88,17 +88,24 @@ class Leaderboard(RankedItems):
     have a variance of their own under "auto", and features are standardised.
 
     Intervals are those of a normal posterior: the variational approximation under "auto", and Laplace's for a number.
-    Under "auto" they are quantiles of a mixture over values of the variance for up to 400 items without features, and
-    otherwise those of Student's distribution with the degrees of freedom of the estimated variances.
+    Under "auto" they are quantiles of a mixture over values of the variance for up to 400 items without features (for
+    "bradley_terry"), and over values of both variances for up to 400 items and features. Otherwise they are those of
+    Student's distribution with the degrees of freedom of the estimated variances.
     A rank interval leaves out the ranks of items that are separable from this one, compared one by one:
     `rank_low` is one more than the number of items above it whose difference has an interval without zero.
 
     Votes are added up first, O(l) time for l votes. Up to 1,000 items (and features) each of some 10 to 30 passes takes
-    O(m³) time, and memory is O(m²); the mixture takes some 100 passes more: up to 0.5 s for 200 items. Beyond, no m × m
-    matrix is formed: systems are solved by conjugate gradients, O(m + k) for each product, and variances are estimated
-    from 64 draws of the posterior, with an error of a few per cent; comparisons of many pairs of items then take scores
-    as independent. 100,000 items with 500,000 votes take 40 s and 1.2 GB. `benchmarks/leaderboard_intervals_cover.py`
-    measures the coverage of the intervals.
+    O(m³) time, and memory is O(m²); the mixture takes some 100 passes more: up to 0.5 s for 200 items. With features it
+    takes some 50 to 400 passes: 0.1 to 1 s for 200 items, up to 2.5 s for 390.
+
+    Beyond 1,000 items no m × m matrix is formed: systems are solved by conjugate gradients, O(m + k) for each product,
+    and variances are estimated from 64 draws of the posterior, with an error of a few per cent; comparisons of many
+    pairs of items then take scores as independent. 100,000 items with 500,000 votes take 40 s and 1.2 GB.
+
+    `benchmarks/leaderboard_intervals_cover.py` measures the coverage of the intervals without features, and
+    `leaderboard_intervals_with_features_cover.py` that with features: of 20 and 200 items with 5 and 50 votes each,
+    95 % intervals hold 93.5 to 97.5 % of the true scores if features explain half of them or nothing, 93.3 to 100 % of
+    those of items without votes, and 96 to 100 % if features explain everything. Intervals of ranks hold 98 % or more.
 
     Examples
     --------
