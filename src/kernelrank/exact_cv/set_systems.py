@@ -107,19 +107,34 @@ class SetSystems:
         """
         n_sets, u, _k, n = e.shape
         first, second = np.tril_indices(u)
-        packed = u * first + second
-        base, null = (part.reshape(n_sets, -1).take(packed, axis=1) for part in (self.base, self.null))
-        pivots, room = np.empty((n_sets, n)), np.empty((2, n))
+        corners, d = _corners(u), self.sign * d
+        raised = self._raised_base().reshape(n_sets, -1).take(u * first + second, axis=1)
+        null = self.null.reshape(n_sets, -1).take(u * first + second, axis=1)
+        pivots, lifted = np.empty((n_sets, n)), self.sign > 0 and bool(null.any())
         for part in blocks(n_sets, 8 * len(first) * (n + self.Q.shape[2]), CACHE_BYTES):
             products = self.Q[part].take(first, axis=1)
             products *= self.Q[part].take(second, axis=1)
             if len(d) > 1:
-                systems = np.matmul(products, self.sign * d[part])
+                systems = np.matmul(products, d[part])
             else:  # one product for all sets
-                flat = products.reshape(-1, products.shape[2]) @ (self.sign * d[0])
+                flat = products.reshape(-1, products.shape[2]) @ d[0]
                 systems = flat.reshape(len(products), len(first), n)
-            _solve_packed(systems, e[part], base[part], null[part], pivots[part], room)
+            if self.sign < 0:
+                systems += raised[part, :, None]
+                diagonal = raised[part][:, corners, None]
+            else:
+                if lifted:
+                    mean = systems[:, corners].mean(axis=1, keepdims=True)
+                    systems += null[part, :, None] * np.where(mean > 0.0, mean, 1.0)
+                diagonal = systems[:, corners]
+            pivots[part] = _solve_packed(systems, e[part], diagonal)
         return pivots
+
+    def _raised_base(self) -> Float:
+        """Return the base with its null space raised to the size of its diagonal, shape (sets, u, u)."""
+        t = np.trace(self.base, axis1=1, axis2=2) / self.base.shape[1]
+        raised: Float = self.base + np.where(t > 0.0, t, 1.0)[:, None, None] * self.null
+        return raised
 
     def _solve_in_columns(self, e: Float, d: Float) -> Float:
         """Do what `solve` does for sets with more items than Q has columns. Each λ needs a system of s equations only.
@@ -130,8 +145,7 @@ class SetSystems:
         """
         n_sets, u, k, n = e.shape
         s, root, pivots = self.Q.shape[2], np.sqrt(d), np.empty((n_sets, n))
-        t = np.trace(self.base, axis1=1, axis2=2) / u
-        B = self.base + np.where(t > 0.0, t, 1.0)[:, None, None] * self.null
+        B = self._raised_base()
         both = np.concatenate([self.Q, e.reshape(n_sets, u, -1)], axis=2)
         factors = {}
         for q in range(n_sets):
@@ -196,46 +210,65 @@ def _solve_scaled(G: Float, root: Float, e: Float) -> Float:
     scale = root[:, first] * -root[:, second]
     for part in blocks(n_sets, 8 * len(first) * n, CACHE_BYTES):
         systems = G[part, first, second][..., None] * (scale[part] if len(root) > 1 else scale)
-        identity = np.tile((first == second).astype(np.float64), (len(systems), 1))
-        _solve_packed(systems, e[part], identity, np.zeros_like(identity), pivots[part], np.empty((2, n)))
+        systems[:, _corners(s)] += 1.0
+        pivots[part] = _solve_packed(systems, e[part], np.ones((1, s, 1)))
     return pivots
 
 
-@compiled
-def _solve_packed(M: Float, e: Float, base: Float, null: Float, pivots: Float, room: Float) -> None:
-    """Solve ``(M + base + t null) x = e`` for every set and λ; x overwrites e, and Cholesky's factor M.
+def _corners(u: int) -> Index:
+    """Return where the diagonal stands in a packed lower triangle of u rows."""
+    rows = np.arange(u)
+    return np.asarray(rows * (rows + 3) // 2)
 
-    t is the mean of the diagonal of ``M + base``. The innermost loops run over λ, whose numbers stand side by side, so
-    that all λ are factorised together.
+
+def _solve_packed(M: Float, e: Float, diagonal: Float) -> Float:
+    """Overwrite e by the solutions of ``M x = e`` for every set and λ; return the smallest relative pivots.
 
     Parameters
     ----------
     M : ndarray, shape (sets, u (u + 1) / 2, n)
-        Packed lower triangles. The diagonal of the factor is stored as its reciprocals.
+        Packed lower triangles.
     e : ndarray, shape (sets, u, k, n)
-    base, null : ndarray, shape (sets, u (u + 1) / 2)
-    pivots : ndarray, shape (sets, n)
-        Filled in: the smallest pivot relative to the diagonal of the base, or of the matrix where that is zero.
-    room : ndarray, shape (2, n)
+    diagonal : ndarray, shape (1 or sets, u, 1 or n)
+        What pivots are compared with.
+
+    Returns
+    -------
+    ndarray, shape (sets, n)
     """
-    n_sets, u, k, n = e.shape
-    for q in range(n_sets):
-        for a in range(n):
-            total = 0.0
-            for i in range(u):
-                corner = i * (i + 3) // 2
-                total += M[q, corner, a] + base[q, corner]
-            room[0, a] = total / u if total > 0.0 else 1.0
-            pivots[q, a] = np.inf
-        for entry in range(base.shape[1]):
-            for a in range(n):
-                M[q, entry, a] += base[q, entry] + room[0, a] * null[q, entry]
+    (n_sets, u, k, n), size = e.shape, M.shape[1]
+    both = np.empty((n_sets, size + k * u, n))
+    both[:, :size] = M
+    right = both[:, size:].reshape(n_sets, k, u, n)
+    right[:] = e.transpose(0, 2, 1, 3)
+    _factorise_and_solve(both, u, k)
+    e[:] = right.transpose(0, 2, 1, 3)
+    reciprocal = both[:, _corners(u)]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        reciprocal *= reciprocal
+        reciprocal *= diagonal
+        return np.asarray(1.0 / reciprocal.max(axis=1))
+
+
+@compiled
+def _factorise_and_solve(M: Float, u: int, k: int) -> None:
+    """Replace packed systems by Cholesky's factors, and the k rows of right-hand sides below them by the solutions.
+
+    A right-hand side is eliminated forwards as one more row of the matrix would be. The innermost loops run over λ,
+    whose numbers stand side by side, so that all λ are factorised together.
+
+    Parameters
+    ----------
+    M : ndarray, shape (sets, u (u + 1) / 2 + k u, n)
+        The diagonal of the factor is stored as its reciprocals.
+    u, k : int
+    """
+    n = M.shape[2]
+    for q in range(M.shape[0]):
         row = 0
-        for i in range(u):
-            for a in range(n):
-                room[1, a] = M[q, row + i, a] if base[q, row + i] == 0.0 else base[q, row + i]
+        for i in range(u + k):
             other = 0
-            for j in range(i + 1):
+            for j in range(min(i + 1, u)):
                 for c in range(j):
                     for a in range(n):
                         M[q, row + j, a] -= M[q, row + c, a] * M[q, other + c, a]
@@ -243,23 +276,18 @@ def _solve_packed(M: Float, e: Float, base: Float, null: Float, pivots: Float, r
                 if j < i:
                     for a in range(n):
                         M[q, row + j, a] *= M[q, other, a]
-                    other += 1
-            row += i
-            for a in range(n):
-                pivots[q, a] = min(pivots[q, a], M[q, row, a] / room[1, a])
-                M[q, row, a] = 1.0 / np.sqrt(max(M[q, row, a], 1e-300))
-            row += 1
-        for c in range(k):
-            for step in range(2 * u):  # forwards, then backwards
-                i = min(step, 2 * u - 1 - step)
-                row = i * (i + 1) // 2
-                if step >= u:
+                else:
                     for a in range(n):
-                        e[q, i, c, a] *= M[q, row + i, a]
+                        M[q, other, a] = 1.0 / np.sqrt(max(M[q, other, a], 1e-300))
+                other += 1
+            row += min(i + 1, u)
+        for _ in range(k):
+            row -= u
+            other = u * (u + 1) // 2
+            for i in range(u - 1, -1, -1):  # backwards
+                other -= i + 1
+                for a in range(n):
+                    M[q, row + i, a] *= M[q, other + i, a]
                 for j in range(i):
-                    target, source = (i, j) if step < u else (j, i)
                     for a in range(n):
-                        e[q, target, c, a] -= M[q, row + j, a] * e[q, source, c, a]
-                if step < u:
-                    for a in range(n):
-                        e[q, i, c, a] *= M[q, row + i, a]
+                        M[q, row + j, a] -= M[q, other + j, a] * M[q, row + i, a]
