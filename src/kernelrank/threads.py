@@ -87,11 +87,12 @@ class OnePool(ContextDecorator):
         self.lock, self.inside, self.earlier = threading.Lock(), 0, list[int]()
 
     def __enter__(self) -> None:
+        libraries = _of_numpy()
         with self.lock:
             self.inside += 1
             if self.inside == 1:
-                self.earlier = [lib.get_num_threads() for lib in _of_numpy()]
-                for lib in _of_numpy():
+                self.earlier = [lib.get_num_threads() for lib in libraries]
+                for lib in libraries:
                     lib.set_num_threads(1)
 
     def __exit__(
