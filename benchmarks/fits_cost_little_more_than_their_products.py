@@ -4,16 +4,17 @@ Run: python -m benchmarks.fits_cost_little_more_than_their_products [--only path
 
 Each line is CPU seconds on one thread, beside the reference in the same run:
 
-* a reduced set of 1,000 Gaussian basis items, beside ``ZᵀZ`` of as many columns: 1.55, 1.64 and 1.74 (goal 1.6; 3.9).
-  With the kernels alone it is 1.3, and 3.2 with the triangular system that turns them into features, which a single fit
-  with a well-conditioned basis can do without;
-* a linear fit with queries, beside ``XᵀX``: 1.59 to 1.61 (at most 1.7; 2.4 before). Reading X costs a sixth of the
+* a reduced set of 1,000 Gaussian basis items, beside ``ZᵀZ`` of as many columns (at most 1.6; 3.9 at first): 1.32, 1.42
+  and 1.47 in three runs with 20,000 items, 1.27, 1.27 and 1.37 with 100,000, on a processor with AVX2 (1.65 to 1.94 with
+  NumPy's exponential; 1.55 to 1.74 on one with AVX-512 before);
+* a linear fit with queries, beside ``XᵀX``: 1.3 to 1.61 (at most 1.7; 2.4 before). Reading X costs a sixth of the
   product each time, so it is read once: what is wrong with its values is seen in the normal equations;
 * RankSVM on wide items, beside forming their kernel and fitting that: 1.1 with 10,000 columns and 2.1 with 100,000;
 * the prediction of one row by a Gaussian model, beside `KernelRidge` (at most 1.0);
-* 300 outputs of a Gaussian model, beside one: 1.27 to 1.30 (at most 1.3); the triangular systems alone cost 0.28;
+* 300 outputs of a Gaussian model, beside one: 1.27 to 1.30 (at most 1.3; 1.34 once, on a busy machine); the triangular
+  systems alone cost 0.28;
 * a path of 31 alphas, beside `eigh` of the kernel matrix (at most 0.6);
-* a search over 31 alphas by leave-pair-out, beside `eigh`: 4.4 to 4.5 (5.4 before). The score of each alpha
+* a search over 31 alphas by leave-pair-out, beside `eigh`: 4.2 to 4.5 (5.4 before). The score of each alpha
   takes the entries of half an m × m matrix, a symmetric product, and `cv_results_` has all 31 scores: `eigh` and these
   products are the least, 3.9;
 * commands on a LETOR file of 16,140 rows and 25 columns, ``kernelrank fit`` within 1.5 s, and ``kernelrank --help``,
