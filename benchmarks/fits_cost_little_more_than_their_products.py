@@ -5,8 +5,8 @@ Run: python -m benchmarks.fits_cost_little_more_than_their_products [--only path
 Each line is CPU seconds on one thread, beside the reference in the same run:
 
 * a reduced set of 1,000 Gaussian basis items, beside ``ZᵀZ`` of as many columns (at most 1.6; 3.9 at first): 1.32, 1.42
-  and 1.47 in three runs with 20,000 items, 1.27, 1.27 and 1.37 with 100,000, on a processor with AVX2 (1.65 to 1.94 with
-  NumPy's exponential; 1.55 to 1.74 on one with AVX-512 before);
+  and 1.47 in three runs with 20,000 items, 1.27, 1.27 and 1.37 with 100,000, on a processor with AVX2 (1.65 to 1.94
+  with NumPy's exponential; 1.55 to 1.74 on one with AVX-512 before);
 * a linear fit with queries, beside ``XᵀX``: 1.3 to 1.61 (at most 1.7; 2.4 before). Reading X costs a sixth of the
   product each time, so it is read once: what is wrong with its values is seen in the normal equations;
 * RankSVM on wide items, beside forming their kernel and fitting that: 1.1 with 10,000 columns and 2.1 with 100,000;
