@@ -25,9 +25,9 @@ from kernelrank.compiled import compiled
 __all__ = ["exponential"]
 
 MANY = 2**24
-"""From so many numbers on the loop is used. A fit with them takes about a second: the loop saves a tenth to a quarter of
-it every time, and to import numba takes half a second once. It depends on nothing else, so that the same fit gives the
-same digits again."""
+"""From so many numbers on the loop is used. A fit with them takes about a second: the loop saves a tenth to a quarter
+of it every time, and to import numba takes half a second once. It depends on nothing else, so that the same fit gives
+the same digits again."""
 
 PER_LOG_2 = 1.0 / math.log(2.0)
 ROUNDS = 1.5 * 2.0**52
