@@ -86,8 +86,8 @@ def test_a_forked_process_starts_anew(library):
     with pool:
         pool.forget()
         with pool:
-            assert library.number == 1
-        pool.inside += 1  # whoever entered before the fork does not leave in the child
+            assert pool.inside == 1  # whoever entered before the fork does not count
+        pool.inside += 1  # and leaves in the parent only, not as in this test
     assert library.number == 1
 
 

@@ -1,7 +1,7 @@
 """The exponential of very many numbers that are not positive, as Gaussian kernels need it.
 
 NumPy computes ``exp`` with vector instructions only on processors with 512-bit ones. Elsewhere it takes 5 to 10 ns for
-a number, and a third of the time of a fit with a basis. The compiled loop takes 2 ns, in vector instructions of any
+a number, up to a fifth of the time of a fit with a basis. The compiled loop takes 2 ns, in vector instructions of any
 width: with k the integer next to ``x / log 2`` and ``r = x - k log 2``, log 2 in two parts so that nothing of r is
 lost,
 
