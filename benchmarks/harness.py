@@ -20,15 +20,16 @@ def time_interleaved(
     """Return the best seconds of each run; every run is called once before to warm up.
 
     With `threads` BLAS is limited to them; one thread is measured in CPU seconds, which other work on the machine
-    does not lengthen, and any other number in wall-clock seconds.
+    does not lengthen, and any other number in wall-clock seconds. Every second round is in reverse order: a large
+    array takes memory that the run before has freed at once, and waits for new memory after a run that freed none.
     """
     clock = time.process_time if threads == 1 else time.perf_counter
     best = dict.fromkeys(runs, float("inf"))
     with threadpool_limits(threads):
         for run in runs.values():
             run()
-        for _ in range(repeats):
-            for name, run in runs.items():
+        for turn in range(repeats):
+            for name, run in list(runs.items())[:: 1 if turn % 2 == 0 else -1]:
                 start = clock()
                 run()
                 best[name] = min(best[name], clock() - start)

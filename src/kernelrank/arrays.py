@@ -35,6 +35,7 @@ __all__ = [
     "product",
     "squared_length",
     "transpose_product",
+    "weighted_gram",
     "weighted_squares",
 ]
 
@@ -195,6 +196,12 @@ def canonical(X: Sparse) -> Sparse:
     return summed
 
 
+def weighted_gram(weight: Float, Phi: Sparse) -> Float:
+    """Return ``Φᵀ diag(weight) Φ`` of a sparse matrix as a dense one, C-contiguous."""
+    gram = np.asarray((Phi.T @ (sparse.diags_array(weight) @ Phi)).toarray(), dtype=np.float64)
+    return gram if gram.flags.c_contiguous else gram.T
+
+
 def weighted_squares(weight: Float, Phi: Matrix) -> Float:
     """Return ``Σ_i weight_i φ_ij²`` for each column j of a dense or sparse matrix."""
     if is_sparse(Phi):
@@ -311,7 +318,7 @@ class GramSum:
         self._upper += other._upper
 
     def matrix(self) -> Float:
-        """Return the whole matrix, in the memory of the sum: later additions change it."""
+        """Return the whole matrix, C-contiguous and in the memory of the sum: later additions change it."""
         upper = self._upper
         for start in range(0, len(upper), SQUARE):
             stop = start + SQUARE
@@ -319,4 +326,4 @@ class GramSum:
                 upper[stop:, start:stop] = upper[start:stop, stop:].T
             square = upper[start:stop, start:stop]
             np.copyto(square, square.T.copy(), where=BELOW[: len(square), : len(square)])
-        return upper
+        return upper.T

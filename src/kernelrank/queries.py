@@ -180,9 +180,10 @@ class Grouping:
             sums[:, k] = np.bincount(self.codes, weights=self.weight * V[:, k], minlength=self.count)
         return sums
 
-    def means(self, V: Float) -> Float:
-        """Return the weighted means (count × k); a group without weight has mean zero."""
-        means: Float = self.sums(V) * self._inverse_total[:, None]
+    def means(self, V: Matrix) -> Float:
+        """Return the weighted means (count × k), dense; a group without weight has mean zero."""
+        sums = self.sums(V)
+        means: Float = (sums.toarray() if is_sparse(sums) else sums) * self._inverse_total[:, None]
         return means
 
     def subtract_means(self, V: Float) -> Float:

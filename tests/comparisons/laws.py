@@ -68,6 +68,16 @@ class Laws:
         np.testing.assert_allclose(graph.centre_transpose(np.eye(len(C))), C.T, atol=1e-12 * scale)
         np.testing.assert_allclose(graph.centre(np.eye(graph.n_items)[:, 0]), C[:, 0], atol=1e-12 * scale)
 
+    def test_gram_of_the_root_between_weights(self, seed):
+        graph, rng = self.graph(seed), np.random.default_rng(seed)
+        X = self.features(seed, graph.n_items, 7) * (rng.random((graph.n_items, 7)) < 0.5)
+        C = graph.centre(np.eye(graph.n_items))
+        weight = rng.exponential(size=len(C))
+        weight[0] = 0.0
+        expected = X.T @ C.T @ (weight[:, None] * C) @ X
+        found = graph.root_gram(sparse.csr_array(X), weight)
+        np.testing.assert_allclose(found, expected, atol=1e-11 * max(1.0, np.abs(expected).max()))
+
     def test_root_target(self, seed):
         graph, expected = self.graph(seed), self.target(seed)
         found = graph.centre_transpose(graph.root_target())[:, 0]

@@ -8,7 +8,7 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index, Matrix, blocks, is_sparse, largest_value, transpose_product
+from kernelrank.arrays import Float, GramSum, Index, Matrix, Sparse, blocks, is_sparse, largest_value, transpose_product
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.queries import Queries
 
@@ -114,6 +114,14 @@ class Comparisons(ABC):
         """Estimate the squared lengths of the rows of C, shape (k,), from products with random signs."""
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(self.n_items, 8))
         return np.asarray((self.centre(signs) ** 2).mean(axis=1))
+
+    def root_gram(self, Phi: Sparse, weight: Float) -> Float:
+        """Return ``Φᵀ Cᵀ diag(weight) C Φ`` for a sparse Φ with few columns, which is made dense here."""
+        Z = self.centre(Phi.toarray())
+        Z *= np.sqrt(weight)[:, None]
+        gram = GramSum(Phi.shape[1])
+        gram.add(Z)
+        return gram.matrix()
 
     @abstractmethod
     def root_target(self) -> Float:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
-from kernelrank.arrays import Float, GramSum, Index, Matrix, as_columns, is_sparse, row_slices, weighted_squares
+from kernelrank.arrays import (
+    Float,
+    GramSum,
+    Index,
+    Matrix,
+    Sparse,
+    as_columns,
+    is_sparse,
+    row_slices,
+    weighted_gram,
+    weighted_squares,
+)
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 
 __all__ = ["ItemScores"]
@@ -55,6 +65,10 @@ class ItemScores(ScoredComparisons):
         """Return the weights."""
         return self.weight
 
+    def root_gram(self, Phi: Sparse, weight: Float) -> Float:
+        """Return ``Φᵀ W^½ diag(weight) W^½ Φ`` from the stored entries."""
+        return weighted_gram(self.weight * weight, Phi)
+
     def centre_kernel(self, K: Float) -> Float:
         """Return ``W^½ K W^½``; nothing is touched without weights."""
         root = np.sqrt(self.weight)
@@ -66,7 +80,7 @@ class ItemScores(ScoredComparisons):
     def gram(self, Phi: Matrix) -> Float:
         """Accumulate ``Φᵀ W Φ`` in blocks."""
         if is_sparse(Phi):
-            return np.asarray((Phi.T @ (sparse.diags_array(self.weight) @ Phi)).todense(), dtype=np.float64)
+            return weighted_gram(self.weight, Phi)
         return self._accumulate(Phi, np.zeros((self.n_items, 0)))[0]
 
     def normal_equations(self, Phi: Matrix) -> tuple[Float, Float]:

@@ -22,18 +22,20 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from kernelrank.arrays import (
     BLOCK_BYTES,
     DenseRows,
     Float,
+    GramSum,
     Index,
     Matrix,
+    Sparse,
     as_columns,
     is_full,
     is_sparse,
     transpose_product,
+    weighted_gram,
     weighted_squares,
 )
 from kernelrank.comparisons.pair_levels import PairLevels
@@ -45,6 +47,9 @@ from kernelrank.queries import Grouping, Queries
 from kernelrank.sorting import sort_queries
 
 __all__ = ["ScoredQueries"]
+
+NEARLY_FULL = 0.1
+"""Sparse sums with this share of entries are multiplied faster as a dense matrix."""
 
 COMPILED_SORT = 20_000
 """From so many items on, a compiled sort pays for being loaded."""
@@ -312,16 +317,37 @@ class ScoredQueries(ScoredComparisons):
         rows: Any = DenseRows(Phi) if is_sparse(Phi) else Phi
         return query_scatter(rows, self.queries, self.weight, degree, self._c, levels, target, BLOCK_BYTES)
 
-    def _sparse_gram(self, Phi: Matrix) -> Float:
-        """``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)`` with sparse products only."""
-        degree = self._eigenvalues.ravel()
-        total = np.asarray((Phi.T @ (sparse.diags_array(degree) @ Phi)).todense(), dtype=np.float64)
-        by_query = self._by_query.sums(Phi)
-        total -= (by_query.T @ (sparse.diags_array(self._c) @ by_query)).todense()
+    def _sparse_gram(self, Phi: Sparse) -> Float:
+        """``Φᵀ D Φ - (PᵀΦ)ᵀ(PᵀΦ) + (RᵀΦ)ᵀ(RᵀΦ)``, with sparse products but for sums that are nearly full."""
+        total = weighted_gram(self._eigenvalues.ravel(), Phi)
+        gram = GramSum.onto(total)
+        parts = [(self._by_query.sums(Phi), self._c, -1.0)]
         if self._by_level is not None:
-            by_level = self._by_level.sums(Phi)
-            total += (by_level.T @ (sparse.diags_array(self._c[self._level_query]) @ by_level)).todense()
-        return total
+            parts.append((self._by_level.sums(Phi), self._c[self._level_query], 1.0))
+        for sums, c, sign in parts:
+            assert is_sparse(sums)
+            if sums.nnz > NEARLY_FULL * sums.shape[0] * sums.shape[1]:
+                gram.add(np.sqrt(c)[:, None] * sums.toarray(), sign)
+            else:
+                total += weighted_gram(sign * c, sums)
+        return gram.matrix()
+
+    def root_gram(self, Phi: Sparse, weight: Float) -> Float:
+        """Return ``Φᵀ Cᵀ diag(weight) C Φ``; without levels ``C Φ = s(Φ - mean_q)``, and the queries give two products.
+
+        With ``v = s² weight``, its sum t in a query and the means ``μ_v`` weighted by v, each query adds to
+        ``Φᵀ diag(v) Φ`` what is ``t (mean - μ_v)(mean - μ_v)ᵀ - t μ_v μ_vᵀ``.
+        """
+        if self._by_level is not None:
+            return super().root_gram(Phi, weight)
+        v = self.root_squares() * weight
+        by_query = Grouping(self.queries.codes, self._by_query.count, v)
+        root = np.sqrt(by_query.total)[:, None]
+        weighted_means = root * by_query.means(Phi)
+        gram = GramSum.onto(weighted_gram(v, Phi))
+        gram.add(weighted_means, -1.0)
+        gram.add(root * self._by_query.means(Phi) - weighted_means)
+        return gram.matrix()
 
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ L Φ`` from squared sums."""

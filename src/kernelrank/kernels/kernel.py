@@ -302,7 +302,7 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float, n_rows: int) -> tuple[F
         else:
             np.exp(np.maximum(part, 0.0, out=part), out=whole)
     if Y is None:
-        K = GramSum.onto(K).matrix().T
+        K = GramSum.onto(K).matrix()
         np.fill_diagonal(K, 1.0)
     # Inner products are at most as large as the mean of two squared lengths.
     return K, gamma >= 0.0 and bool(np.isfinite(own.min(initial=0.0) + lengths.min(initial=0.0)))

@@ -35,6 +35,7 @@ from kernelrank.features import Features
 from kernelrank.progress import working
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.conjugate_gradient import differ_much, inner_products
+from kernelrank.threads import one_thread
 
 __all__ = ["HeavyColumns", "HeavySystem", "heavy_count"]
 
@@ -135,13 +136,14 @@ class HeavyColumns(Solver[HeavySystem]):
     def attempt(self, state: HeavySystem, alpha: float, step: Step | None = None) -> tuple[Solution, bool]:
         """Solve; return whether the scores are known to `tol`, or `step` stopped the iteration."""
         graph = state.comparisons
-        with working("conjugate gradients"):
+        with working("conjugate gradients"), one_thread():
             x, n_iter, stopped = self._iterate(state, alpha, step)
         a = graph.centre_transpose(x)
         assert state.features.columns is not None
         coefficients = state.features.from_dual(a)
         missed = graph.root_target() - alpha * x
-        residual = _relative(missed - graph.centre(state.features.columns.multiply(coefficients)), missed)
+        rest = missed - graph.centre(state.features.columns.multiply(coefficients))
+        residual = _largest_ratio(_lengths(rest), _lengths(missed))
         return Solution(coefficients, coefficients, n_iter, residual), stopped or residual <= DRIFT * self.tol
 
     def _iterate(self, state: HeavySystem, alpha: float, step: Step | None) -> tuple[Float, int, bool]:
@@ -149,7 +151,7 @@ class HeavyColumns(Solver[HeavySystem]):
         graph, light, light_transposed = state.comparisons, state.light, state.light_transposed
         divide = _Division(state, alpha)
         b = graph.root_target()
-        x, r = np.zeros_like(b), b.copy()
+        x, r, whole = np.zeros_like(b), b.copy(), _lengths(b)
         p, heavy_p = divide(r)
         size = inner_products(r, p)
         n_iter = 0
@@ -162,10 +164,10 @@ class HeavyColumns(Solver[HeavySystem]):
             x += length * p
             product *= length
             r -= product
-            residual = _relative(r, b)
+            residual = _largest_ratio(_lengths(r), whole)
             if step is not None and step(n_iter, residual):
                 return x, n_iter, True
-            if residual <= self.tol and _relative(r, b - alpha * x) <= self.tol:
+            if residual <= self.tol and _largest_ratio(_lengths(r), _lengths(b - alpha * x)) <= self.tol:
                 break
             z, heavy_z = divide(r)
             following = inner_products(r, z)
@@ -185,9 +187,7 @@ class _Division:
         squares = state.light_squares
         D = np.maximum(squares, LEAST_SHARE * squares.mean()) + alpha
         self.inverse_diagonal = (1.0 / D)[:, None]
-        Z = self.graph.centre(self.heavy.toarray())
-        Z *= np.sqrt(self.inverse_diagonal)
-        S = blas.dsyrk(1.0, Z.T)
+        S = self.graph.root_gram(self.heavy, 1.0 / D).T  # symmetric, in the order that LAPACK overwrites
         S[np.diag_indices_from(S)] += 1.0
         factor, _ = lapack.dpotrf(S, overwrite_a=1)
         self.inverse, _ = lapack.dpotri(factor, overwrite_c=1)
@@ -202,7 +202,11 @@ class _Division:
         return z, heavy
 
 
-def _relative(U: Float, V: Float) -> float:
-    """Return the largest length of a column of U relative to that of V."""
-    lengths = np.sqrt(inner_products(V, V))
-    return float(np.divide(np.sqrt(inner_products(U, U)), lengths, out=np.zeros_like(lengths), where=lengths > 0).max())
+def _lengths(U: Float) -> Float:
+    """Return the length of each column."""
+    return np.sqrt(inner_products(U, U))
+
+
+def _largest_ratio(lengths: Float, whole: Float) -> float:
+    """Return the largest of the ratios; none counts where the whole is zero."""
+    return float(np.divide(lengths, whole, out=np.zeros_like(whole), where=whole > 0).max())

@@ -31,7 +31,7 @@ PER_ENTRY, GRAM_ENTRY, CUBE = 1e-7, 4e-9, 2.2e-11
 """
 
 DENSE_ENTRY, DENSE_PRODUCT = 5e-9, 1e-10
-"""Seconds of the normal equations from dense blocks: for each entry, and for each product of two."""
+"""Seconds of the normal equations from dense blocks, and of an inverse: for each entry, and for each product of two."""
 
 HEAVY_STEPS, HEAVY_STEP = 1_500, 1.3
 """How many steps heavy columns are reckoned to take where others take thousands, and what one costs beside these."""
@@ -93,7 +93,8 @@ class SparseColumns(Solver["tuple[Features, Comparisons]"]):
         if worth <= HEAVY_STEPS * HEAVY_STEP or self.max_iter is not None:
             return np.inf
         count = heavy_count(features, comparisons)
-        equations = DENSE_PRODUCT * features.n_items * count**2
+        assert is_sparse(features.items)
+        equations = PER_ENTRY * features.items.nnz + DENSE_PRODUCT * count**3  # their sum, and its inverse
         return HEAVY_STEPS * HEAVY_STEP + equations / step_seconds(features, n_outputs) if count > 0 else np.inf
 
 
