@@ -104,7 +104,8 @@ class HeavyColumns(Solver[HeavySystem]):
 
     Notes
     -----
-    O(m k²) time and m k numbers to begin with, k ≤ 1,000 columns being solved exactly; then O(nnz + k²) a step.
+    To begin with O(k³) time and the products of entries of one row, k ≤ 1,000 columns being solved exactly; with ties
+    left out O(m k²) time and m k numbers. Then O(nnz + k²) a step.
     """
 
     tol: float = 1e-5
