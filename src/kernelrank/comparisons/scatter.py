@@ -77,21 +77,23 @@ def query_scatter(
     spare = np.empty((size, n))
     total, right = GramSum(n), np.zeros((n, target.shape[1]))
     order = _sorted_items(queries, levels)
-    root = np.sqrt(degree)
+    root, all_one = np.sqrt(degree), bool(np.all(weight == 1.0))
     level_sums, large = _LevelSums(total, n), _LargeQuery(total, n)
     for start, stop, bounds in _pieces(queries.bounds, step):
         items = slice(start, stop) if order is None else order[start:stop]
         work = spare[: stop - start]
         rows, block = _rows_and_block(Phi, items, copies)
-        query = queries.codes[items]
+        row_weight = weight[: stop - start] if all_one else weight[items]
         if len(bounds) > 0:
             # Rows that are read from Φ itself leave the block free, and one block less has to stay in the cache.
-            subtract_query_means(rows, bounds - start, weight[items], work if rows is block else block, block)
+            subtract_query_means(rows, bounds - start, row_weight, work if rows is block else block, block)
         else:
-            large.move(rows, weight[items], int(query[0]), float(c[query[0]]), block)
+            query = int(queries.codes[start if order is None else order[start]])
+            large.move(rows, row_weight, query, float(c[query]), block)
         right += block.T @ target[items]
         if levels is not None:
-            level_sums.add(np.multiply(block, weight[items][:, None], out=work), levels[items], c[query])
+            weighted = np.multiply(block, row_weight[:, None], out=work)
+            level_sums.add(weighted, levels[items], c[queries.codes[items]])
         scale = root[items]
         # BLAS leaves out what is multiplied by zero, and with it a NaN that has to be seen.
         if scale[0] == scale[-1] != 0.0 and np.all(scale == scale[0]):
