@@ -60,6 +60,8 @@ class GreedySelector(SelectorMixin, KernelLearner):
         "verbose": ["verbose"],
     }
 
+    selects_features: ClassVar[bool] = True
+
     # A linear model of all items is what every kernel learner can be.
     kernel = "linear"
     gamma = None

@@ -18,8 +18,9 @@ from kernelrank.estimators import RLS, GreedyRLS, RankRLS
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.model_selection.held_out_tally import PairTally, QueryTally, Tally
 from kernelrank.model_selection.holdout import leave_one_out, leave_query_out
+from kernelrank.model_selection.item_folds import deal_items
 from kernelrank.model_selection.query_k_fold import QueryKFold
-from kernelrank.model_selection.selection_path import SelectionData, SelectionPath, deal_items, mean_accuracy
+from kernelrank.model_selection.selection_path import SelectionData, SelectionPath, mean_accuracy
 from kernelrank.progress import track, verbosely
 from kernelrank.result import Result
 from kernelrank.threads import one_pool

@@ -38,9 +38,9 @@ from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.held_out_tally import PairTally, QueryTally
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.item_folds import deal_items
 from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.search.nested_search import can_be_nested
-from kernelrank.model_selection.selection_path import deal_items, is_selection
 from kernelrank.progress import track, verbosely
 from kernelrank.pvalues import p_is, pvalue
 from kernelrank.queries import Queries
@@ -186,7 +186,7 @@ def permutation_test(
     m = _num_samples(X)
     name = statistic
     if statistic == "auto":
-        name = "folds" if is_selection(estimator) else "leave_pair_out" if qid is None else "leave_query_out"
+        name = "folds" if _selects_features(estimator) else "leave_pair_out" if qid is None else "leave_query_out"
     _check_fits(name, qid, groups)
     codes = None if groups is None else shared_groups(Queries.from_labels(groups, m, name="groups").codes)
     labels, scores = _read(estimator, y, m)
@@ -220,6 +220,12 @@ def permutation_test(
     if values is not None:
         label = f"best {label} of {len(values)} alphas"
     return PermutationTest(observed, null, (1 + extreme) / (1 + int(count)), label, permuted)
+
+
+def _selects_features(estimator: Any) -> bool:
+    """Return whether this is a greedy selector, whose module is not loaded for it, or a pipeline that ends with one."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    return bool(getattr(last, "selects_features", False))
 
 
 def _check_fits(name: str, qid: Any, groups: Any) -> None:

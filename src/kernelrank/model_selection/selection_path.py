@@ -19,7 +19,7 @@ from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.queries import Queries
 from kernelrank.validation import check_scores
 
-__all__ = ["SelectionData", "SelectionPath", "deal_items", "is_selection", "mean_accuracy", "selector_of"]
+__all__ = ["SelectionData", "SelectionPath", "mean_accuracy", "selector_of"]
 
 
 def selector_of(estimator: Any) -> GreedySelector:
@@ -30,12 +30,6 @@ def selector_of(estimator: Any) -> GreedySelector:
             f"Expected GreedyRankRLS, GreedyRLS, or a pipeline that ends with one; got {type(estimator).__name__}."
         )
     return last
-
-
-def is_selection(estimator: Any) -> bool:
-    """Return whether an estimator selects features: a greedy selector, or a pipeline that ends with one."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return isinstance(last, GreedySelector)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,35 +148,6 @@ def _by_size(selector: GreedySelector) -> list[dict[str, Any]]:
         if size not in best or step["criterion"] < best[size]["criterion"]:
             best[size] = step
     return [best[size] for size in sorted(best)]
-
-
-def deal_items(y: Float, n_folds: int, random: np.random.RandomState) -> list[Index]:
-    """Assign items to folds, stratified by score or class.
-
-    Parameters
-    ----------
-    y : ndarray, shape (m,)
-    n_folds : int
-    random : numpy.random.RandomState
-
-    Returns
-    -------
-    list of ndarray of int64
-
-    Examples
-    --------
-    >>> folds = deal_items(np.array([0, 1, 0, 1, 0, 0]), 2, np.random.RandomState(0))
-    >>> [int(np.array([0, 1, 0, 1, 0, 0])[fold].sum()) for fold in folds]
-    [1, 1]
-    """
-    if not 2 <= n_folds <= len(y):
-        raise InvalidInputError(f"Expected from 2 to {len(y)} folds, the number of items; got {n_folds}.")
-    order = np.lexsort((random.permutation(len(y)), y))
-    fold_of = np.empty(len(y), dtype=np.int64)
-    for start in range(0, len(y), n_folds):
-        block = order[start : start + n_folds]
-        fold_of[block] = random.permutation(n_folds)[: len(block)]
-    return [np.flatnonzero(fold_of == fold) for fold in range(n_folds)]
 
 
 def mean_accuracy(y: Float, scores: Float, qid: Index | None) -> float:
