@@ -202,10 +202,13 @@ def _usual_cells(text: bytes, counts: NDArray[np.int64]) -> tuple[NDArray[np.int
     if text.translate(None, NUMBER_BYTES) != (b": " * size)[:-1]:
         return None
     words = text.translate(COLON_TO_SPACE).split()
-    if len(words) != 2 * size or not (size == 0 or b"".join(words[::2]).isdigit()):
+    names = words[::2]
+    distinct = set(names)  # the same few in most rows: each is read once
+    if len(words) != 2 * size or not all(map(bytes.isdigit, distinct)):
         return None
     try:
-        indices = np.fromiter(map(int, words[::2]), dtype=np.int64, count=size)
+        numbers = {name: int(name) for name in distinct}
+        indices = np.fromiter(map(numbers.__getitem__, names), dtype=np.int64, count=size)
         values = np.fromiter(map(float, words[1::2]), dtype=np.float64, count=size)
     except (ValueError, OverflowError):
         return None
