@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
 from kernelrank.compiled import compiled
@@ -31,8 +32,8 @@ from kernelrank.progress import track
 
 __all__ = ["inner_agreements"]
 
-SETS_AT_ONCE = 256
-"""How many sets a compiled call takes, so that the progress bar moves."""
+SETS_AT_ONCE, SET_BYTES = 256, 2**25
+"""How many sets a compiled call takes, so that the progress bar moves, and the size of their corrections."""
 
 
 def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float | None:
@@ -70,7 +71,8 @@ def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float 
     place[order] = np.arange(len(order))
     y, duplicate_of = problem.truth[order, 0], problem.features.duplicate_of[order]
     found = np.empty((len(outer), len(alphas)))
-    n_steps = len(alphas) * int(sum(-(-np.count_nonzero(outer.sizes == size) // SETS_AT_ONCE) for size in sizes))
+    calls = [-(-np.count_nonzero(outer.sizes == size) // _at_once(int(size), len(order))) for size in sizes]
+    n_steps = len(alphas) * int(sum(calls))
     steps = _steps(problem, outer, sizes, scales, alphas)
     with closing(track(steps, n_steps, "choosing alpha without each set")) as shown:
         for inverse, numbers, alpha in shown:
@@ -97,8 +99,14 @@ def _steps(
                     np.ascontiguousarray(inverse.rows(slice(None))),
                     np.ascontiguousarray(inverse.coefficients[:, 0]),
                 )
-                for start in range(0, len(numbers), SETS_AT_ONCE):
-                    yield arrays, numbers[start : start + SETS_AT_ONCE], int(alpha)
+                step = _at_once(int(size), len(order))
+                for start in range(0, len(numbers), step):
+                    yield arrays, numbers[start : start + step], int(alpha)
+
+
+def _at_once(size: int, m: int) -> int:
+    """Return how many sets of a size one call takes."""
+    return max(1, min(SETS_AT_ONCE, SET_BYTES // (8 * max(size, 2) * m)))
 
 
 def _nothing_left(outer: ItemSets, level_of: Index) -> Index:
@@ -112,72 +120,66 @@ def _nothing_left(outer: ItemSets, level_of: Index) -> Index:
 def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Index, sets: Index, pivot: float) -> Float:
     """Return the agreement without each set, shape (sets,); the items are in descending order of y."""
     m, u = len(e), sets.shape[1]
+    W, gamma, rest, trusted = _corrections(Gamma, e, sets, pivot)
     found = np.empty(len(sets))
-    # Two rows at least, so that the last two corrections are made within the loop over pairs.
-    W = np.zeros((max(u, 2), m))
     H = Gamma if u <= 2 else np.empty((m, m))
-    room = *np.empty((2, m)), H, np.empty((u + 1, u))
-    _count_agreements(Gamma, e, y, end, duplicate_of, sets, pivot, found, W, *room)
+    _count_agreements(Gamma, y, end, duplicate_of, sets, W, gamma, rest, H, found)
+    found[~trusted] = np.nan
     return found
+
+
+def _corrections(Gamma: Float, e: Float, sets: Index, pivot: float) -> tuple[Float, Float, Float, NDArray[np.bool_]]:
+    """Take each set out of Γ and e.
+
+    Row i of W follows from those before it: ``W_c`` has ``R_ic`` at the place of item i of the set.
+
+    Returns
+    -------
+    W : ndarray, shape (sets, u, m)
+        Two rows at least, so that the last two corrections are made within the loop over pairs.
+    gamma, rest : ndarray, shape (sets, m)
+        The diagonal of ``Γ - WᵀW``, and ``e - WᵀR⁻¹e_U``; zero for the items of the set.
+    trusted : ndarray of bool, shape (sets,)
+        Where rounding left the pivots their digits.
+    """
+    (n_sets, u), m = sets.shape, len(e)
+    W = np.zeros((n_sets, max(u, 2), m))
+    gamma, rest = np.tile(np.diagonal(Gamma), (n_sets, 1)), np.tile(e, (n_sets, 1))
+    trusted, number = np.ones(n_sets, dtype=np.bool_), np.arange(n_sets)
+    for i in range(u):
+        items = sets[:, i]
+        row = Gamma[items]
+        for c in range(i):
+            row -= W[number, c, items][:, None] * W[:, c]
+        squared = row[number, items]
+        trusted &= squared >= pivot * Gamma[items, items]
+        pivots = np.sqrt(np.where(trusted, squared, 1.0))[:, None]
+        row /= pivots
+        W[:, i] = row
+        gamma -= row * row
+        rest -= rest[number, items][:, None] / pivots * row
+    gamma[number[:, None], sets] = 0.0
+    rest[number[:, None], sets] = 0.0
+    return W, gamma, rest, trusted
 
 
 @compiled
 def _count_agreements(
     Gamma: Float,
-    e: Float,
     y: Float,
     end: Index,
     duplicate_of: Index,
     sets: Index,
-    pivot: float,
-    found: Float,
-    W: Float,
-    gamma: Float,
-    rest: Float,
+    W_of: Float,
+    gamma_of: Float,
+    rest_of: Float,
     H: Float,
-    R: Float,
+    found: Float,
 ) -> None:
-    """Fill in what `_agreements` returns.
-
-    Without a set S, ``Γ - WᵀW`` has the diagonal `gamma`, and ``e - Wᵀt`` is `rest`; H has all corrections of Γ but the
-    last two. The factor of ``Γ_SS`` is R, and t its last row.
-    """
-    m, u, n_corrections = len(e), sets.shape[1], W.shape[0]
+    """Fill in what `_agreements` returns, from what `_corrections` does; H gets all corrections but the last two."""
+    m, u, n_corrections = Gamma.shape[0], sets.shape[1], W_of.shape[1]
     for number in range(sets.shape[0]):
-        trusted = True
-        for i in range(u):
-            for j in range(i + 1):
-                value = Gamma[sets[number, i], sets[number, j]]
-                for c in range(j):
-                    value -= R[i, c] * R[j, c]
-                if j < i:
-                    R[i, j] = value / R[j, j]
-                elif value < pivot * Gamma[sets[number, i], sets[number, i]]:
-                    trusted = False
-                    R[i, i] = 1.0
-                else:
-                    R[i, i] = np.sqrt(value)
-        if not trusted:
-            found[number] = np.nan
-            continue
-        for b in range(m):
-            gamma[b] = Gamma[b, b]
-            rest[b] = e[b]
-        for i in range(u):
-            R[u, i] = e[sets[number, i]]
-            for c in range(i):
-                R[u, i] -= R[i, c] * R[u, c]
-            R[u, i] /= R[i, i]
-            for b in range(m):
-                value = Gamma[sets[number, i], b]
-                for c in range(i):
-                    value -= R[i, c] * W[c, b]
-                W[i, b] = value / R[i, i]
-                gamma[b] -= W[i, b] * W[i, b]
-                rest[b] -= R[u, i] * W[i, b]
-        for i in range(u):
-            gamma[sets[number, i]] = 0.0
-            rest[sets[number, i]] = 0.0
+        W, gamma, rest = W_of[number], gamma_of[number], rest_of[number]
         for a in range(m if u > 2 else 0):
             for b in range(m):
                 H[a, b] = Gamma[a, b]
