@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank import RLS, RankRLS
+from kernelrank.compiled import CompilingPays
 from kernelrank.exact_cv import DifferingPairs, PairHoldout, pair_accuracy
 from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import (
@@ -250,3 +252,29 @@ def test_weights_that_differ_much_have_a_system_for_each_pair():
         i, j = found.first[number], found.second[number]
         expected = retrained_difference(learner, X, y, i, j, 0.5, weight)
         assert found.difference[number, 0, 0] == pytest.approx(expected, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize("learner", [RLS(), RankRLS(), RLS(kernel="rbf"), RankRLS(kernel="rbf")])
+@pytest.mark.parametrize("kind", ["plain", "weights", "duplicates", "two levels", "wide", "singular"])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_compiled_loops_and_numpy_give_the_same_bits(monkeypatch, learner, kind, outputs):
+    rng = np.random.default_rng(outputs)
+    m, n = (40, 60) if kind == "wide" else (150, 4)
+    X, y = rng.normal(size=(m, n)), rng.normal(size=(m, outputs)).round(1)
+    weight = rng.integers(1, 4, m).astype(float) if kind == "weights" and learner.kernel == "linear" else None
+    if kind == "duplicates":
+        X[5:9] = X[4]
+    if kind == "two levels":
+        y = np.sign(y)
+    if kind == "singular":
+        X[:, 3], X[0, 2] = 0.0, 1e6
+    found = []
+    for n_pairs in (-1, 10**9):
+        monkeypatch.setattr("kernelrank.exact_cv.pair_loops.COMPILED", CompilingPays(n_pairs, n_pairs))
+        data = HoldoutData(learner, X, y, sample_weight=weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(data.pairs(None, ALPHAS))
+    np.testing.assert_array_equal(found[0].difference, found[1].difference)
+    np.testing.assert_array_equal(found[0].accuracy, found[1].accuracy)
+    assert np.any(found[0].difference != 0.0)

@@ -39,9 +39,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index
+from kernelrank.arrays import Float, GramSum, Index, blocks
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
-from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 from kernelrank.solvers.double_precision import Rounding
@@ -50,9 +49,6 @@ __all__ = ["PIVOT", "DualInverse", "SmallPivotError"]
 
 PIVOT = {True: 1e-5, False: 1e-14}
 """The smallest relative pivot that is trusted, in the primal and in the dual."""
-
-TILE = 64
-"""The side of a tile: two of them fit into the first level of any cache."""
 
 
 class SmallPivotError(InvalidInputError):
@@ -144,8 +140,7 @@ class DualInverse:
         solution, _info = lapack.dpotrs(factor, target, lower=1)
         error = rounding.relative_error(lambda g: lapack.dpotrs(factor, g, lower=1)[0], solution, target, lam)
         inverse, _info = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        _complete(inverse.T, root, share)
-        return cls(root[:, None] * solution, inverse.T, error=error)
+        return cls(root[:, None] * solution, _scaled_and_mirrored(inverse.T, root, share), error=error)
 
     def reordered(self, order: Index, left: Float | None = None) -> DualInverse:
         """Return Γ with its items in another order; `left` in that order is made unless it is given."""
@@ -234,15 +229,10 @@ def _watched_factor(block: Float) -> Float:
     return np.asarray(factor)
 
 
-@compiled
-def _complete(G: Float, root: Float, share: float) -> None:
-    """Turn the upper half of the inverse into all of Γ, a tile and its mirror image at a time."""
-    m = len(G)
-    for top in range(0, m, TILE):
-        for left in range(top, m, TILE):
-            for i in range(top, min(top + TILE, m)):
-                for j in range(max(left, i), min(left + TILE, m)):
-                    both = root[i] * root[j]
-                    value = both * (G[i, j] - share * both)
-                    G[i, j] = value
-                    G[j, i] = value
+def _scaled_and_mirrored(G: Float, root: Float, share: float) -> Float:
+    """Turn the upper half of the inverse into all of Γ, in its place."""
+    for rows in blocks(len(G), 8 * len(G)):
+        part, both = G[rows, rows.start :], root[rows, None] * root[rows.start :]
+        part -= share * both
+        part *= both
+    return GramSum.onto(G.T).matrix().T

@@ -29,7 +29,7 @@ from scipy.linalg import blas
 
 from kernelrank.arrays import Float, Index, blocks
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
-from kernelrank.compiled import compiled
+from kernelrank.compiled import CompilingPays, compiled
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs
@@ -56,6 +56,15 @@ NEARLY_ALL = 0.4
 
 ROOM = 1000
 """How many pairs may be left to the caller."""
+
+COMPILED = CompilingPays(at_once=6_000_000, in_all=6_000_000)
+"""Whether the loops hold so many pairs out, of all outputs; else NumPy does, to the same bit."""
+
+NUMPY_CALLS = 5_000
+"""How many pairs take NumPy as long as the calls for a few blocks."""
+
+LEAST_ROWS = 64
+"""How many rows a block has at the least."""
 
 
 class Workspace:
@@ -108,15 +117,21 @@ class ResidualPairs:
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
-        offset, difference = difference_places(pairs, difference)
+        given = difference
+        offset, difference = difference_places(pairs, given)
         e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
         upper = self._upper(pairs)
         diagonal = self.diagonal if upper is None else np.diagonal(upper).copy()
         known = pairs.end, offset, diagonal, e, y, self.tied, agreement, difference
+        many = COMPILED(NUMPY_CALLS + pairs.n_pairs * len(y))
         for rows in row_blocks(pairs):
             columns = int(pairs.end[rows.start]) if upper is None else 0
             G = self.inverse.rows(rows, slice(columns, None)) if upper is None else upper[rows]
-            _pairs_by_residuals(G, rows.start, columns, *known)
+            if many:
+                _pairs_by_residuals(G, rows.start, columns, *known)
+                continue
+            i, j, g, places = _pairs_of_block(pairs, rows, columns, G)
+            store_pairs(self.y[i] - self.y[j], self._differences(i, j, g, diagonal), places, agreement, given)
         return np.zeros(0, dtype=np.int64)
 
     def _upper(self, pairs: DifferingPairs) -> Float | None:
@@ -138,15 +153,19 @@ class ResidualPairs:
         """As in `PairForm`."""
         for rows in blocks(len(pairs), 16 * len(self.diagonal), BLOCK_BYTES):
             i, j = pairs[rows, 0], pairs[rows, 1]
-            g = self.inverse.entries(i, j)[:, None]
-            gamma_i, gamma_j = self.diagonal[i][:, None], self.diagonal[j][:, None]
-            determinant = gamma_i * gamma_j - g * g
-            determinant[determinant == 0.0] = np.inf
-            missed = ((gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]) / determinant
-            found = self.y[i] - self.y[j] - missed
-            found[self.tied[i] == self.tied[j]] = 0.0
+            found = self._differences(i, j, self.inverse.entries(i, j), self.diagonal)
             store_pairs(self.y[i] - self.y[j], found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
+
+    def _differences(self, i: Index, j: Index, g: Float, diagonal: Float) -> Float:
+        """Return the differences of some pairs with ``Γ_ij = g``, shape (pairs, k), as `_pairs_by_residuals` does."""
+        g, gamma_i, gamma_j = g[:, None], diagonal[i][:, None], diagonal[j][:, None]
+        missed = (gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]
+        determinant = gamma_i * gamma_j - g * g
+        missed /= determinant + (determinant == 0.0)
+        found: Float = self.y[i] - self.y[j] - missed
+        found[self.tied[i] == self.tied[j]] = 0.0
+        return found
 
 
 class SmootherPairs:
@@ -191,6 +210,8 @@ class SmootherPairs:
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
+        if not COMPILED(NUMPY_CALLS + pairs.n_pairs * self.y.shape[1]):
+            return self._few_pairs(pairs, agreement, difference)
         offset, places = difference_places(pairs, difference)
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
         known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, agreement, places
@@ -205,6 +226,19 @@ class SmootherPairs:
             if n_new > 0:
                 doubtful.append(self._doubtful(H, rows, columns, pairs))
         return np.concatenate(doubtful)
+
+    def _few_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
+        """Hold out all pairs that differ, without a compiled loop."""
+        doubtful = [np.zeros(0, dtype=np.int64)]
+        for rows in row_blocks(pairs):
+            columns = int(pairs.end[rows.start])
+            H = (self.first[rows] * self.d) @ self.second[columns:].T
+            i, j, x, places = _pairs_of_block(pairs, rows, columns, H)
+            found, small = self._differences(i, j, x)
+            doubtful.append(np.flatnonzero(small) + places.start)
+            store_pairs(self.y[i] - self.y[j], found, places, agreement, difference)
+        numbers = np.concatenate(doubtful)
+        return numbers if len(numbers) <= ROOM else None
 
     def _doubtful(self, H: Float, rows: slice, columns: int, pairs: DifferingPairs) -> Index:
         """Return the numbers of the pairs of a block of H that have lost digits."""
@@ -231,22 +265,26 @@ class SmootherPairs:
         return x, self.eta[i], self.eta[j], self.h[i], self.h[j], np.zeros(len(i), dtype=bool)
 
     def _differences(self, i: Index, j: Index, x: Float) -> tuple[Float, NDArray[np.bool_]]:
-        """Return the differences of some pairs, shape (pairs, k), and which of them have lost digits."""
+        """Return the differences of some pairs, shape (pairs, k), and which of them have lost digits.
+
+        With the operations of `_pairs_by_smoother` in the same order.
+        """
         x, eta_i, eta_j, h_i, h_j, unknown = self._terms(i, j, x)
         w_i, w_j = self.weight[i], self.weight[j]
         P_ii, P_jj = w_i * (1.0 - self.share * w_i) - eta_i, w_j * (1.0 - self.share * w_j) - eta_j
         P_ij = -self.share * w_i * w_j - x
         determinant = P_ii * P_jj - P_ij * P_ij
         small = (determinant < self.threshold * w_i * w_j) | unknown
-        determinant[small | (determinant == 0.0)] = np.inf
+        inverse = np.where(small | (determinant == 0.0) | (self.tied[i] == self.tied[j]), np.inf, determinant)
+        np.divide(1.0, inverse, out=inverse)
         y_i, y_j = self.y[i], self.y[j]
         x, eta_i, eta_j, w_i, w_j = (values[:, None] for values in (x, eta_i, eta_j, w_i, w_j))
-        centre = -self.share / (1.0 - self.share * (w_i + w_j)) * (w_i * y_i + w_j * y_j)
-        z_i = h_i - eta_i * (y_i - centre) - x * (y_j - centre)
-        z_j = h_j - x * (y_i - centre) - eta_j * (y_j - centre)
+        rest = self.share * (w_i * y_i + w_j * y_j) / (1.0 - self.share * (w_i + w_j))
+        u_i, u_j = y_i + rest, y_j + rest
+        z_i = h_i - eta_i * u_i - x * u_j
+        z_j = h_j - x * u_i - eta_j * u_j
         found = (P_jj + P_ij)[:, None] * z_i - (P_ij + P_ii)[:, None] * z_j
-        found /= determinant[:, None]
-        found[self.tied[i] == self.tied[j]] = 0.0
+        found *= inverse[:, None]
         return found, small
 
 
@@ -267,14 +305,24 @@ def store_pairs(truth: Float, found: Float, rows: slice, agreement: Float, diffe
     """Store the differences of some pairs (pairs, k), if there is room, and add their agreement with the truth."""
     if difference.shape[1] > 0:
         difference[:, rows] = found.T
-    agreement += (np.sign(found) * np.sign(truth)).sum(axis=0)
+    sign = found * truth
+    agreement += (sign > 0.0).sum(axis=0) - (sign < 0.0).sum(axis=0)
+
+
+def _pairs_of_block(
+    pairs: DifferingPairs, rows: slice, columns: int, block: Float
+) -> tuple[Index, Index, Float, slice]:
+    """Return both items of the pairs of a block of rows, their entries in it, and their numbers."""
+    p, q = np.nonzero(np.arange(columns, len(pairs.order)) >= pairs.end[rows, None])
+    start = int(pairs.offset[rows.start])
+    return rows.start + p, columns + q, block[p, q], slice(start, start + len(p))
 
 
 def row_blocks(pairs: DifferingPairs, matrices: int = 1) -> list[slice]:
-    """Cut the rows that have partners: into eight blocks or more, so that few needless columns are formed."""
+    """Cut the rows that have partners: into about eight blocks or more, so that few needless columns are formed."""
     m = len(pairs.order)
     rows = int(np.searchsorted(pairs.end, m))
-    step = max(1, min(-(-rows // 8), BLOCK_BYTES // (8 * m * matrices)))
+    step = max(1, min(max(-(-rows // 8), LEAST_ROWS), BLOCK_BYTES // (8 * m * matrices)))
     return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 

@@ -257,9 +257,7 @@ def _by_downdates(
             if alone:
                 e = np.ascontiguousarray(inverse.coefficients[:, 0])
                 data = inverse.rows(everyone), e, y, duplicate_of
-                without = np.empty(len(e))
-                wins_without_each(*data, int(positive.sum()), sign, chosen, number, without)
-                wins[order] += without
+                wins[order] += wins_without_each(*data, int(positive.sum()), sign, chosen, number)
                 continue
             for k in range(len(units)):
                 if chosen.shape[1] and not np.any(chosen[k] == number):

@@ -1,4 +1,4 @@
-"""The loops over triples of a jackknife, compiled: pairs in order without an item or a group.
+"""The loops over triples of a jackknife: pairs in order without an item or a group.
 
 The symbols are those of `kernelrank.model_selection.auc_jackknife`.
 """
@@ -9,13 +9,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.compiled import CompilingPays, compiled
 
 __all__ = ["wins_without", "wins_without_each"]
 
 
-@compiled
+COMPILED = CompilingPays(at_once=100_000_000, in_all=100_000_000)
+"""Whether a loop counts so many triples; else NumPy does, with the same result."""
+
+NUMPY_CALLS = 15_000
+"""How many triples take NumPy as long as the calls for one item."""
+
+
 def wins_without_each(
+    Gamma: Float,
+    e: Float,
+    y: Float,
+    duplicate_of: Index,
+    n_positive: int,
+    sign: float,
+    chosen: NDArray[np.int16],
+    number: int,
+) -> Float:
+    """Return how many pairs are in the right order without each item, shape (m,); positive items come first.
+
+    Items with the same row are tied. Counted are the pairs (i, j) for which candidate `number` is chosen without k, and
+    all if `chosen` is empty.
+    """
+    m, data = len(e), (Gamma, e, y, duplicate_of, n_positive, sign, chosen, number)
+    if not COMPILED(m * (NUMPY_CALLS + n_positive * (m - n_positive))):
+        return np.array([_wins_without_one(*data, k) for k in range(m)])
+    found = np.empty(m)
+    _fill_wins(*data, found)
+    return found
+
+
+def _wins_without_one(
+    Gamma: Float,
+    e: Float,
+    y: Float,
+    duplicate_of: Index,
+    n_positive: int,
+    sign: float,
+    chosen: NDArray[np.int16],
+    number: int,
+    k: int,
+) -> float:
+    """Return how many pairs are in the right order without item k, by the operations of `_fill_wins`."""
+    i, j = slice(None, n_positive), slice(n_positive, None)
+    inverse, diagonal, column = 1.0 / Gamma[k, k], np.diagonal(Gamma), Gamma[:, k]
+    share = column * inverse
+    gamma, rest = diagonal - share * column, e - share * e[k]
+    g_ij = Gamma[i, j] - np.outer(share[i], column[j])
+    g_ii, e_i = gamma[i, None], rest[i, None]
+    missed = (gamma[j] + g_ij) * e_i - (g_ij + g_ii) * rest[j]
+    difference = sign * ((y[i, None] - y[j]) * (g_ii * gamma[j] - g_ij * g_ij) - missed)
+    duplicate = duplicate_of[i, None]
+    tied = (difference == 0.0) | ((duplicate >= 0) & (duplicate == duplicate_of[j]))
+    wins = np.where(tied, 0.5, difference > 0.0)
+    if chosen.shape[1] > 0:
+        wins *= chosen[k, i, j] == number
+    wins[k if k < n_positive else slice(None), slice(None) if k < n_positive else k - n_positive] = 0.0
+    return float(wins.sum())
+
+
+@compiled
+def _fill_wins(
     Gamma: Float,
     e: Float,
     y: Float,
@@ -26,11 +85,7 @@ def wins_without_each(
     number: int,
     found: Float,
 ) -> None:
-    """Fill in how many pairs are in the right order without each item; positive items come first.
-
-    Items with the same row are tied. Counted are the pairs (i, j) for which candidate `number` is chosen without k, and
-    all if `chosen` is empty.
-    """
+    """Fill in what `wins_without_each` returns."""
     m, choosing = len(e), chosen.shape[1] > 0
     for k in range(m):
         inverse = 1.0 / Gamma[k, k]
