@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
 from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.compiled import CompilingPays, compiled
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.exact_cv import ItemSets
 from kernelrank.lifetimes import event_times
@@ -39,6 +40,12 @@ SMALL_QUERY = 100
 
 MEASURED_ITEMS = 2**17
 """The largest number of items in one call of a measure: the items of a fold, once for each alpha."""
+
+COMPILED = CompilingPays(at_once=60_000_000, in_all=60_000_000)
+"""Whether the loop compares so many pairs of held-out scores; else NumPy does, with the same result."""
+
+NUMPY_CALLS = 5_000
+"""How many pairs take NumPy as long as the calls for one query."""
 
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
@@ -335,8 +342,18 @@ def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
     -----
     O(n Σ q²) time for queries of q items.
     """
-    values = np.full((scores.shape[1], len(bounds) - 1), np.nan)
-    _count_pairs(truth, np.ascontiguousarray(scores), bounds, values, np.empty(scores.shape[1]))
+    n = scores.shape[1]
+    values = np.full((n, len(bounds) - 1), np.nan)
+    sizes = np.diff(bounds)
+    if COMPILED(len(sizes) * NUMPY_CALLS + n * int(sizes @ sizes) // 2):
+        _count_pairs(truth, np.ascontiguousarray(scores), bounds, values, np.empty(n))
+        return values
+    for query, (start, stop) in enumerate(pairwise(bounds.tolist())):
+        high, low = np.nonzero(truth[start:stop, None] > truth[start:stop])
+        if len(high) > 0:
+            higher, lower = scores[start + high], scores[start + low]
+            right = np.count_nonzero(higher > lower, axis=0) + 0.5 * np.count_nonzero(higher == lower, axis=0)
+            values[:, query] = right / len(high)
     return values
 
 
