@@ -57,6 +57,9 @@ def _wins_without_one(
 ) -> float:
     """Return how many pairs are in the right order without item k, by the operations of `_fill_wins`."""
     i, j = slice(None, n_positive), slice(n_positive, None)
+    counted = chosen[k, i, j] == number if chosen.shape[1] > 0 else np.True_
+    if not counted.any():
+        return 0.0
     inverse, diagonal, column = 1.0 / Gamma[k, k], np.diagonal(Gamma), Gamma[:, k]
     share = column * inverse
     gamma, rest = diagonal - share * column, e - share * e[k]
@@ -66,9 +69,7 @@ def _wins_without_one(
     difference = sign * ((y[i, None] - y[j]) * (g_ii * gamma[j] - g_ij * g_ij) - missed)
     duplicate = duplicate_of[i, None]
     tied = (difference == 0.0) | ((duplicate >= 0) & (duplicate == duplicate_of[j]))
-    wins = np.where(tied, 0.5, difference > 0.0)
-    if chosen.shape[1] > 0:
-        wins *= chosen[k, i, j] == number
+    wins = np.where(tied, 0.5, difference > 0.0) * counted
     wins[k if k < n_positive else slice(None), slice(None) if k < n_positive else k - n_positive] = 0.0
     return float(wins.sum())
 
