@@ -8,6 +8,7 @@ another takes numba 2.5 s, `max` of an array 0.7 s, a sort 1.5 s, and a plain lo
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -74,6 +75,8 @@ class CompilingPays:
         The loop pays in one call with more items than this.
     in_all : int
         The loop pays from the call on in which the items of all calls of this process exceed this.
+    loaded : int, default=1
+        By what both are divided where numba is loaded already.
 
     Examples
     --------
@@ -82,13 +85,14 @@ class CompilingPays:
     (False, True, True, True)
     """
 
-    def __init__(self, at_once: int, in_all: int) -> None:
-        self.at_once, self.in_all, self.seen = at_once, in_all, 0
+    def __init__(self, at_once: int, in_all: int, *, loaded: int = 1) -> None:
+        self.at_once, self.in_all, self.loaded, self.seen = at_once, in_all, loaded, 0
 
     def __call__(self, n_items: int) -> bool:
         """Count a call with so many items, and return whether the loop is to do it."""
         self.seen += n_items
-        return n_items > self.at_once or self.seen > self.in_all
+        share = self.loaded if "numba" in sys.modules else 1
+        return share * n_items > self.at_once or share * self.seen > self.in_all
 
 
 def compile_seconds() -> dict[str, float]:

@@ -57,7 +57,7 @@ NEARLY_ALL = 0.4
 ROOM = 1000
 """How many pairs may be left to the caller."""
 
-COMPILED = CompilingPays(at_once=6_000_000, in_all=6_000_000)
+COMPILED = CompilingPays(at_once=6_000_000, in_all=6_000_000, loaded=10)
 """Whether the loops hold so many pairs out, of all outputs; else NumPy does, to the same bit."""
 
 NUMPY_CALLS = 5_000

@@ -30,11 +30,11 @@ CACHE_BYTES = 2**19
 COLUMNS = 100
 """Up to this many columns of Q, systems of that size go through the compiled loop."""
 
-COMPILED = CompilingPays(at_once=150_000_000, in_all=150_000_000)
+COMPILED = CompilingPays(at_once=60_000_000, in_all=60_000_000, loaded=20)
 """Whether the loop makes so many multiplications; else NumPy does, to the same bit."""
 
-NUMPY_CALLS = 20_000
-"""How many multiplications take NumPy as long as the calls for one column of the systems."""
+NUMPY_CALLS, PER_NUMBER = 20_000, 3
+"""How many multiplications take NumPy as long as the calls for one column of the systems, and as reading a number."""
 
 UNEVEN = 1e-5
 """Where a pivot of the base is smaller than this part of its diagonal entry, no system is derived from its factor."""
@@ -247,7 +247,8 @@ def _solve_packed(M: Float, e: Float, diagonal: Float) -> Float:
     both[:, :size] = M
     right = both[:, size:].reshape(n_sets, k, u, n)
     right[:] = e.transpose(0, 2, 1, 3)
-    if COMPILED(u * NUMPY_CALLS + n_sets * n * u * u * (u + 3 * k) // 3):
+    multiplications = n_sets * n * u * (u * (u + 3 * k) // 3 + PER_NUMBER * (u + k))
+    if COMPILED(u * NUMPY_CALLS + multiplications):
         _factorise_and_solve(both, u, k)
     else:
         _eliminate_columns(both, u, k)

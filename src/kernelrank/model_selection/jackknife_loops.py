@@ -14,7 +14,7 @@ from kernelrank.compiled import CompilingPays, compiled
 __all__ = ["wins_without", "wins_without_each"]
 
 
-COMPILED = CompilingPays(at_once=100_000_000, in_all=100_000_000)
+COMPILED = CompilingPays(at_once=100_000_000, in_all=100_000_000, loaded=10)
 """Whether a loop counts so many triples; else NumPy does, with the same result."""
 
 NUMPY_CALLS = 15_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -41,11 +40,8 @@ SMALL_QUERY = 100
 MEASURED_ITEMS = 2**17
 """The largest number of items in one call of a measure: the items of a fold, once for each alpha."""
 
-COMPILED = CompilingPays(at_once=60_000_000, in_all=60_000_000)
+COMPILED = CompilingPays(at_once=4_000_000, in_all=20_000_000, loaded=10)
 """Whether the loop compares so many pairs of held-out scores; else NumPy does, with the same result."""
-
-NUMPY_CALLS = 5_000
-"""How many pairs take NumPy as long as the calls for one query."""
 
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
@@ -345,15 +341,22 @@ def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
     n = scores.shape[1]
     values = np.full((n, len(bounds) - 1), np.nan)
     sizes = np.diff(bounds)
-    if COMPILED(len(sizes) * NUMPY_CALLS + n * int(sizes @ sizes) // 2):
+    if COMPILED(n * int(sizes @ sizes) // 2):
         _count_pairs(truth, np.ascontiguousarray(scores), bounds, values, np.empty(n))
         return values
-    for query, (start, stop) in enumerate(pairwise(bounds.tolist())):
-        high, low = np.nonzero(truth[start:stop, None] > truth[start:stop])
-        if len(high) > 0:
-            higher, lower = scores[start + high], scores[start + low]
-            right = np.count_nonzero(higher > lower, axis=0) + 0.5 * np.count_nonzero(higher == lower, axis=0)
-            values[:, query] = right / len(high)
+    # Each item with those that follow it in its query; pairs of one query stand together.
+    item, following = np.arange(len(truth)), np.repeat(bounds[1:], sizes) - np.arange(1, len(truth) + 1)
+    first = np.repeat(item, following)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(following) - following, following)
+    first, second = np.where(truth[first] > truth[second], (first, second), (second, first))
+    differ = truth[first] > truth[second]
+    higher, lower = scores[first[differ]], scores[second[differ]]
+    right = (higher > lower) + 0.5 * (higher == lower)
+    count = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[first[differ]], minlength=len(sizes))
+    known = count > 0
+    if known.any():
+        starts = (np.cumsum(count) - count)[known]
+        values[:, known] = (np.add.reduceat(right, starts, axis=0) / count[known, None]).T
     return values
 
 
