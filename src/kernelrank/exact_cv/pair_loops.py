@@ -305,7 +305,7 @@ def store_pairs(truth: Float, found: Float, rows: slice, agreement: Float, diffe
     """Store the differences of some pairs (pairs, k), if there is room, and add their agreement with the truth."""
     if difference.shape[1] > 0:
         difference[:, rows] = found.T
-    sign = found * truth
+    sign = np.sign(found) * np.sign(truth)
     agreement += (sign > 0.0).sum(axis=0) - (sign < 0.0).sum(axis=0)
 
 
