@@ -101,7 +101,7 @@ def _fill_wins(
                 if j == k or (choosing and chosen[k, i, j] != number):
                     continue
                 g_ij = Gamma[i, j] - share * Gamma[j, k]
-                g_jj = Gamma[j, j] - Gamma[j, k] * Gamma[j, k] * inverse
+                g_jj = Gamma[j, j] - Gamma[j, k] * inverse * Gamma[j, k]
                 e_j = e[j] - Gamma[j, k] * inverse * e[k]
                 missed = (g_jj + g_ij) * e_i - (g_ij + g_ii) * e_j
                 difference = sign * ((y[i] - y[j]) * (g_ii * g_jj - g_ij * g_ij) - missed)
