@@ -11,8 +11,8 @@ Each line is CPU seconds on one thread, beside the reference in the same run:
   product each time, so it is read once: what is wrong with its values is seen in the normal equations;
 * RankSVM on wide items, beside forming their kernel and fitting that: 1.1 with 10,000 columns and 2.1 with 100,000;
 * the prediction of one row by a Gaussian model, beside `KernelRidge` (at most 1.0);
-* 300 outputs of a Gaussian model, beside one: 1.27 to 1.30 (at most 1.3; 1.34 once, on a busy machine); the triangular
-  systems alone cost 0.28;
+* 300 outputs of a Gaussian model, beside one: 1.24 to 1.31, best of five (at most 1.3; best of three 1.27 to 1.49, as
+  single runs differ by a fifth); the triangular systems alone cost 0.28;
 * a path of 31 alphas, beside `eigh` of the kernel matrix (at most 0.6);
 * a search over 31 alphas by leave-pair-out, beside `eigh`: 4.2 to 4.5 (5.4 before). The score of each alpha
   takes the entries of half an m × m matrix, a symmetric product, and `cv_results_` has all 31 scores: `eigh` and these
@@ -98,7 +98,7 @@ def outputs(m: int = 4_000) -> None:
     Y = np.random.default_rng(1).standard_normal((m, 300))
     model = RankRLS(kernel="gaussian", gamma=GAMMA)
     runs = {"one output": lambda: model.fit(X, y), "300 outputs": lambda: model.fit(X, Y)}
-    report(f"Gaussian kernel, {m:,} items", time_interleaved(runs, 3, 1), "one output", 1.3)
+    report(f"Gaussian kernel, {m:,} items", time_interleaved(runs, 5, 1), "one output", 1.3)
 
 
 def path(m: int = 2_000) -> None:
