@@ -105,7 +105,7 @@ def _steps(
 
 
 def _at_once(size: int, m: int) -> int:
-    """Return how many sets of a size one call takes."""
+    """Return how many sets of one size go into one compiled call."""
     return max(1, min(SETS_AT_ONCE, SET_BYTES // (8 * max(size, 2) * m)))
 
 

@@ -61,10 +61,10 @@ COMPILED = CompilingPays(at_once=6_000_000, in_all=6_000_000, loaded=10)
 """Whether the loops hold so many pairs out, of all outputs; else NumPy does, to the same bit."""
 
 NUMPY_CALLS = 5_000
-"""How many pairs take NumPy as long as the calls for a few blocks."""
+"""What the calls of NumPy for a few blocks cost, counted in pairs."""
 
 LEAST_ROWS = 64
-"""How many rows a block has at the least."""
+"""The smallest number of rows in a block."""
 
 
 class Workspace:

@@ -34,7 +34,7 @@ COMPILED = CompilingPays(at_once=60_000_000, in_all=60_000_000, loaded=20)
 """Whether the loop makes so many multiplications; else NumPy does, to the same bit."""
 
 NUMPY_CALLS, PER_NUMBER = 20_000, 3
-"""How many multiplications take NumPy as long as the calls for one column of the systems, and as reading a number."""
+"""What the calls of NumPy for one column of the systems cost, and reading one number, counted in multiplications."""
 
 UNEVEN = 1e-5
 """Where a pivot of the base is smaller than this part of its diagonal entry, no system is derived from its factor."""

@@ -18,7 +18,7 @@ COMPILED = CompilingPays(at_once=100_000_000, in_all=100_000_000, loaded=10)
 """Whether a loop counts so many triples; else NumPy does, with the same result."""
 
 NUMPY_CALLS = 15_000
-"""How many triples take NumPy as long as the calls for one item."""
+"""What the calls of NumPy for one item cost, counted in triples."""
 
 
 def wins_without_each(

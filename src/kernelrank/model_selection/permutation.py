@@ -223,7 +223,7 @@ def permutation_test(
 
 
 def _selects_features(estimator: Any) -> bool:
-    """Return whether this is a greedy selector, whose module is not loaded for it, or a pipeline that ends with one."""
+    """Return whether this is a greedy selector, or a pipeline that ends with one, without importing their module."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     return bool(getattr(last, "selects_features", False))
 
