@@ -14,7 +14,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.lifetimes import Lifetimes
-from kernelrank.metrics.auc_interval import EDGE, logit_interval
+from kernelrank.metrics.auc_interval import EDGE, score_interval
 from kernelrank.metrics.concordance_sweeps import KnownOrders
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
 from kernelrank.metrics.judged_items import FloatArray
@@ -150,7 +150,7 @@ class ConcordanceResult(MeasureResult):
             raise InvalidInputError(f"Expected method='jackknife' or 'bootstrap'; got {method!r}.")
         variance, degrees = _jackknife(self._without(codes))
         n = max(2, min(self.n_events, len(self.score)))
-        low, high = logit_interval(self.mean, variance, confidence, n, n, degrees)
+        low, high = score_interval(self.mean, variance, confidence, n, n, degrees)
         return Interval(low, high, confidence, f"jackknife over {codes.max() + 1} {noun}; {FIXED}")
 
     def minus(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.interval import FIXED, Interval, bootstrap_interval, check_confidence
 from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.result import Result
@@ -98,7 +98,7 @@ class MeasureResult(Result):
             check_confidence(confidence)
             sizes = len(self.components.positive), len(self.components.negative)
             variance, degrees = self.components.variance()
-            low, high = logit_interval(self.mean, variance, confidence, *sizes, degrees)
+            low, high = score_interval(self.mean, variance, confidence, *sizes, degrees)
             how = f"DeLong's variance over {sizes[0]} and {sizes[1]} items"
             return Interval(low, high, confidence, f"{how}; {FIXED}")
         return bootstrap_interval(self, confidence=confidence, n_resamples=n_resamples, random_state=random_state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,10 @@ class TwoClasses:
         sign = 1 if pos_label is None or pos_label == found[1] else -1
         names = tuple(found[::sign].tolist())
         return cls(labels, labels == found[::sign][1], (names[0], names[1]), sign)
+
+    def part(self, items: Index) -> TwoClasses:
+        """Return the classes of some items."""
+        return replace(self, labels=self.labels[items], positive=self.positive[items])
 
     @property
     def positives(self) -> Index:

@@ -2,10 +2,9 @@ r"""The difference of two AUCs on the same items, with an interval and a p-value
 
 The win rates of one side minus those of the other are the components of the difference ``D = A_1 - A_2``: their
 variance V is DeLong's with its covariance [DDC88]_, and by groups Obuchowski's [Obu97]_, as for one AUC
-(`kernelrank.metrics.auc_interval`). If a side is an estimator, V does not include the variation of training items, and
-the jackknife of the difference, ``D_(-k) = A_1(-k) - A_2(-k)``, does; the two are mixed as for one AUC
-(`kernelrank.model_selection.auc_jackknife`), 1 : 1 if there is a learner with a fixed alpha, 2 : 1 for searches
-alone. The interval is ``D ± t √V`` within [-1, 1], and p is that of Student's t.
+(`kernelrank.metrics.auc_interval`). If a side is an estimator, V does not include the variation of training items; how
+much that adds is measured on random halves of the items, on which both sides are compared again
+(`kernelrank.model_selection.auc_halves`). The interval is ``D ± t √V`` within [-1, 1], and p is that of Student's t.
 
 An AUC of 0 or 1 does not vary over the given items, and neither does the difference of equal win rates. The variance
 cannot be estimated then, and the two intervals are combined as if they were independent [ZD08]_, which is conservative:
@@ -27,9 +26,9 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -42,14 +41,14 @@ from kernelrank.metrics.interval import Interval, check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import GIVEN_SCORES, INTERVALS, check_scores, to_estimate
+from kernelrank.model_selection.auc_halves import Halves, hold_out_halves
 from kernelrank.model_selection.auc_methods import (
     GIVEN,
     Found,
     Task,
     held_out_components,
-    mixed_variance,
     of_scores,
-    wants_jackknife,
+    total_variance,
 )
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.search.nested_search import NestedSearch
@@ -288,44 +287,42 @@ class _Held:
         return self.scores is None and isinstance(self.task.held, NestedSearch)
 
     @cached_property
-    def without(self) -> Float | None:
-        """The AUC without each item or group; None for a learner that would take too long."""
-        if self.scores is not None:
-            return _aucs_without(self.scores, self.components, self.task.classes, self.task.groups)
-        return self.task.aucs_without() if wants_jackknife(self.task) else None
+    def halves(self) -> Halves | None:
+        """A learner on halves of the items; None where that would take too long."""
+        return self.task.on_halves()
+
+    def scored_halves(self, count: int) -> Halves:
+        """Return given scores on the same halves as a learner."""
+        return hold_out_halves(replace(self.task, X=self.scores), count, _given_components)
 
     @cached_property
     def found(self) -> Found:
         if self.scores is not None:
             return of_scores(self.task, self.scores, GIVEN)
-        mixed = mixed_variance(self.task, self.components, self.without, searched=[self.is_search])
-        return Found(self.components.auc, *mixed, self.components.n_pairs)
+        total = total_variance(self.task, self.components, self.halves, searched=self.is_search)
+        return Found(self.components.auc, *total, self.components.n_pairs)
 
     def estimate(self, confidence: float) -> AUCEstimate:
         method = "leave_pair_out" if self.scores is None else GIVEN_SCORES
         return to_estimate(self.found, self.task, method, confidence)
 
 
-def _aucs_without(scores: Float, components: Components, classes: TwoClasses, groups: Index | None) -> Float:
-    """Return the AUC of given scores without each item or group, all in O(m log m) time.
+def _given_components(task: Task) -> Components:
+    return Components.of_scores(task.X[task.classes.positives], task.X[task.classes.negatives])
 
-    What is lost are the wins of the items that leave; a pair inside a group is counted for both of its items, and once
-    too often.
-    """
-    positive = classes.positive
-    units = np.arange(len(scores)) if groups is None else groups
-    size = int(units.max()) + 1
-    P, N = len(components.positive), len(components.negative)
-    wins = np.empty(len(scores))
-    wins[positive], wins[~positive] = components.positive * N, components.negative * P
-    ranks = np.unique(scores, return_inverse=True)[1]
-    keys = units * (int(ranks.max()) + 1) + ranks  # in the order of the units, and of the scores within
-    others, first = np.sort(keys[~positive]), units[positive] * (int(ranks.max()) + 1)
-    below = np.searchsorted(others, keys[positive], "left") + np.searchsorted(others, keys[positive], "right")
-    inside = np.bincount(units[positive], below / 2 - np.searchsorted(others, first, "left"), size)
-    P_left, N_left = (n - np.bincount(units[of], minlength=size) for n, of in ((P, positive), (N, ~positive)))
-    found: Float = (components.auc * P * N - np.bincount(units, wins, size) + inside) / (P_left * N_left)
-    return found
+
+def _halves(first: _Held, second: _Held) -> Halves | None:
+    """Return the difference on as many halves as the slower learner can afford."""
+    learnt = [side.halves for side in (first, second) if side.scores is None]
+    known = [halves for halves in learnt if halves is not None]
+    if not known or len(known) < len(learnt):
+        return None
+    count = min(len(halves.components) for halves in known)
+    one, two = (
+        side.scored_halves(count) if side.scores is not None else cast("Halves", side.halves).first(count)
+        for side in (first, second)
+    )
+    return one - two
 
 
 def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:
@@ -333,11 +330,8 @@ def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:
     # Not the mean of the differences: rounding must not part AUCs that are equal.
     difference = first.components.auc - second.components.auc
     learnt = [side for side in (first, second) if side.scores is None]
-    without = None
-    if learnt and all(side.without is not None for side in learnt):
-        without = np.asarray(first.without) - np.asarray(second.without)
-    searched = [side.is_search for side in learnt]
-    variance, degrees, what = mixed_variance(first.task, components, without, searched=searched)
+    searched = any(side.is_search for side in learnt)
+    variance, degrees, what = total_variance(first.task, components, _halves(first, second), searched=searched)
     if not learnt:
         what = first.task.what_varies(GIVEN)
     at_edge = any(min(side.components.auc, 1.0 - side.components.auc) <= EDGE for side in (first, second))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
-from kernelrank.metrics.auc_interval import logit_interval
+from kernelrank.metrics.auc_interval import score_interval
 from kernelrank.metrics.interval import Interval, check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
@@ -196,7 +196,7 @@ def to_estimate(found: Found, task: Task, method: str, confidence: float) -> AUC
     classes = task.classes
     positive, negative = len(classes.positives), len(classes.negatives)
     n_negative, n_positive = classes.counts(task.groups)
-    ends = logit_interval(found.auc, found.variance, confidence, n_positive, n_negative, found.degrees)
+    ends = score_interval(found.auc, found.variance, confidence, n_positive, n_negative, found.degrees)
     return AUCEstimate(
         auc=found.auc,
         interval=Interval(*ends, confidence, found.what_varies),

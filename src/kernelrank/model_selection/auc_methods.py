@@ -24,7 +24,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -36,7 +35,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance, triples_are_cheap
+from kernelrank.model_selection.auc_halves import MOST_HALVES, Halves, count_halves, hold_out_halves
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch
@@ -47,12 +46,11 @@ __all__ = [
     "Found",
     "Task",
     "held_out_components",
-    "mixed_variance",
     "of_scores",
     "pair_components",
     "pair_variance",
     "set_of",
-    "wants_jackknife",
+    "total_variance",
 ]
 
 GIVEN = "allows for other {} being scored; the scores are taken as given"
@@ -108,15 +106,21 @@ class Task:
         """Put items or groups into a sentence."""
         return sentence.format("items" if self.groups is None else "groups")
 
-    def aucs_without(self) -> Float:
-        """Return the leave-pair-out AUC without each item or group."""
-        return aucs_without(self.estimator, self.X, self.classes, self.groups, held=self.held, **self.options)
-
-    def component_variance(self, components: Components) -> tuple[float, float]:
-        """Return the variance of the components, by group, and its degrees of freedom."""
+    def class_groups(self) -> tuple[Index | None, Index | None]:
+        """Return the groups of the positive and of the negative items."""
         if self.groups is None:
-            return components.variance()
-        return components.variance(self.groups[self.classes.positives], self.groups[self.classes.negatives])
+            return None, None
+        return self.groups[self.classes.positives], self.groups[self.classes.negatives]
+
+    def on_halves(self) -> Halves | None:
+        """Repeat leave-pair-out on halves of the items; None where that was not requested and would take long."""
+        count = 0
+        if self.interval == "auto":
+            count = count_halves(self)
+        elif self.interval == "jackknife":
+            self.classes.require(self.classes.pairs_need(self.groups) + 2, "the jackknife", self.groups)
+            count = MOST_HALVES
+        return hold_out_halves(self, count, held_out_components) if count else None
 
 
 @dataclass(frozen=True)
@@ -161,52 +165,23 @@ def pair_components(first: Index, second: Index, difference: Float, classes: Two
     return Components(rates[classes.positives], beaten[classes.negatives])
 
 
+def total_variance(
+    task: Task, components: Components, halves: Halves | None, *, searched: bool
+) -> tuple[float, float, str]:
+    """Return the variance of an AUC, or of a difference of AUCs, with its degrees of freedom and what it allows for.
+
+    `halves` is None for the variance of the components alone; `searched` says whether an alpha was chosen inside.
+    """
+    variance, degrees = components.variance(*task.class_groups())
+    if halves is None:
+        return variance, degrees, task.what_varies(SCORED)
+    what = task.what_varies(CHOSEN if searched else TRAINED)
+    return variance * (1.0 + halves.trained_share()), degrees, what
+
+
 def pair_variance(task: Task, components: Components) -> tuple[float, float, str]:
     """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it allows for."""
-    without = task.aucs_without() if wants_jackknife(task) else None
-    return mixed_variance(task, components, without, searched=[isinstance(task.held, NestedSearch)])
-
-
-def wants_jackknife(task: Task) -> bool:
-    """Return whether the interval also uses the jackknife: because it was requested, or because it is cheap."""
-    if task.interval == "jackknife":
-        task.classes.require(task.classes.pairs_need(task.groups) + 1, "the jackknife", task.groups)
-        return True
-    if task.interval == "components":
-        return False
-    return triples_are_cheap(task.held, getattr(task.estimator, "alpha", np.nan), task.classes, task.groups)
-
-
-def mixed_variance(
-    task: Task, components: Components, without: Float | None, *, searched: Sequence[bool]
-) -> tuple[float, float, str]:
-    """Mix the variances of components and jackknife, of an AUC or of a difference of AUCs.
-
-    Parameters
-    ----------
-    task : Task
-        Its classes and groups count.
-    components : Components
-        Win rates, or differences of win rates.
-    without : ndarray, shape (units,), or None
-        The AUC, or the difference, without each item or group; None for the components alone.
-    searched : sequence of bool
-        For each learner that took part, whether it chose its alpha inside.
-
-    Returns
-    -------
-    variance, degrees : float
-    what_varies : str
-    """
-    variance, degrees = task.component_variance(components)
-    if without is None:
-        return variance, degrees, task.what_varies(SCORED)
-    units = np.arange(len(task.classes.labels)) if task.groups is None else task.groups
-    positives = np.bincount(units, weights=task.classes.positive).astype(np.float64)
-    jackknifed = jackknife_variance(without, components.auc, positives, np.bincount(units) - positives)
-    if all(searched):
-        return (2.0 * variance + jackknifed) / 3.0, degrees, task.what_varies(CHOSEN)
-    return (variance + jackknifed) / 2.0, degrees if any(searched) else np.inf, task.what_varies(TRAINED)
+    return total_variance(task, components, task.on_halves(), searched=isinstance(task.held, NestedSearch))
 
 
 def held_out_components(task: Task) -> Components:
@@ -218,8 +193,7 @@ def held_out_components(task: Task) -> Components:
 
 def _leave_pair_out(task: Task) -> Found:
     components = held_out_components(task)
-    variance, degrees, what = pair_variance(task, components)
-    return Found(components.auc, variance, degrees, what, components.n_pairs)
+    return Found(components.auc, *pair_variance(task, components), components.n_pairs)
 
 
 def _balanced(task: Task) -> Found:
@@ -241,7 +215,7 @@ def _balanced(task: Task) -> Found:
 def of_scores(task: Task, scores: Float, what: str = SCORED, warnings: tuple[str, ...] = ()) -> Found:
     """Return the AUC of given or held-out scores, with its variance and a description of it."""
     components = Components.of_scores(scores[task.classes.positives], scores[task.classes.negatives])
-    variance, degrees = task.component_variance(components)
+    variance, degrees = components.variance(*task.class_groups())
     return Found(components.auc, variance, degrees, task.what_varies(what), components.n_pairs, warnings)
 
 

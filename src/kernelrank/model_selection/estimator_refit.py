@@ -20,7 +20,7 @@ from kernelrank.exact_cv import ItemSets
 from kernelrank.features import ExplicitFeatures, ReducedSet
 from kernelrank.progress import track
 
-__all__ = ["check_classes", "refit_on_map", "refit_scores", "settled"]
+__all__ = ["check_classes", "refit_on_map", "refit_scores", "settled", "without_basis"]
 
 
 def refit_scores(
@@ -83,7 +83,7 @@ def _refit_one(
     kept = np.flatnonzero(mask)
     n_outputs = 1 if y.ndim == 1 else y.shape[1]
     scores = np.zeros((len(held), n_outputs, len(alphas)))
-    left = _without_basis(estimator, kept)
+    left = without_basis(estimator, kept)
     if left is None:
         return scores  # no basis item is left, and the model is zero
     estimator = left
@@ -116,7 +116,7 @@ def settled(estimator: Any, X: Any, qid: Any = None, sample_weight: Any = None) 
     return estimator._settled(X, qid=qid, sample_weight=sample_weight)
 
 
-def _without_basis(estimator: Any, kept: Index) -> Any | None:
+def without_basis(estimator: Any, kept: Index) -> Any | None:
     """Return the basis items that are kept their new numbers; None if there are none."""
     if not isinstance(estimator, KernelLearner) or np.ndim(estimator.basis) != 1:
         return estimator

@@ -16,7 +16,7 @@ import numpy as np
 from kernelrank.arrays import Float, Index
 from kernelrank.errors import NothingToCompareError
 from kernelrank.metrics import PairwiseAccuracy
-from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.interval import Interval, percentile_interval, resampled_means
 
 __all__ = ["PairTally", "QueryTally", "Tally"]
@@ -93,7 +93,7 @@ class PairTally(Tally):
             else:
                 sizes = len(rate) // 2, len(rate) - len(rate) // 2
                 variance, degrees = 4.0 * float(np.var(rate, ddof=1)) / len(rate), len(rate) - 1.0
-            found.append(Interval(*logit_interval(value, variance, confidence, *sizes, degrees), confidence, how))
+            found.append(Interval(*score_interval(value, variance, confidence, *sizes, degrees), confidence, how))
         return found
 
 

@@ -148,12 +148,10 @@ class NestedSearch:
             self._known.update(zip((keys[number] for number in new), rows, strict=True))
         return np.stack([self._known[key] for key in keys])
 
-    def totals(self, sets: ItemSets) -> Float | None:
-        """Return the values as sums over the pairs or items that remain, not as means."""
-        values = self.values(sets)
-        if values is None or self.plan_name == "leave_pair_out":
-            return values
-        return values * (len(self.truth) - sets.sizes)[:, None]
+    def chosen(self) -> Index:
+        """Return the candidates that were chosen without some set that was requested before."""
+        rows = [row for row in self._known.values() if not np.isnan(row).any()]
+        return np.unique(np.argmax(rows, axis=1)) if rows else np.zeros(0, dtype=np.int64)
 
     def _kernel_values(self, kernel: _Kernel, sets: ItemSets) -> Float | None:
         if len(kernel.data.problems) > 1 or self.truth.shape[1] > 1 or self.plan_name == "folds":
