@@ -5,8 +5,7 @@ Run: python benchmarks/auc_comparison_pvalues_are_uniform.py [--draws 300]
 Two markers share a normal part and have one of their own, so that their AUCs are equal (Φ(shift / 2)) and correlated;
 with clusters, 40 patients have five samples each, of one class or of both, and effects of their own. Learners see ten
 columns each, drawn alike. Shown are the shares of p-values below .01, .05, .1, .5 and .9, and the p-value of a
-Kolmogorov-Smirnov test of uniformity. Learners err on the safe side, most of all a fixed alpha without signal: the
-jackknife counts what is quadratic in the items twice, and their shares are lower.
+Kolmogorov-Smirnov test of uniformity.
 """
 
 from __future__ import annotations

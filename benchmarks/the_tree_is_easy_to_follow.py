@@ -34,7 +34,7 @@ DATA_ARGUMENTS = {
 WING = ("exact_cv", "holdout", "transduction")
 WING_FILES = re.compile(
     r"(estimators|model_selection|relations)/.*(held_out|holdout|held_pairs|refit|alpha_search|candidates|query_folds|"
-    r"query_accuracy|rank_rls_cv|rls_cv|auc_jackknife|search)"
+    r"query_accuracy|rank_rls_cv|rls_cv|auc_halves|search)"
 )
 """The cross-validation wing: its rooms, and files of other rooms that choose or hold out."""
 

@@ -20,9 +20,9 @@ from scipy.stats import norm
 
 from kernelrank import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
-from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
+from kernelrank.model_selection.auc_methods import Task, pair_variance
 from kernelrank.model_selection.holdout_data import HoldoutData
 from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study
@@ -66,7 +66,7 @@ class Draw:
 
     def interval(self, auc: float, variance: float, degrees: float = np.inf) -> tuple[float, float]:
         """Return a 95% interval."""
-        return logit_interval(auc, variance, 0.95, self.positive, self.m - self.positive, degrees)
+        return score_interval(auc, variance, 0.95, self.positive, self.m - self.positive, degrees)
 
     def of_scores(self, scores: np.ndarray) -> tuple[float, tuple[float, float]]:
         """Return the AUC of scores with the interval of their components."""
@@ -87,13 +87,12 @@ def pairs_held_out(draw: Draw) -> dict[str, tuple[float, tuple[float, float]]]:
     block = wins[:P, P:]
     components = Components(block.mean(axis=1), block.mean(axis=0))
     variance, degrees = components.variance()
-    without = aucs_without(draw.learner, draw.X, TwoClasses.read(draw.y, m))
-    both = (variance + jackknife_variance(without, components.auc, draw.y > 0, draw.y < 0)) / 2
+    both, _, _ = pair_variance(Task(draw.learner, draw.X, TwoClasses.read(draw.y, m)), components)
     tournament = draw.components(scores).auc
     return {
-        "leave-pair-out": (components.auc, draw.interval(components.auc, both)),
+        "leave-pair-out": (components.auc, draw.interval(components.auc, both, degrees)),
         "leave-pair-out, components": (components.auc, draw.interval(components.auc, variance, degrees)),
-        "tournament": (tournament, draw.interval(tournament, both)),
+        "tournament": (tournament, draw.interval(tournament, both, degrees)),
     }
 
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RLS, RankRLS, estimate_auc, leave_pair_out, leave_query_out
+from kernelrank import RLS, RankRLS, leave_pair_out, leave_query_out
 from kernelrank.exact_cv import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
-from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_jackknife import aucs_without
 from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import retrained_scores
 
@@ -81,12 +79,3 @@ def test_a_basis():
     scores = data.scores(ItemSets.of([np.arange(10), np.arange(10, 30)], 30), ALPHAS)[:, 0]
     for part in (slice(10), slice(10, 30)):
         assert len(np.unique(scores[part], axis=0)) == len(np.unique(kind[part]))
-
-
-def test_the_jackknife():
-    X, y, _ = few_rows(14)
-    classes = TwoClasses.read(y, 14)
-    learner = RankRLS(kernel="rbf")
-    expected = [estimate_auc(learner, np.delete(X, k, 0), np.delete(y, k)).auc for k in range(14)]
-    # Without k and a pair, three items are gone: the estimate without k is that of the others.
-    np.testing.assert_allclose(aucs_without(learner, X, classes), expected, atol=1e-12)

@@ -16,10 +16,11 @@ from sklearn.naive_bayes import GaussianNB
 
 from kernelrank import RLS, RankRLS, RankRLSCV, RLSClassifier, estimate_auc
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
-from kernelrank.metrics.auc_interval import Components, logit_interval
+from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_folds import auc_folds
-from kernelrank.model_selection.auc_jackknife import _by_sets, aucs_without, jackknife_variance
+from kernelrank.model_selection.auc_halves import Halves, _draw_halves, hold_out_halves
+from kernelrank.model_selection.auc_methods import Task, held_out_components
 from tests.oracles import auc as oracle
 
 METHODS = ["leave_pair_out", "averaged", "pooled", "balanced_leave_pair_out"]
@@ -144,77 +145,100 @@ def test_nested_choice_by_exact_leave_pair_out():
     assert found.auc == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("estimator", [RLS(0.3), RLSClassifier(0.3), RankRLS(2.0), RankRLS(kernel="rbf")])
-@pytest.mark.parametrize("pos_label", [0, 1])
-def test_jackknife_by_downdates_is_leaving_out_triples(estimator, pos_label):
-    classes = TwoClasses.read(y, len(y), pos_label=pos_label)
-    fast = aucs_without(estimator, X, classes)
-    np.testing.assert_allclose(fast, _by_sets(estimator, X, classes, None, {}))
-    k = 4
-    # Scores speak for class 1.
-    expected = oracle.leave_pair_out(estimator, X, y, y == 1, without=[k])
-    assert fast[k] == pytest.approx(expected)
-
-
-def test_jackknife_for_any_estimator_and_by_group():
-    small, labels = draw(6, 3)
-    classes = TwoClasses.read(labels, 6)
-    found = aucs_without(LogisticRegression(), small, classes)
-    expected = [
-        oracle.leave_pair_out(LogisticRegression(), small, labels, classes.positive, without=[k]) for k in range(6)
-    ]
-    np.testing.assert_allclose(found, expected)
-    codes = np.unique(GROUPS, return_inverse=True)[1]
-    by_group = aucs_without(RankRLS(), X, TwoClasses.read(y, 14), codes)
-    literal = oracle.leave_pair_out(RankRLS(), X, y, y == 1, GROUPS, without=[2, 3])
-    assert by_group[1] == pytest.approx(literal)
-    assert "groups" in estimate_auc(RankRLS(), X, y, groups=GROUPS, interval="jackknife").interval.method
-
-
 # Sizes that differ, groups of one class, and one of both.
 MADE_OF_ONE_CLASS = np.where(y == 1, np.cumsum(y) // 2, 10 + np.cumsum(1 - y) // 2)
 ONE_MIXED = np.where(np.isin(np.arange(14), [np.flatnonzero(y)[1], np.flatnonzero(y == 0)[2]]), 99, np.arange(14))
-GROUPINGS = {"mixed": GROUPS, "of one class": MADE_OF_ONE_CLASS, "one of two items": ONE_MIXED}
+GROUPINGS = {"items": None, "mixed": GROUPS, "of one class": MADE_OF_ONE_CLASS, "one of two items": ONE_MIXED}
 
 
-@pytest.mark.parametrize("estimator", [RLS(0.3), RankRLS(2.0), RankRLS(kernel="rbf", query_weight="items")], ids=str)
+@pytest.mark.parametrize(
+    "estimator",
+    [RLS(0.3), RLSClassifier(0.3), RankRLS(2.0), RankRLS(kernel="rbf", gamma=0.5), LogisticRegression()],
+    ids=str,
+)
 @pytest.mark.parametrize("groups", GROUPINGS.values(), ids=GROUPINGS)
-def test_jackknife_of_groups_by_downdates_is_refitting_without_them(estimator, groups):
-    codes = np.unique(groups, return_inverse=True)[1]
-    found = aucs_without(estimator, X, TwoClasses.read(y, len(y)), codes)
-    for k in range(codes.max() + 1):
-        without = np.flatnonzero(codes == k).tolist()
-        assert found[k] == pytest.approx(oracle.leave_pair_out(estimator, X, y, y == 1, groups, without=without))
+def test_halves_are_the_estimate_on_fewer_items(estimator, groups):
+    codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    task = Task(estimator, X, TwoClasses.read(y, len(y)), codes)
+    parts = _draw_halves(task, 3)
+    found = hold_out_halves(task, 3, held_out_components)
+    assert found.share == pytest.approx(np.mean([len(items) for items in parts]) / len(y))
+    for items, components in zip(parts, found.components, strict=True):
+        mine = None if groups is None else groups[items]
+        expected = oracle.leave_pair_out(estimator, X[items], y[items], y[items] == 1, mine)
+        assert components.auc == pytest.approx(expected, abs=1e-12)
+        if groups is not None:  # a group is in a half as a whole
+            assert not set(groups[items]) & set(np.delete(groups, items))
 
 
-def test_jackknife_of_groups_ties_items_with_the_same_row():
-    rows = np.r_[X[:12], X[:2]]
-    codes = np.unique(ONE_MIXED, return_inverse=True)[1]
-    classes = TwoClasses.read(y, len(y))
-    np.testing.assert_allclose(
-        aucs_without(RankRLS(), rows, classes, codes), _by_sets(RankRLS(), rows, classes, codes, {})
-    )
+def test_halves_of_a_search_choose_again_among_what_was_chosen():
+    items, labels = draw(24, 12, 4, 1.0)
+    search = RankRLSCV([1e-3, 1.0, 10.0, 100.0, 1e6])
+    task = Task(search, items, TwoClasses.read(labels, 24))
+    held_out_components(task)
+    chosen = task.held.kernels[0].alphas[task.held.chosen()]
+    assert 0 < len(chosen) < 5
+    found = hold_out_halves(task, 2, held_out_components)
+    for part, components in zip(_draw_halves(task, 2), found.components, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EdgeOfGridWarning)
+            again = oracle.leave_pair_out(RankRLSCV(chosen), items[part], labels[part], labels[part] == 1)
+        assert components.auc == pytest.approx(again, abs=1e-12)
 
 
-@pytest.mark.parametrize("alpha", [1e-15, 1e-18])
-def test_jackknife_of_groups_that_lost_their_digits_is_refitted(alpha):
-    rows = np.repeat(X[:7], 2, axis=0)
-    codes = np.unique(GROUPS, return_inverse=True)[1]
-    classes = TwoClasses.read(np.tile([0, 0, 1, 1], 4)[:14], 14)
-    estimator = RLS(alpha, kernel="rbf")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found, literal = aucs_without(estimator, rows, classes, codes), _by_sets(estimator, rows, classes, codes, {})
-    np.testing.assert_array_equal(found, literal)
-
-
-def test_jackknife_variance_is_its_two_special_cases():
+@pytest.mark.parametrize("share", [0.5, 0.75])
+def test_the_share_of_training_is_that_of_a_quadratic_part(share):
+    """Sums of a linear and a degenerate quadratic part, whose variances V / n and Q / n² are known."""
     rng = np.random.default_rng(0)
-    without, positive = rng.random(14), y == 1
-    expected = oracle.jackknife_variance(without[positive]) + oracle.jackknife_variance(without[~positive])
-    assert jackknife_variance(without, 0.3, positive, ~positive) == pytest.approx(expected)
-    alike = jackknife_variance(without, 0.3, np.full(14, 2), np.full(14, 3))
-    assert alike == pytest.approx(oracle.jackknife_variance(without))
+    n, truth = 40, 1.5
+    V, Q = 1.0 / n, truth / n
+    found = []
+    k = int(share * n)
+    for _ in range(60):
+        x = rng.standard_normal(n)
+        h = np.triu(rng.standard_normal((n, n)), 1)  # one number for each pair
+        aucs, scored = [], []
+        for _ in range(40):
+            items = np.sort(rng.permutation(n)[:k])
+            pairs = h[np.ix_(items, items)].sum() / np.sqrt(k * (k - 1) / 2)
+            aucs.append(0.5 + x[items].mean() * np.sqrt(V * n) + pairs * np.sqrt(Q) * n / k)
+            scored.append(V * n / k)
+        # Components whose mean and variance are these.
+        spread = np.array([1, -1]) / np.sqrt(2)
+        ends = [a + np.sqrt(v) * spread for a, v in zip(aucs, scored, strict=True)]
+        parts = [Components(both, both) for both in ends]
+        found.append(Halves(parts, [(None, None)] * 40, share).trained_share())
+    assert np.mean(found) == pytest.approx(truth, abs=4 * np.std(found) / np.sqrt(60))
+
+
+def test_an_auc_near_one_has_an_interval_that_says_something():
+    """The choice of alpha changes with single items here: the jackknife said [0.000, 1.000]."""
+    from sklearn.datasets import load_breast_cancer
+
+    patients, outcome = load_breast_cancer(return_X_y=True)
+    patients = (patients - patients.mean(axis=0)) / patients.std(axis=0)
+    rng = np.random.default_rng(0)
+    rng.permutation(569)
+    items = np.sort(rng.permutation(569)[:60])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EdgeOfGridWarning)
+        found = estimate_auc(RankRLSCV(), patients[items], outcome[items])
+    assert found.auc == pytest.approx(0.997, abs=5e-4)
+    assert 0.88 < found.interval.low < 0.95
+    assert found.interval.high > 0.999
+
+
+def test_large_groups_of_equal_items_do_not_widen_the_interval_without_end():
+    """Two cells of a table that nearly tie change places with one item: the jackknife had a deviation of .27."""
+    rng = np.random.default_rng([3, 1])
+    tilted = np.array([1.0, np.exp(0.6)]) / (1.0 + np.exp(0.6))
+    shares = [[tilted, tilted, [0.5, 0.5]], [tilted[::-1], tilted[::-1], [0.5, 0.5]]]
+    codes = np.concatenate([np.stack([rng.choice(2, 40, p=p) for p in of], axis=1) for of in shares])
+    labels = np.repeat([1, 0], 40)
+    found = estimate_auc(RankRLS(), codes.astype(float), labels)
+    alone = estimate_auc(RankRLS(), codes.astype(float), labels, interval="components")
+    wide, narrow = (np.ptp([*one.interval]) for one in (found, alone))
+    assert narrow <= wide < 1.8 * narrow
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -252,7 +276,7 @@ def test_one_group_of_two_items_changes_little(interval):
         found = estimate_auc(RankRLS(), items, labels, interval=interval, groups=groups)
         assert found.auc == pytest.approx(alone.auc, abs=0.01)
         # Without the jackknife the interval is narrower by a fifth.
-        assert np.ptp(logit([*found.interval])) == pytest.approx(np.ptp(logit([*alone.interval])), rel=0.06)
+        assert np.ptp(logit([*found.interval])) == pytest.approx(np.ptp(logit([*alone.interval])), rel=0.1)
 
 
 def test_what_varies_is_said():
@@ -292,10 +316,10 @@ def test_repeated_items_in_one_group_add_no_certainty():
 @pytest.mark.parametrize("auc", [0.0, 1.0, 0.5, 1.0 - 1e-16])
 @pytest.mark.parametrize("variance", [0.0, 0.01, np.inf])
 def test_interval_stays_inside(auc, variance):
-    low, high = logit_interval(auc, variance, 0.95, 10, 12)
+    low, high = score_interval(auc, variance, 0.95, 10, 12)
     assert 0 <= low < high <= 1
     assert low <= auc <= high
-    wider = logit_interval(auc, variance, 0.99, 10, 12)
+    wider = score_interval(auc, variance, 0.99, 10, 12)
     assert wider[0] <= low
     assert high <= wider[1]
 
@@ -313,7 +337,7 @@ def test_intervals_hold_the_truth_and_pooling_is_low():
         narrow.append(components.interval.low <= 0.5 <= components.interval.high)
         aucs["leave_pair_out"].append(found.auc)
         aucs["pooled"].append(quietly(RLS(), items, labels, method="pooled", cv="leave_one_out").auc)
-    assert np.mean(covered) >= 0.95
+    assert np.mean(covered) >= 0.92
     assert np.mean(narrow) < np.mean(covered)
     gap = np.array(aucs["leave_pair_out"]) - np.array(aucs["pooled"])
     assert gap.mean() > 4 * gap.std() / np.sqrt(len(gap))
@@ -370,7 +394,7 @@ BAD = {
     "jackknife of few groups": (
         {"interval": "jackknife", "groups": np.where(y == 1, np.arange(14) % 2, 9 + np.arange(14))},
         y,
-        "the jackknife needs at least 3 groups of each class.*class 1 has 2 groups$",
+        "the jackknife needs at least 4 groups of each class.*class 1 has 2 groups$",
     ),
     "mixed groups": (
         {"groups": np.where(y == 1, np.arange(14) % 2, np.arange(14) % 7)},

@@ -12,9 +12,10 @@ import kernelrank as kr
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_comparison import _aucs_without
-from kernelrank.model_selection.auc_jackknife import aucs_without, jackknife_variance
+from kernelrank.model_selection.auc_halves import MOST_HALVES, Halves, _draw_halves
+from kernelrank.model_selection.auc_methods import Task
 from kernelrank.pvalues import p_is
+from kernelrank.queries import Queries
 from tests.oracles import auc as oracle
 
 
@@ -64,66 +65,57 @@ def test_groups_have_no_more_degrees_of_freedom_than_themselves():
     assert one.variance(groups[y == 1], groups[y == 0])[1] <= 9
 
 
-@pytest.mark.parametrize("clustered", [False, True])
-def test_scores_without_each_item_or_group(clustered):
-    X, y, groups = draw(24, ties=True)
-    codes = np.unique(groups, return_inverse=True)[1] if clustered else None
-    classes = TwoClasses.read(y, len(y))
-    scores, units = X[:, 0], np.arange(24) if codes is None else codes
-    found = _aucs_without(scores, Components.of_scores(scores[y == 1], scores[y == 0]), classes, codes)
-    for k in range(units.max() + 1):
-        left = units != k
-        assert found[k] == pytest.approx(oracle.auc(scores[left & (y == 1)], scores[left & (y == 0)]))
-
-
 SEARCH = kr.RankRLSCV([0.1, 1.0, 10.0])
+
+
+def win_rates(side, marker, X, y, groups):
+    """The components of a side on some items, from held-out pairs or from the marker."""
+    positive = y == 1
+    if side == "marker":
+        return Components.of_scores(marker[positive], marker[~positive])
+    held = kr.leave_pair_out(side, X, y, groups=groups)
+    wins = np.zeros((len(y), len(y)))
+    wins[held.first, held.second] = 0.5 + 0.5 * np.sign(held.difference)
+    wins = wins[np.ix_(positive, ~positive)]
+    return Components(wins.mean(axis=1), wins.mean(axis=0))
 
 
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize(
-    ("a", "b", "shares"),
+    ("a", "b"),
     [
-        (kr.RankRLS(), kr.RankRLS(kernel="rbf"), (1 / 2, 1 / 2)),
-        (SEARCH, kr.RankRLSCV([1.0], kernel="rbf"), (2 / 3, 1 / 3)),
-        (SEARCH, "marker", (2 / 3, 1 / 3)),
-        ("marker", kr.RLS(), (1 / 2, 1 / 2)),
-        (kr.RLS(), SEARCH, (1 / 2, 1 / 2)),
+        (kr.RankRLS(), kr.RankRLS(kernel="rbf", gamma=0.4)),
+        (kr.RankRLSCV([1.0]), kr.RankRLSCV([1.0], kernel="rbf", gamma=0.4)),
+        (kr.RankRLSCV([1.0]), "marker"),
+        ("marker", kr.RLS()),
+        (kr.RLS(), kr.RankRLSCV([1.0])),
     ],
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
-def test_learnt_sides_mix_components_and_jackknife_of_the_difference(a, b, shares, clustered):
-    X, y, groups = draw(16, seed=1)
-    groups = groups if clustered else None
-    codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
-    if codes is not None:  # groups of one class, so that few are enough
-        codes = np.unique(2 * codes + y, return_inverse=True)[1]
-        groups = codes
-    classes = TwoClasses.read(y, len(y))
-    positive, marker = classes.positive, X[:, 0]
+def test_learnt_sides_compare_the_difference_on_halves(a, b, clustered):
+    X, y, groups = draw(20, seed=1)
+    # Groups of one class, so that few are enough.
+    groups = Queries.from_labels(2 * groups + y, 20).codes if clustered else None
+    marker = X[:, 0]
     sides = [marker if isinstance(side, str) else side for side in (a, b)]
     found = kr.compare_auc(*sides, X, y, groups=groups)
-    estimates = [kr.estimate_auc(side, X, y, groups=groups) for side in sides]
-    assert [found.first, found.second] == estimates
-    components, without = [], []
-    for side in sides:
-        if side is marker:
-            components.append(Components.of_scores(marker[positive], marker[~positive]))
-            without.append(_aucs_without(marker, components[-1], classes, codes))
-            continue
-        held = kr.leave_pair_out(side, X, y, groups=groups)
-        wins = np.zeros((len(y), len(y)))
-        wins[held.first, held.second] = 0.5 + 0.5 * np.sign(held.difference)
-        wins = wins[np.ix_(positive, ~positive)]
-        components.append(Components(wins.mean(axis=1), wins.mean(axis=0)))
-        without.append(aucs_without(side, X, classes, codes))
-    difference = components[0] - components[1]
-    V, degrees = difference.variance(*(() if codes is None else (codes[positive], codes[~positive])))
-    units = np.arange(len(y)) if codes is None else codes
-    positives = np.bincount(units, weights=positive)
-    V_J = jackknife_variance(without[0] - without[1], difference.auc, positives, np.bincount(units) - positives)
-    student = stats.t(degrees if SEARCH in (a, b) else np.inf)
-    error = np.sqrt(shares[0] * V + shares[1] * V_J)
+    assert [found.first, found.second] == [kr.estimate_auc(side, X, y, groups=groups) for side in sides]
+
+    def difference(items):
+        part = None if groups is None else groups[items]
+        one, two = (win_rates(side, marker[items], X[items], y[items], part) for side in (a, b))
+        codes = (None, None) if part is None else (part[y[items] == 1], part[y[items] == 0])
+        return one - two, codes
+
+    everyone, codes = difference(np.arange(20))
+    parts = _draw_halves(Task(None, None, TwoClasses.read(y, 20), groups), MOST_HALVES)
+    differences = [difference(items) for items in parts]
+    share = np.mean([len(items) for items in parts]) / 20
+    halves = Halves([d for d, _ in differences], [c for _, c in differences], share)
+    V, degrees = everyone.variance(*codes)
+    error = np.sqrt(V * (1.0 + halves.trained_share()))
+    student = stats.t(degrees)
     ends = (found.difference + sign * student.ppf(0.975) * error for sign in (-1, 1))
     assert tuple(found.interval) == pytest.approx(tuple(ends))
     assert found.pvalue == pytest.approx(2 * student.sf(abs(found.difference) / error))
@@ -135,7 +127,7 @@ def test_an_estimator_without_shortcut_is_refitted_and_its_interval_says_so():
     assert found.first.auc == pytest.approx(oracle.leave_pair_out(LogisticRegression(), X, y, y == 1))
     assert "not for others being trained on" in found.interval.method
     assert "scored and trained on" in found.second.interval.method
-    few = np.r_[np.flatnonzero(y)[:3], np.flatnonzero(y == 0)[:3]]
+    few = np.r_[np.flatnonzero(y)[:4], np.flatnonzero(y == 0)[:4]]
     wider = kr.compare_auc(LogisticRegression(), X[few, 0], X[few], y[few], interval="jackknife")
     assert "scored and trained on" in wider.interval.method
 

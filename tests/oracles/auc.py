@@ -78,12 +78,6 @@ def component_variance(positive, negative):
     return float(np.var(a, ddof=1) / len(a) + np.var(b, ddof=1) / len(b))
 
 
-def jackknife_variance(without):
-    """The jackknife variance of a sample, from the values without each of its units."""
-    n, mean = len(without), sum(without) / len(without)
-    return (n - 1) / n * sum((value - mean) ** 2 for value in without)
-
-
 def win_rates(positive, negative):
     """The win rate of each positive item, and of each negative one the share of positive items above it."""
     above = [[heaviside(p - n) for n in negative] for p in positive]

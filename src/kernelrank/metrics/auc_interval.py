@@ -37,7 +37,7 @@ from scipy.special import stdtrit
 
 from kernelrank.arrays import Float, Index
 
-__all__ = ["Components", "score_interval"]
+__all__ = ["Components", "interval_of_factor", "score_interval", "variance_at"]
 
 EDGE = 1e-12
 """How near to 0 or 1 an AUC counts as there."""
@@ -164,18 +164,25 @@ def score_interval(
     if not np.isfinite(variance):
         return 0.0, 1.0
     quantile = float(stdtrit(degrees, 0.5 + confidence / 2))
-    small = _variance_at(1.0 - 0.25 / (min(n_positive, n_negative) + 1), n_positive, n_negative)
-    factor = quantile**2 * (variance + small) / (_variance_at(auc, n_positive, n_negative) + small)
+    small = variance_at(1.0 - 0.25 / (min(n_positive, n_negative) + 1), n_positive, n_negative)
+    factor = (variance + small) / (variance_at(auc, n_positive, n_negative) + small)
+    return interval_of_factor(auc, factor, quantile, n_positive, n_negative)
+
+
+def interval_of_factor(
+    auc: float, factor: float, quantile: float, n_positive: int, n_negative: int
+) -> tuple[float, float]:
+    """Return the ends of the AUCs t with ``(auc - t)² ≤ quantile² · factor · W(t)``."""
 
     def excess(t: float) -> float:
-        return (t - auc) ** 2 - factor * _variance_at(t, n_positive, n_negative)
+        return (t - auc) ** 2 - quantile**2 * factor * variance_at(t, n_positive, n_negative)
 
-    low = 0.0 if auc <= EDGE else float(brentq(excess, 0.0, auc))
-    high = 1.0 if auc >= 1 - EDGE else float(brentq(excess, auc, 1.0))
+    low = 0.0 if auc <= EDGE else float(brentq(excess, 0.0, min(auc, 1.0 - EDGE)))
+    high = 1.0 if auc >= 1 - EDGE else float(brentq(excess, max(auc, EDGE), 1.0))
     return low, high
 
 
-def _variance_at(t: float, n_positive: int, n_negative: int) -> float:
+def variance_at(t: float, n_positive: int, n_negative: int) -> float:
     """Return the variance of an AUC of t, by Newcombe's method 5."""
     size = (n_positive + n_negative) / 2 - 1.0
     return t * (1 - t) * (1 + size * (1 - t) / (2 - t) + size * t / (1 + t)) / (n_positive * n_negative)

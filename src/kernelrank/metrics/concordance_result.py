@@ -122,8 +122,8 @@ class ConcordanceResult(MeasureResult):
         groups : sequence, shape (m,), optional
             Items that depend on each other, such as those of one hospital or patient; each item is one unless given.
         method : {"jackknife", "bootstrap"}, default="jackknife"
-            The U-statistic's variance from the index without each group, on the logit scale; or percentiles of the
-            index over groups that are drawn with replacement.
+            The U-statistic's variance from the index without each group, in an interval of score type; or percentiles
+            of the index over groups that are drawn with replacement.
         n_resamples, random_state
             For the bootstrap.
 

@@ -74,7 +74,8 @@ class MeasureResult(Result):
         """Return an interval of the mean.
 
         For several queries it is that of `bootstrap_interval`, which allows for other queries. For the AUC of one query
-        without weights it uses DeLong's variance on the logit scale, without resampling, and allows for other items.
+        without weights it uses DeLong's variance in an interval of score type, without resampling, and allows for other
+        items.
         Both take the predictions as given.
 
         Parameters

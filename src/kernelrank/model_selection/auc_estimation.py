@@ -46,11 +46,14 @@ def estimate_auc(
 ) -> AUCEstimate:
     """Estimate the AUC of an estimator on new data, or the AUC of given scores, with a confidence interval.
 
-    What is estimated is the AUC, on new items, of the model trained on all of these (the *conditional* performance of
-    [Air11]_, 5.4). Where alpha or anything else is to be chosen, pass an estimator that chooses inside its `fit`, such
-    as `RankRLSCV` or scikit-learn's `GridSearchCV`: it then chooses in every training set, and the held-out items
-    have no influence on the choice. Quantities that the learners of kernelrank compute from the items without their
-    labels are the same in every training set: the alphas of ``alphas="auto"``, gamma, and a basis.
+    What is estimated is the expected AUC, on new items, of the whole procedure: of what is chosen and trained on as
+    many items as these. This is what the interval is for. The AUC of the one model that is trained on these items (the
+    *conditional* performance of [Air11]_, 5.4) varies a little around it.
+
+    Where alpha or anything else is to be chosen, pass an estimator that chooses inside its `fit`, such as `RankRLSCV`
+    or scikit-learn's `GridSearchCV`: it then chooses in every training set, and the held-out items have no influence on
+    the choice. Quantities that the learners of kernelrank compute from the items without their labels are the same in
+    every training set: the alphas of ``alphas="auto"``, gamma, and a basis.
 
     Parameters
     ----------
@@ -81,9 +84,10 @@ def estimate_auc(
     confidence : float, default=0.95
         Confidence level of the interval.
     interval : {"auto", "components", "jackknife"}, default="auto"
-        What the interval of leave-pair-out is computed from: the win rates of the items, or also the jackknife; see
-        `kernelrank.model_selection.auc_jackknife`. "auto" takes the jackknife if it costs about as much as the
-        estimate: RLS and RankRLS with a shortcut, up to about a thousand items, fewer in large groups of many sizes.
+        What the interval of leave-pair-out is computed from: the win rates of the items, or also the delete-half
+        jackknife, which repeats the estimate on 40 random halves of the items; see
+        `kernelrank.model_selection.auc_halves`. "auto" takes the jackknife for RLS and RankRLS with a shortcut, and
+        searches of them, if it takes less than about half a minute: up to some 300 items for a search, 1,500 otherwise.
     n_jobs : int, optional
         The number of parallel refits.
     random_state : int, RandomState or None, default=None
@@ -102,16 +106,16 @@ def estimate_auc(
 
     Notes
     -----
-    Leave-pair-out takes one decomposition and O(m²) time for RLS and RankRLS, O(P N) memory, and the jackknife O(m³)
-    time; P N refits for other estimators. The other methods take one fit for each fold or item, or one decomposition.
-    Given scores take O(m log m) time: DeLong's variance, with groups Obuchowski's.
+    Leave-pair-out takes one decomposition and O(m²) time for RLS and RankRLS, O(P N) memory; the jackknife takes that
+    of half the items 40 times, about as long as three to eight estimates. Other estimators are refitted P N times. The
+    other methods take one fit for each fold or item, or one decomposition. Given scores take O(m log m) time: DeLong's
+    variance, with groups Obuchowski's.
 
-    Measured over simulated data (``studies/auc_estimators_compared.py``, linear RLS): intervals with the jackknife
-    at the 95 % level contain the true AUC in 95 to 99 % of the cases; those from components alone in 79 to 96 %, less
-    often with weak signal and few items; those of folds in 80 to 96 %. With groups of one to five items
-    (``benchmarks/auc_intervals_hold_with_groups.py``) those with the jackknife contain it in 92 to 98 %,
-    those from components in 79 to 89 %. Intervals of given scores of 40 patients with five samples each contain it in
-    94 to 97 % (``benchmarks/clustered_auc_intervals_cover.py``).
+    ``benchmarks/auc_intervals_are_narrow_and_cover.py`` measures how often the intervals hold the expected AUC, and how
+    wide they are; ``benchmarks/auc_intervals_hold_with_groups.py`` the same with groups, and
+    ``benchmarks/clustered_auc_intervals_cover.py`` for given scores. Those from components alone cover in 79 to 96 %,
+    less often with weak signal and few items, and those of folds in 80 to 96 %
+    (``studies/auc_estimators_compared.py``).
 
     References
     ----------

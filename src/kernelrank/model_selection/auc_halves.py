@@ -108,7 +108,9 @@ def _kinds(task: Task) -> tuple[Index, list[Index]]:
     units = np.arange(len(positive)) if task.groups is None else task.groups
     size = int(units.max()) + 1
     has = [np.bincount(units[of], minlength=size) > 0 for of in (positive, ~positive)]
-    return units, [np.flatnonzero(of) for of in (has[0] & ~has[1], has[1] & ~has[0], has[0] & has[1])]
+    kinds = [np.flatnonzero(of) for of in (has[0] & ~has[1], has[1] & ~has[0], has[0] & has[1])]
+    # In an order in which it does not matter which class is called positive.
+    return units, sorted((kind for kind in kinds if len(kind)), key=lambda kind: int(kind[0]))
 
 
 def _draw_halves(task: Task, count: int) -> list[Index]:
@@ -155,12 +157,12 @@ def _estimator(task: Task) -> Any:
 
 
 def hold_out_halves(task: Task, count: int, components_of: Callable[[Task], Components]) -> Halves:
-    """Repeat an estimate on halves; `components_of` a task returns its win rates."""
+    """Repeat an estimate on halves; `components_of` a task returns its win rates. Without an estimator X is scores."""
     estimator, halves = _estimator(task), _draw_halves(task, count)
     found, groups = [], []
     for items in track(halves, len(halves), "estimating on halves"):
         mine = without_basis(estimator, items) or estimator  # which then fails, and says that its basis is empty
-        X, _ = _safe_split(mine, task.X, None, items)
+        X = task.X[items] if mine is None else _safe_split(mine, task.X, None, items)[0]
         codes = None if task.groups is None else np.unique(task.groups[items], return_inverse=True)[1]
         part = replace(task, estimator=mine, X=X, classes=task.classes.part(items), groups=codes)
         found.append(components_of(part))

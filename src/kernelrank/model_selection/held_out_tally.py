@@ -80,7 +80,7 @@ class PairTally(Tally):
         return np.asarray(self.right[known].sum(axis=0) / self.count[known].sum())
 
     def intervals(self, confidence: float) -> list[Interval]:
-        """As in `Tally`; on the logit scale, so that they stay between 0 and 1."""
+        """As in `Tally`; of score type, so that they stay between 0 and 1."""
         known = self._known()
         rates = self.right[known] / self.count[known][:, None]
         how = f"allows for other items being scored, {GIVEN_MODELS}"

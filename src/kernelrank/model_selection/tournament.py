@@ -178,8 +178,8 @@ def tournament_roc(
     Notes
     -----
     m (m - 1) / 2 pairs, whose differences are kept. One decomposition and O(m²) time for RLS and one ranking of
-    RankRLS, a refit for each pair otherwise. The interval is centred at the area under the curve and as wide, on the
-    logit scale, as that of leave-pair-out over the same pairs.
+    RankRLS, a refit for each pair otherwise. The interval is that of the area under the curve with the variance of
+    leave-pair-out over the same pairs.
 
     Examples
     --------

@@ -17,8 +17,6 @@ from kernelrank import (
 )
 from kernelrank.exact_cv.nested_pairs import inner_agreements
 from kernelrank.item_sets import ItemSets
-from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_jackknife import _choices, _units, aucs_without
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from tests.oracles import nested_search as oracle
 
@@ -146,26 +144,3 @@ def test_the_tournament_has_the_estimate(name):
     held = leave_pair_out(SEARCHES[name], X, y)
     assert estimate.auc == pytest.approx(np.mean(0.5 + 0.5 * np.sign(held.difference)))
     assert "choose alpha" in estimate.interval.method
-
-
-def test_the_jackknife_of_one_candidate_is_that_of_the_plain_learner():
-    from kernelrank import RankRLS
-
-    X, y, rng = cohort(5, m=15)
-    groups = np.unique(rng.integers(6, size=15), return_inverse=True)[1]
-    for codes in (None, groups):
-        classes = TwoClasses.read(y, len(y))
-        plain, nested = (aucs_without(e, X, classes, codes) for e in (RankRLS(2.0), RankRLSCV([2.0])))
-        np.testing.assert_allclose(nested, plain)
-
-
-def test_choices_without_three_units_are_nearly_those_of_counting():
-    X, y, _ = cohort(6, m=20)
-    X[y > 0, 0] += 1.0
-    nested = NestedSearch(RankRLSCV(ALPHAS), X, y)
-    chosen = _choices(nested, _units(TwoClasses.read(y, len(y)), None))
-    triples = [[k, a, b] for k in range(5) for a in range(5, 10) for b in range(10, 15)]
-    values = nested.values(ItemSets.of(triples, len(y)))
-    loss = [row.max() - row[chosen[tuple(triple)]] for triple, row in zip(triples, values, strict=True)]
-    # What is chosen is as good as the best but for a few of the pairs that remain.
-    assert np.mean(loss) < 0.03 * (y.sum() * (len(y) - y.sum()))
