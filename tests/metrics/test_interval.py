@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.special import logit
 from scipy.stats import bootstrap, norm, t
 
 from kernelrank.errors import InvalidInputError
@@ -70,11 +69,12 @@ def test_the_auc_of_one_query_has_delongs_interval(seed):
     result = AUC()(y, score)
     interval = result.interval(0.9)
     variance = auc_oracle.component_variance(score[y == 1], score[y == 0])
-    low, high = logit([interval.low, interval.high])
-    centre, slope = logit(result.mean), 1 / (result.mean * (1 - result.mean))
-    assert (low + high) / 2 == pytest.approx(centre)
-    # Student's quantile at Welch's degrees of freedom, between those of 8 and of infinitely many.
-    assert norm.ppf(0.95) < (high - low) / 2 / (slope * np.sqrt(variance)) < t.ppf(0.95, 8)
+    small = auc_oracle.newcombe_variance(1 - 0.25 / 10, 12, 9)
+    factor = (variance + small) / (auc_oracle.newcombe_variance(result.mean, 12, 9) + small)
+    for end in interval:
+        quantile = abs(end - result.mean) / np.sqrt(factor * auc_oracle.newcombe_variance(end, 12, 9))
+        # Student's quantile at Welch's degrees of freedom, between those of 8 and of infinitely many.
+        assert norm.ppf(0.95) < quantile < t.ppf(0.95, 8)
     assert "DeLong's variance over 12 and 9 items; the predictions do not vary" in str(interval)
     assert result.interval(0.5).low > interval.low
 

@@ -103,7 +103,8 @@ def test_items_in_another_order_have_the_same_auc():
     for estimator in (RankRLS(), RidgeClassifier()):
         one, other = estimate_auc(estimator, X, y), estimate_auc(estimator, X[order], y[order])
         assert one.auc == pytest.approx(other.auc)
-        assert tuple(one.interval) == pytest.approx(tuple(other.interval))
+        # Other halves are drawn.
+        assert tuple(one.interval) == pytest.approx(tuple(other.interval), abs=0.06)
 
 
 def test_forms_of_data():

@@ -78,6 +78,14 @@ def component_variance(positive, negative):
     return float(np.var(a, ddof=1) / len(a) + np.var(b, ddof=1) / len(b))
 
 
+def newcombe_variance(auc, n_positive, n_negative):
+    """The variance of an AUC of exponential scores [HM82], with Newcombe's mean of the two class sizes."""
+    n = (n_positive + n_negative) / 2
+    both_positive, both_negative = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    spread = (n - 1) * (both_positive - auc**2) + (n - 1) * (both_negative - auc**2)
+    return (auc * (1 - auc) + spread) / (n_positive * n_negative)
+
+
 def win_rates(positive, negative):
     """The win rate of each positive item, and of each negative one the share of positive items above it."""
     above = [[heaviside(p - n) for n in negative] for p in positive]

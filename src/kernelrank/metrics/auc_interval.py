@@ -159,7 +159,7 @@ def score_interval(
     --------
     >>> low, high = score_interval(0.8, 0.0025, 0.95, 20, 20)
     >>> round(low, 3), round(high, 3)
-    (0.683, 0.882)
+    (0.679, 0.88)
     """
     if not np.isfinite(variance):
         return 0.0, 1.0

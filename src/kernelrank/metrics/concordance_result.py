@@ -140,7 +140,7 @@ class ConcordanceResult(MeasureResult):
         --------
         >>> from kernelrank.metrics import Concordance
         >>> print(Concordance()([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5], event=[1, 1, 0, 1, 1, 0]).interval())
-        95% interval [0.2157, 0.9891] (jackknife over 6 items; the predictions do not vary)
+        95% interval [0.3178, 0.9795] (jackknife over 6 items; the predictions do not vary)
         """
         check_confidence(confidence)
         codes, noun = self._groups(groups)

@@ -93,7 +93,7 @@ class MeasureResult(Result):
         --------
         >>> from kernelrank.metrics import AUC
         >>> print(AUC()([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]).interval())
-        95% interval [0.0880, 0.9985] (DeLong's variance over 3 and 3 items; the predictions do not vary)
+        95% interval [0.2646, 0.9938] (DeLong's variance over 3 and 3 items; the predictions do not vary)
         """
         if len(self) == 1 and self.components is not None:
             check_confidence(confidence)
