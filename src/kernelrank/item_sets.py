@@ -80,6 +80,14 @@ class ItemSets:
         bounds = np.concatenate([[0], np.cumsum(self.sizes[numbers])]).astype(np.int64)
         return places, ItemSets(self.items[places], bounds)
 
+    def without(self, items: Index) -> ItemSets:
+        """Remove items from every set; sets that lose all of theirs are dropped."""
+        kept = np.isin(self.items, items, invert=True)
+        owner = np.repeat(np.arange(len(self)), self.sizes)
+        sizes = np.bincount(owner[kept], minlength=len(self))
+        bounds = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
+        return ItemSets(self.items[kept], bounds)
+
     def whole_queries(self, queries: Queries) -> NDArray[np.bool_]:
         """Return for each set whether it is a union of whole queries. O(total log total) time."""
         owner = np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)

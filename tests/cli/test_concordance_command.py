@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from kernelrank import RankRLS, RankRLSCV, RankSVM, estimate_concordance
+from kernelrank.data import read_table
 from kernelrank.errors import InvalidInputError
+from kernelrank.lifetimes import event_times
 from kernelrank.metrics import Concordance
+from tests.oracles import nested_search, survival
 
 
 @pytest.fixture
@@ -76,6 +79,40 @@ def test_tune_estimates_times_nested_and_draws_their_page(run, patients, tmp_pat
     assert f"{expected.concordance:.3f}" in page
     assert "alphas" in page
     assert "Nested, alpha chosen without each of 5 folds" in run(*words, "--nested").out.replace("\n", " ")
+
+
+def table(path, m, n_centres):
+    """Write a table as clinics have them: a text column, missing cells, tied and censored times, centres by name."""
+    rng = np.random.default_rng(m + n_centres)
+    age, marker = rng.normal(60, 10, m).round(0), rng.normal(0, 1, m).round(2)
+    stage, centre = rng.choice(["I", "II", "III"], m), rng.integers(n_centres, size=m)
+    months = (30 * np.exp(-0.5 * marker - 0.3 * (stage == "III")) * rng.exponential(1.0, m)).round(0) + 1
+    died = rng.random(m) < 0.6
+    rows = ["months,died,centre,age,marker,stage"]
+    for number in range(m):
+        cells = ["" if rng.random() < 0.05 else f"{value}" for value in (age[number], marker[number], stage[number])]
+        rows.append(f"{months[number]:.0f},{int(died[number])},centre {centre[number]},{','.join(cells)}")
+    path.write_text("\n".join(rows) + "\n")
+    return months, died, centre
+
+
+@pytest.mark.filterwarnings("ignore:the best alpha")
+@pytest.mark.parametrize(("m", "n_centres"), [(80, 2), (200, 4), (300, 9), (500, 3)])
+def test_the_line_of_the_readme(run, tmp_path, m, n_centres):
+    months, died, centre = table(tmp_path / "patients.csv", m, n_centres)
+    words = ["patients.csv", "--time", "months", "--event", "died", "--strata", "centre"]
+    found = run("concordance", *words, "--json").json
+    X = read_table(tmp_path / "patients.csv", target="months", query="centre", exclude=["died"]).X
+    estimate = estimate_concordance(RankRLSCV(random_state=0), X, months, event=died, qid=centre)
+    assert found["concordance"] == pytest.approx(estimate.concordance)
+    search = RankRLSCV(random_state=0)._settled(X, qid=centre)
+    times = event_times(months, died)
+    scores = nested_search.fold_scores(search, X, times, estimate.folds, qid=centre)
+    within = [f"{stratum} {fold}" for stratum, fold in zip(centre, estimate.folds, strict=True)]
+    expected, n_pairs = survival.concordance(months, died, scores, strata=within)
+    assert (found["concordance"], found["pairs"]) == (pytest.approx(expected), n_pairs)
+    tuned = run("tune", *words, "--nested", "-o", "model.kr", "--report", "page.html", "--json").json
+    assert tuned["nested"]["mean"] == pytest.approx(expected)
 
 
 def test_words_that_are_no_events_are_named(run, patients):

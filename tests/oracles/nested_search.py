@@ -29,3 +29,12 @@ def pair_differences(search, X, y, first, second, groups=None, **fit_arguments):
         differences.append(float(scores[held == i][0] - scores[held == j][0]))
         chosen.append(best)
     return np.array(differences), chosen
+
+
+def fold_scores(search, X, y, folds, **fit_arguments):
+    """Return the scores of every fold by the search without it."""
+    scores = np.empty(len(y))
+    for fold in np.unique(folds):
+        held = np.flatnonzero(folds == fold)
+        scores[held], _ = refit_without(search, X, y, held, **fit_arguments)
+    return scores

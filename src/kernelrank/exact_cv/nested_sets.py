@@ -30,7 +30,7 @@ from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
-from kernelrank.exact_cv.set_holdout import DUAL_LIMIT
+from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, share_scores
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import FullKernel
 from kernelrank.item_sets import ItemSets
@@ -56,9 +56,9 @@ def inner_scores(
     Yields
     ------
     left : ItemSets
-        The inner sets that the outer set does not touch.
+        The inner sets without the items of the outer set.
     scores : ndarray, shape (total, outputs, n), or None
-        None where the outer set has no shortcut, or rounding took its digits.
+        None where the outer set has no shortcut, fewer than two inner sets are left, or rounding took its digits.
 
     Notes
     -----
@@ -70,11 +70,10 @@ def inner_scores(
     allowed = np.full(len(outer), small and problem.has_shortcut)
     if queries is not None:
         allowed &= outer.whole_queries(queries) & bool(inner.whole_queries(queries).all())
-    owner = np.empty(len(problem.truth), dtype=np.int64)
-    owner[inner.items] = np.repeat(np.arange(len(inner)), inner.sizes)
     inverses = list(_inverses(problem, alphas)) if allowed.any() else []
     for items, may in zip(outer, allowed, strict=True):
-        _, left = inner.part(np.setdiff1d(np.arange(len(inner)), owner[items]))
+        left = inner.without(items)
+        may = may and len(left) > 1  # from one set, nothing is left to train on
         yield left, _scores_without(problem, inverses, items, left, len(alphas)) if may else None
 
 
@@ -91,7 +90,11 @@ def _scores_without(
 ) -> Float | None:
     queries = problem.graph.queries
     scores = np.empty((len(left.items), problem.truth.shape[1], n_alphas))
-    outer = outer[~problem.uncompared[outer]]  # the rows of the others are zero
+    compared = ~problem.uncompared
+    outer = outer[compared[outer]]  # the rows of the others are zero
+    compared[outer] = False
+    alone = np.add.reduceat(compared[left.items], left.bounds[:-1], dtype=np.int64) == np.count_nonzero(compared)
+    untrained = np.repeat(alone, left.sizes)  # nothing is compared without the set: the model is zero, and not rounding
     for number, Gamma, e in inverses:
         rows = Gamma[outer]
         block = rows[:, outer]
@@ -107,7 +110,8 @@ def _scores_without(
         missed = _residuals(Gamma, rest, W, left.items, left.bounds, queries is not None, PIVOT[False])
         if not np.isfinite(missed).all():
             return None
-        scores[:, :, number] = problem.truth[left.items] - missed.T
+        scores[:, :, number] = np.where(untrained[:, None], 0.0, problem.truth[left.items] - missed.T)
+    share_scores(problem.features.duplicate_of[left.items], left, scores)
     return scores
 
 

@@ -43,7 +43,7 @@ from kernelrank.features import Features, ReducedSet
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.double_precision import report_error
 
-__all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out"]
+__all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out", "share_scores"]
 
 SET_BYTES = 2**23
 """The size of a block of sets."""
@@ -103,11 +103,11 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
         place = slice(sets.bounds[number], sets.bounds[number + 1])
         scores[place] = refit_without(refitted, sets.items[place], alphas)
     scores[np.repeat(all_zero, sets.sizes, axis=0)] = 0.0
-    _share_scores(problem.features.duplicate_of[sets.items], sets, scores)
+    share_scores(problem.features.duplicate_of[sets.items], sets, scores)
     return scores
 
 
-def _share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
+def share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
     """Return the items of a set that have the same row the score of the first of them."""
     places = np.flatnonzero(duplicate_of >= 0)
     if len(places) == 0:

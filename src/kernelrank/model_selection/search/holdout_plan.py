@@ -92,7 +92,7 @@ class HoldoutPlan:
         y : array-like, shape (m,) or (m, outputs)
         queries : Queries or None
         default : str or int
-            What "auto" stands for without queries; a number of folds, at most as many as there are items.
+            What "auto" stands for without queries, or with one; a number of folds, at most as many as there are items.
         classes : bool, default=False
             Whether y holds classes, which a number of folds keeps in proportion.
         random_state : int or RandomState, default=0
@@ -103,11 +103,12 @@ class HoldoutPlan:
         HoldoutPlan
         """
         m = X.shape[0]
-        if cv == "auto" and queries is None and isinstance(default, int):
-            cv = min(default, m)
+        if isinstance(cv, str) and cv == "auto":
+            queries = None if queries is None or len(queries) < 2 else queries  # one query cannot be held out
+            cv = default if queries is None else "leave_query_out"
+            cv = min(cv, m) if isinstance(cv, int) else cv
         if isinstance(cv, str):
-            auto = str(default) if queries is None else "leave_query_out"
-            return cls._named(auto if cv == "auto" else cv, m, queries)
+            return cls._named(cv, m, queries)
         if isinstance(cv, Integral):
             cv = _folds(int(cv), m, queries, classes=classes, random_state=random_state)
         return cls._split(check_cv(cv), X, y, None if queries is None else queries.codes, m)

@@ -84,7 +84,7 @@ class NestedSearch:
         self.event = data.problems[0][1].graph.event
         if name == "auto":
             alone = self.search._without_queries if self.event is None else "folds"  # which are trained again
-            name = alone if self.queries is None else "leave_query_out"
+            name = alone if self.queries is None or len(self.queries) < 2 else "leave_query_out"
         self.plan_name = name
         self._known: dict[bytes, Float] = {}  # sets that were requested before, by their items
 
