@@ -328,6 +328,7 @@ def test_error_tree():
     assert set(errors.__all__) == {
         *ERRORS,
         "EdgeOfGridWarning",
+        "EmptyBasisWarning",
         "LostDigitsWarning",
         "NotConverged",
         "PooledAUCWarning",
@@ -340,6 +341,7 @@ def test_error_tree():
     assert issubclass(errors.NotConverged, Warning)
     assert errors.PooledAUCWarning.__bases__ == (UserWarning,)
     assert errors.EdgeOfGridWarning.__bases__ == (UserWarning,)
+    assert errors.EmptyBasisWarning.__bases__ == (UserWarning,)
     assert errors.LostDigitsWarning.__bases__ == (UserWarning,)
     assert errors.SkippedCandidateWarning.__bases__ == (UserWarning,)
     assert errors.SplitDocumentWarning.__bases__ == (UserWarning,)

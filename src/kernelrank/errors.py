@@ -14,6 +14,7 @@ Warnings stand apart, below scikit-learn's and Python's own::
     ConvergenceWarning
     └── NotConverged                          an iteration stopped at `max_iter`; the message has what is left
     UserWarning
+    ├── EmptyBasisWarning                     held-out items were the whole basis; the message has how often
     ├── EdgeOfGridWarning                     the best alpha is the smallest or the largest that was tried
     ├── LostDigitsWarning                     rounding has left few digits; the message has how many, and what to do
     ├── PooledAUCWarning                      scores of different models were compared; the message has the reason
@@ -28,6 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
     "EdgeOfGridWarning",
+    "EmptyBasisWarning",
     "FileFormatError",
     "InvalidInputError",
     "KernelRankError",
@@ -112,6 +114,10 @@ class NotConverged(ConvergenceWarning):
 
 class PooledAUCWarning(UserWarning):
     """An AUC pools scores of different models, which is biased low."""
+
+
+class EmptyBasisWarning(UserWarning):
+    """Held-out items include every basis item: the model without them is zero."""
 
 
 class EdgeOfGridWarning(UserWarning):

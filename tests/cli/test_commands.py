@@ -601,3 +601,19 @@ def test_one_query_cannot_be_held_out(run, tmp_path):
     assert ended.err.startswith("kernelrank: one.txt: Expected at least two queries to hold out one at a time; got 1.")
     assert "--cv leave_pair_out" in ended.err
     assert run("tune", "one.txt", "--cv", "leave_pair_out", "--json").json["held_out"]
+
+
+@pytest.mark.filterwarnings("ignore:the best alpha")
+def test_a_basis_is_drawn_apart_from_the_folds(run, tmp_path):
+    # With the seed of the command, a basis of the size of a fold was that fold.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3)).round(3)
+    y = (X[:, 0] + rng.standard_normal(300)).round(3)
+    rows = [",".join(map(str, (*x, score))) for x, score in zip(X.tolist(), y.tolist(), strict=True)]
+    (tmp_path / "items.csv").write_text("\n".join(["a,b,c,score", *rows]) + "\n")
+    words = ["tune", "items.csv", "--target", "score", "--cv", "5", "--alphas", "0.1,1"]
+    found = run(*words, "--kernels", "rbf", "--basis", "60", "-o", "model.kr", "--json").json
+    assert found["best"]["mean"] > 0.6
+    model = kr.load(tmp_path / "model.kr")
+    shuffled = np.sort(np.random.RandomState(0).permutation(300)[:60])
+    assert len(np.intersect1d(model.basis_, shuffled)) < 30

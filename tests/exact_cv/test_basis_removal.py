@@ -197,6 +197,7 @@ def test_basis_items_may_be_kept_for_comparison():
     np.testing.assert_allclose(scores[: len(held), 0, 0], expected, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EmptyBasisWarning")
 @pytest.mark.parametrize("model", [RankRLS(), RankRLS(ties="exclude"), RLS(), RankSVM(), RankSVM(loss="squared_hinge")])
 def test_a_model_without_any_basis_item_is_zero(model):
     X, y, qid, _ = draw(0)
@@ -250,6 +251,7 @@ def _without_queries(model):
     return model
 
 
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EmptyBasisWarning")
 def test_pairs_of_a_tiny_or_whole_basis():
     X, y, _, _ = draw(0, 12)
     for basis in ([3, 5], [3, 5, 7], range(12)):

@@ -14,7 +14,7 @@ from kernelrank.arrays import Float, Index, Matrix
 from kernelrank.dask.collection_types import ItemBlock
 from kernelrank.dask.partitions import Partitions
 from kernelrank.estimators import RankRLS
-from kernelrank.features import KernelMap, KernelRows, choose_basis
+from kernelrank.features import KernelMap, KernelRows, basis_stream, choose_basis
 
 __all__ = ["FeatureMap", "choose_map"]
 
@@ -80,7 +80,7 @@ def choose_map(
         return FeatureMap(partitions.n_features), None
     if isinstance(learner.basis, Integral) or np.ndim(learner.basis) == 1:
         given = int(learner.basis) if isinstance(learner.basis, Integral) else np.asarray(learner.basis)
-        numbers = choose_basis(given, int(sizes.sum()), learner._random())
+        numbers = choose_basis(given, int(sizes.sum()), basis_stream(learner.random_state))
         basis = Basis(_fetched(partitions, numbers, sizes, gather), numbers)
     else:
         basis = Basis(learner.basis, None)

@@ -31,6 +31,7 @@ from kernelrank.features import (
     Features,
     FullKernel,
     ReducedSet,
+    basis_stream,
     choose_basis,
     kernel_scores,
 )
@@ -259,7 +260,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _draw_basis(self, n_items: int) -> Index:
         """Return the numbers of the basis items: as many as requested, drawn, or those given."""
         given = int(self.basis) if isinstance(self.basis, Integral) else np.asarray(self.basis)
-        return choose_basis(given, n_items, self._random())
+        return choose_basis(given, n_items, basis_stream(self.random_state))
 
     def _solver(self, features: Features, graph: Comparisons, n_alphas: int = 1) -> Solver[Any]:
         """Choose how the minimum is found."""

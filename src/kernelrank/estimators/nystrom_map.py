@@ -9,14 +9,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Index, Matrix, as_columns
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.features.basis import SELECTIONS, Selection, by_leverage, by_means, by_query, choose_basis, uniformly
+from kernelrank.features.basis import (
+    SELECTIONS,
+    Selection,
+    basis_stream,
+    by_leverage,
+    by_means,
+    by_query,
+    choose_basis,
+    uniformly,
+)
 from kernelrank.features.kernel_map import KernelMap, KernelRows
 from kernelrank.kernels import (
     GAMMA_RULES,
@@ -177,7 +185,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _select(self, X: Matrix, qid: object) -> tuple[Index | None, Matrix]:
         """Return the numbers of the basis items, if they are items, and the items."""
-        random_state = check_random_state(self.random_state)
+        random_state = basis_stream(self.random_state)
         if not isinstance(self.basis, Integral):
             chosen = choose_basis(np.asarray(self.basis), X.shape[0], random_state)
             return chosen, X[chosen]

@@ -20,7 +20,7 @@ from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.ranker import Ranker
-from kernelrank.features import kernel_scores
+from kernelrank.features import basis_stream, kernel_scores
 from kernelrank.features.view import View
 from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import Kernel, takes_sparse
@@ -157,7 +157,7 @@ class ViewRanker(Ranker):
     def _draw(self, data: CoData, graphs: list[OutputGraph]) -> tuple[list[ViewMap], list[Index | None]]:
         """Draw the bases and make the feature maps."""
         views = self._views()
-        bases = data.draw_bases(views, self.basis, self._random())
+        bases = data.draw_bases(views, self.basis, basis_stream(self.random_state))
         names = getattr(self, "feature_names_in_", None)
         maps = []
         for number, (view, basis) in enumerate(zip(views, bases, strict=True)):

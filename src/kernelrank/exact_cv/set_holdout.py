@@ -39,7 +39,7 @@ from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_systems import SMALL, SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
-from kernelrank.features import Features, ReducedSet
+from kernelrank.features import Features, ReducedSet, lose_the_basis
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.double_precision import report_error
 
@@ -92,6 +92,8 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
     """
     all_zero = problem.nothing_to_compare(sets)
     learnable = ~all_zero.all(axis=1)
+    if isinstance(problem.features, ReducedSet) and not problem.keep_basis:
+        learnable &= ~lose_the_basis(sets, problem.features.basis)
     trained = _cheaper_to_train(problem.features, sets, len(alphas)) & learnable
     scores = np.zeros((len(sets.items), problem.truth.shape[1], len(alphas)))
     if isinstance(problem.features, ReducedSet):
@@ -139,9 +141,6 @@ def _by_basis(
     problem: Problem, features: ReducedSet, sets: ItemSets, wanted: NDArray[np.bool_], alphas: Float, scores: Float
 ) -> NDArray[np.bool_]:
     """Fill in the scores of the wanted sets of a reduced set by the constraint; return which are to be trained."""
-    if not problem.keep_basis:
-        # A model without any basis item is zero.
-        wanted = wanted & (np.add.reduceat(np.isin(sets.items, features.basis), sets.bounds[:-1]) < len(features.basis))
     direct = wanted & problem.graph.separable(sets)
     trained = wanted & ~direct
     if direct.any():

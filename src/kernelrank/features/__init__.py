@@ -1,7 +1,7 @@
 """A kernel as a feature map: explicit columns, the full kernel, a reduced set."""
 
 from kernelrank.features.base import ColumnFeatures, Features
-from kernelrank.features.basis import choose_basis
+from kernelrank.features.basis import basis_stream, choose_basis, lose_the_basis
 from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.full_kernel import FullKernel
 from kernelrank.features.kernel_map import KernelMap, KernelRows, kernel_scores
@@ -20,6 +20,8 @@ __all__ = [
     "ReducedSet",
     "View",
     "ViewMap",
+    "basis_stream",
     "choose_basis",
     "kernel_scores",
+    "lose_the_basis",
 ]

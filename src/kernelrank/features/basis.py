@@ -2,20 +2,59 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Integral
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from sklearn.utils import check_random_state
 
+from kernelrank.argument_types import RandomStateLike
 from kernelrank.arrays import Float, Index, Matrix
-from kernelrank.errors import InvalidInputError
+from kernelrank.errors import EmptyBasisWarning, InvalidInputError
+from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries
 
-__all__ = ["SELECTIONS", "Selection", "by_leverage", "by_means", "by_query", "choose_basis", "uniformly"]
+__all__ = [
+    "SELECTIONS",
+    "Selection",
+    "basis_stream",
+    "by_leverage",
+    "by_means",
+    "by_query",
+    "choose_basis",
+    "lose_the_basis",
+    "uniformly",
+]
 
 Selection: TypeAlias = Literal["uniform", "per_query", "k_means", "leverage"]
 SELECTIONS: tuple[Selection, ...] = ("uniform", "per_query", "k_means", "leverage")
+
+
+BASIS_KEY = (0xBA515,)
+"""What distinguishes the random numbers of a basis from all others that have the same seed."""
+
+
+def basis_stream(random_state: RandomStateLike) -> np.random.RandomState:
+    """Return the random numbers that a basis is drawn from.
+
+    Shuffled folds with the same seed would be drawn from the same permutation of the items, so that a fold could be
+    the basis itself. A seed always has the same stream; a RandomState gives another one at each call.
+
+    Examples
+    --------
+    >>> bool(basis_stream(0).randint(1000) == basis_stream(0).randint(1000) != np.random.RandomState(0).randint(1000))
+    True
+    """
+    if isinstance(random_state, Integral):
+        seed = int(random_state)
+        check_random_state(seed)  # in the words of scikit-learn
+    else:
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+    return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed, spawn_key=BASIS_KEY)))
 
 
 def uniformly(size: int, n_items: int, random_state: np.random.RandomState) -> Index:
@@ -130,3 +169,23 @@ def choose_basis(basis: int | Index, n_items: int, random_state: np.random.Rando
     if len(np.unique(chosen)) != len(chosen):
         raise InvalidInputError("basis names an item twice")
     return chosen.astype(np.int64)
+
+
+def lose_the_basis(sets: ItemSets, basis: Index) -> NDArray[np.bool_]:
+    """Return which sets hold out every basis item, so that the model without them is zero; warn if there are any.
+
+    Examples
+    --------
+    >>> lose_the_basis(ItemSets.of([[0, 1], [1, 2]], 4), np.array([0, 3]))
+    array([False, False])
+    """
+    empty = np.add.reduceat(np.isin(sets.items, basis), sets.bounds[:-1], dtype=np.int64) == len(basis)
+    if empty.any():
+        warnings.warn(
+            f"{np.count_nonzero(empty):,} of {len(sets):,} held-out sets include all {len(basis):,} basis items: the "
+            "model without them is zero, and so are its scores. Use a larger basis, another random_state, or smaller "
+            "sets.",
+            EmptyBasisWarning,
+            stacklevel=2,
+        )
+    return np.asarray(empty, dtype=np.bool_)

@@ -17,7 +17,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankSVM
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv import ItemSets
-from kernelrank.features import ExplicitFeatures, ReducedSet
+from kernelrank.features import ExplicitFeatures, ReducedSet, lose_the_basis
 from kernelrank.progress import track
 
 __all__ = ["check_classes", "refit_on_map", "refit_scores", "settled", "without_basis"]
@@ -66,6 +66,8 @@ def refit_scores(
             f"alphas needs an estimator with a parameter alpha; {type(estimator).__name__} has none"
         )
     estimator = settled(estimator, X, qid, sample_weight)
+    if isinstance(estimator, KernelLearner) and np.ndim(estimator.basis) == 1:
+        lose_the_basis(sets, np.asarray(estimator.basis))
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     jobs = (
         joblib.delayed(_refit_one)(estimator, X, y, held, values, extra, number) for number, held in enumerate(sets)
@@ -215,6 +217,7 @@ def refit_on_map(
         return None
     Phi = features.rows(np.arange(features.n_items))
     scores = np.zeros((len(sets.items), sum(len(columns) for columns, _ in graphs), len(alphas)))
+    lose_the_basis(sets, features.basis)
     for held, start, stop in zip(sets, sets.bounds[:-1], sets.bounds[1:], strict=True):
         turn = features.map.without(np.flatnonzero(np.isin(features.basis, held)))
         if turn is None:
