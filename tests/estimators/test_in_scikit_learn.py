@@ -8,12 +8,14 @@ import sklearn
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.feature_selection import RFE
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
+import kernelrank as kr
 from kernelrank import RLS, QueryKFold, RankRLS, RLSClassifier, make_ranking, metrics
 from kernelrank.errors import InvalidInputError
 
@@ -185,3 +187,29 @@ def test_one_query_needs_no_routing():
     with sklearn.config_context(enable_metadata_routing=False):
         search = GridSearchCV(RankRLS(), ALPHAS, cv=3).fit(X, y)
     assert 0.0 <= search.best_score_ <= 1.0
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [kr.RankRLS(), kr.RankRLSCV(), kr.RankSVM(), kr.GreedyRankRLS(2), kr.CoRankRLS(nu=0.0, random_state=0)],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+def test_scorers_of_two_classes(ranker):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(60) > 0).astype(int)
+    folds = KFold(3)
+    found = cross_val_score(ranker, X, y, scoring="roc_auc", cv=folds, error_score="raise")
+    expected = [roc_auc_score(y[b], clone(ranker).fit(X[a], y[a]).predict(X[b])) for a, b in folds.split(X)]
+    np.testing.assert_allclose(found, expected)
+    assert np.isfinite(cross_val_score(ranker, X, y, scoring="average_precision", cv=folds)).all()
+
+
+def test_a_grid_search_of_transduction_scores_the_scored_queries():
+    X, y, qid = kr.make_ranking(n_queries=12, n_items=6, random_state=0)
+    y = y.astype(float)
+    y[np.isin(qid, np.unique(qid)[8:])] = np.nan
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(kr.TransductiveRankRLS(), {"alpha": [0.1, 1.0]}, cv=kr.QueryKFold(4))
+        assert np.isfinite(search.fit(X, y, qid=qid).cv_results_["mean_test_score"]).all()

@@ -470,7 +470,6 @@ def test_a_leaderboard_is_a_value(tmp_path):
     ("given", "message"),
     [
         ({"winners": ["a"], "losers": ["b", "c"]}, "got 1 winners and 2 losers"),
-        ({"winners": ["a", "b"], "losers": ["b", "b"]}, "vote 1 has 'b' twice"),
         ({"winners": ["a", None], "losers": ["b", "a"]}, "winners has no item in vote 1"),
         ({"winners": ["a"], "losers": ["b"], "weight": [-1.0]}, "must be at least zero"),
         ({"winners": ["a"], "losers": ["b"], "tie": [2]}, "expected True or False"),
@@ -490,3 +489,19 @@ def test_bad_input_is_named(given, message):
 def test_no_votes():
     with pytest.raises(NothingToCompareError):
         Leaderboard().fit([], [])
+
+
+def test_votes_on_an_item_against_itself_are_counted_and_left_out():
+    winners, losers = ["a", "b", "x", "c", "a"], ["b", "b", "x", "a", "c"]
+    tie, weight, judge = [False, True, False, False, True], [1.0, 5.0, 5.0, 2.0, 1.0], ["j", "k", "k", "j", "j"]
+    board = Leaderboard().fit(winners, losers, tie=tie, weight=weight, judge=judge)
+    kept = [0, 3, 4]
+    clean = Leaderboard().fit(*([values[i] for i in kept] for values in (winners, losers, tie, weight, judge)))
+    assert board.items_.tolist() == clean.items_.tolist() == ["a", "c", "b"]
+    np.testing.assert_array_equal(board.scores_, clean.scores_)
+    assert board.judges_.tolist() == ["j"]
+    assert board.n_votes_ == 3
+    assert board.notes_[-1] == "2 votes are on an item against itself and were left out."
+    assert not any("itself" in note for note in clean.notes_)
+    with pytest.raises(InvalidInputError, match="each on an item against itself"):
+        Leaderboard().fit(["a"], ["a"])

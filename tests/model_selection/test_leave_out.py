@@ -225,3 +225,19 @@ def test_a_bar_on_a_terminal_only(data, monkeypatch, capsys):
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     kr.leave_query_out(Ridge(), X, y, qid)
+
+
+@pytest.mark.parametrize("model", [kr.RLS(), kr.RankRLS(), kr.RankRLSCV([0.1, 1.0]), kr.RankSVM()])
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+def test_items_of_weight_zero_are_in_no_pair(model):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.standard_normal((12, 3)), np.arange(12.0) % 2, np.ones(12)
+    weight[[0, 1]] = 0.0
+    held = kr.leave_pair_out(model, X, y, sample_weight=weight)
+    without = kr.leave_pair_out(model, X[2:], y[2:])
+    np.testing.assert_array_equal([held.first - 2, held.second - 2], [without.first, without.second])
+    assert held.accuracy == pytest.approx(without.accuracy)
+    assert kr.leave_pair_out(model, X, y, sample_weight=weight, differences=False).accuracy == held.accuracy
+    given = kr.leave_pair_out(model, X, y, sample_weight=weight, pairs=[[1, 0], [3, 2], [5, 0]])
+    np.testing.assert_array_equal(np.isnan(given.truth), [True, False, True])
+    assert given.accuracy == float(given.difference[1] > 0)

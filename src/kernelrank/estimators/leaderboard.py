@@ -67,7 +67,7 @@ class Leaderboard(RankedItems):
     notes_ : list of str
         Sentences on what the votes do not determine.
     n_votes_ : int
-        The number of votes.
+        The number of votes between different items.
     judges_ : ndarray, shape (n_judges,), or None
         The labels of the judges.
     pairs_, counts_ : ndarray, shapes (k, 2) and (3, k)
@@ -157,7 +157,8 @@ class Leaderboard(RankedItems):
         Parameters
         ----------
         winners, losers : sequence, shape (l,)
-            The item that each vote prefers, and the other one: labels of any hashable kind.
+            The item that each vote prefers, and the other one: labels of any hashable kind. Votes on an item against
+            itself are left out; `notes_` has their number.
         tie : array-like of bool, shape (l,), optional
             Which votes are ties, so that the order of their two items means nothing.
         weight : array-like, shape (l,), optional
@@ -178,8 +179,13 @@ class Leaderboard(RankedItems):
             If no vote compares items of two groups.
         """
         known, X = (None, None) if features is None else named_features(features)
-        pairs, self.items_ = number_votes(winners, losers, known)
-        tie, weight = check_ties(tie, len(pairs)), check_pair_values(weight, len(pairs), name="weight")
+        pairs, self.items_, kept = number_votes(winners, losers, known)
+        n_given = len(winners)
+        tie, weight = check_ties(tie, n_given), check_pair_values(weight, n_given, name="weight")
+        if judge is not None:
+            judge = Queries.from_labels(judge, n_given, name="judge")
+            judge = judge.labels[judge.codes[kept]]
+        tie, weight = (None if values is None else values[kept] for values in (tie, weight))
         votes = Votes.count(len(self.items_), pairs, tie=tie, weight=weight)
         for name in COMPUTED:
             self.__dict__.pop(name, None)
@@ -192,6 +198,10 @@ class Leaderboard(RankedItems):
         self.notes_ = gaps.sentences(self.items_)
         if len(gaps.sizes) > 1:
             warnings.warn(self.notes_[0], UnconnectedVotesWarning, stacklevel=3)
+        left_out = n_given - len(kept)
+        if left_out:
+            votes_are, were = ("vote is", "was") if left_out == 1 else ("votes are", "were")
+            self.notes_.append(f"{left_out:,} {votes_are} on an item against itself and {were} left out.")
         return self
 
     def _keep_judges(self, pairs: Index, tie: NDArray[np.bool_] | None, weight: Float | None, judge: Any) -> None:

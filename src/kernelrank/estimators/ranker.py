@@ -106,6 +106,20 @@ class Ranker(RegressorMixin, KernelLearner):
         """
         return self._raw_scores(X)
 
+    def decision_function(self, X: Any) -> Float:
+        """Return `predict`, by the name that scorers of two classes ask for, such as ``scoring="roc_auc"``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, or a path
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray, shape (t,) or (t, n_outputs)
+        """
+        return self.predict(X)
+
     def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> float:
         """Return the pairwise accuracy, averaged over queries (and outputs).
 

@@ -18,7 +18,7 @@ from kernelrank.labels import label_vector, number_labels, number_two, refuse_mi
 __all__ = ["named_features", "nearest_names", "number_votes", "standardised"]
 
 
-def number_votes(winners: Any, losers: Any, known: NDArray[Any] | None = None) -> tuple[Index, NDArray[Any]]:
+def number_votes(winners: Any, losers: Any, known: NDArray[Any] | None = None) -> tuple[Index, NDArray[Any], Index]:
     """Return votes as pairs of item numbers, and the labels of all items.
 
     Parameters
@@ -31,13 +31,14 @@ def number_votes(winners: Any, losers: Any, known: NDArray[Any] | None = None) -
 
     Returns
     -------
-    (ndarray of int64 of shape (l, 2), ndarray of shape (m,))
+    (ndarray of int64 of shape (k, 2), ndarray of shape (m,), ndarray of int64 of shape (k,))
+        The numbers of the items, their labels, and which votes these are: those between two different items.
 
     Examples
     --------
-    >>> pairs, items = number_votes(["tea", "tea"], ["coffee", "water"])
-    >>> pairs.tolist(), items.tolist()
-    ([[0, 1], [0, 2]], ['tea', 'coffee', 'water'])
+    >>> pairs, items, kept = number_votes(["tea", "milk", "tea"], ["coffee", "milk", "water"])
+    >>> pairs.tolist(), items.tolist(), kept.tolist()
+    ([[0, 1], [0, 2]], ['tea', 'coffee', 'water'], [0, 2])
     """
     columns = []
     for labels, name in ((winners, "winners"), (losers, "losers")):
@@ -61,13 +62,14 @@ def number_votes(winners: Any, losers: Any, known: NDArray[Any] | None = None) -
                 f"Expected votes on items of `features`; got {label!r}{nearest_names(label, known)}."
             )
         low, high, items = codes[m:end], codes[end:], known
-    same = low == high
-    if same.any():
-        vote = int(np.argmax(same))
+    kept = np.flatnonzero(low != high)
+    if len(kept) == 0 and len(low):
         raise InvalidInputError(
-            f"Expected two different items in each vote; vote {vote} has {items[low[vote]]!r} twice."
+            f"Expected votes between two different items; got {len(low):,}, each on an item against itself."
         )
-    return np.column_stack([low, high]), items
+    if len(kept) < len(low) and known is None:
+        return (*number_votes(first[kept], second[kept])[:2], kept)
+    return np.column_stack([low, high])[kept], items, kept
 
 
 def nearest_names(label: object, known: NDArray[Any]) -> str:

@@ -95,7 +95,7 @@ class PairHoldout(Result):
         self._columns()  # says what to do where the differences were not kept
         right = self.difference * np.sign(self.truth)
         label = "held-out difference of a pair: above zero in the right order"
-        return Histogram(right[self.truth != 0], label, "pairs", 0.0, f"accuracy {accuracy:.3f}")
+        return Histogram(right[np.abs(self.truth) > 0], label, "pairs", 0.0, f"accuracy {accuracy:.3f}")
 
     def _columns(self) -> dict[str, Any]:
         if len(self.first) < self.n_pairs:
@@ -119,6 +119,7 @@ def pair_accuracy(difference: Float, truth: Float) -> float | Float:
     ----------
     difference : ndarray, shape (pairs[, outputs][, alphas])
     truth : ndarray, shape (pairs[, outputs])
+        NaN for a pair that does not count.
 
     Returns
     -------
@@ -128,7 +129,7 @@ def pair_accuracy(difference: Float, truth: Float) -> float | Float:
     -----
     O(size of `difference`) time.
     """
-    sign = np.sign(truth)
+    sign = np.nan_to_num(np.sign(truth))
     counted = np.abs(sign).sum(axis=0)
     shape = sign.shape + (1,) * (difference.ndim - sign.ndim)
     agreement = np.sum(np.sign(difference) * sign.reshape(shape), axis=0)

@@ -111,7 +111,8 @@ def _scores_without(
         if not np.isfinite(missed).all():
             return None
         scores[:, :, number] = np.where(untrained[:, None], 0.0, problem.truth[left.items] - missed.T)
-    share_scores(problem.features.duplicate_of[left.items], left, scores)
+    duplicate_of = np.where(problem.uncompared, -1, problem.features.duplicate_of)  # no measure compares these either
+    share_scores(duplicate_of[left.items], left, scores)
     return scores
 
 

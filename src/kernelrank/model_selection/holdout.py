@@ -236,7 +236,9 @@ def leave_pair_out(
     estimator, X, y, alphas, sample_weight, n_jobs, verbose
         As in `holdout`, with one query: pairs are compared across all items.
     pairs : array-like of int, shape (pairs, 2), optional
-        The pairs; unless given all whose true scores differ, the item with the higher score first.
+        The pairs; unless given, all whose true scores differ, the item with the higher score first. An item of weight
+        zero is in none of them, as if it were not there; given pairs with one have no true difference (NaN) and do not
+        count for the accuracy.
     groups : sequence, shape (m,), optional
         Items that depend on each other: leaving a pair out leaves out both of its groups.
     differences : bool, default=True
@@ -308,6 +310,9 @@ def pairs_held_out(
         truth = check_classes(estimator, y)
         one_output = truth.ndim == 1
         truth = truth.reshape(len(truth), -1)
+        weight = check_weight(sample_weight, len(truth))
+        if weight is not None:
+            truth = np.where(weight[:, None] > 0, truth, np.nan)  # pairs of such items are left out
     else:
         truth, one_output = held.truth, held.one_output
     labels = None if groups is None else Queries.from_labels(groups, len(truth), name="groups")
@@ -322,7 +327,6 @@ def pairs_held_out(
     elif held is not None:
         scores = held.scores(sets, n_jobs=n_jobs)
     else:
-        weight = check_weight(sample_weight, len(truth))
         scores = refit_scores(estimator, X, np.asarray(y), sets, sample_weight=weight, alphas=values, n_jobs=n_jobs)
     difference = scores[place_first] - scores[place_second]
     found = PairHoldout.of(first, second, difference, truth[first] - truth[second], differences=differences)

@@ -26,8 +26,8 @@ class RLSClassifierCV(AlphaSearch, Classifier):
     alphas : "auto" or array-like of float, default="auto"
         The values of alpha to try, as in `RLSCV`. All classes share the one that is chosen.
     cv : {"auto", "leave_one_out", "leave_pair_out", "leave_query_out"}, int, splitter or iterable, default="auto"
-        What is held out. "auto" holds out every query if qid has two or more, else every item. A number makes as many folds of
-        queries, or of shuffled items without qid, in which the classes have the same shares.
+        What is held out. "auto" holds out every query if qid has two or more, else every item. A number makes as many
+        folds of queries, or of shuffled items without qid, in which the classes have the same shares.
     scoring : str, measure or callable, optional
         Unless given, minus the share of items in the wrong class. Else a name that `kernelrank.metrics.get_measure`
         reads, such as "auc", or a function of ``(y_true, y_score, qid)`` for which higher is better. There y_true is 1

@@ -22,8 +22,8 @@ class RLSCV(AlphaSearch, Regressor):
         The values of alpha to try, as in `RankRLSCV`. The scale of "auto" is the mean eigenvalue of the kernel matrix,
         which is not centred: there is no intercept.
     cv : {"auto", "leave_one_out", "leave_pair_out", "leave_query_out"}, int, splitter or iterable, default="auto"
-        What is held out. "auto" holds out every query if qid has two or more, else every item. A number makes as many folds of
-        queries, or of shuffled items without qid.
+        What is held out. "auto" holds out every query if qid has two or more, else every item. A number makes as many
+        folds of queries, or of shuffled items without qid.
     scoring : str, measure or callable, optional
         A name that `kernelrank.metrics.get_measure` reads, or a function of ``(y_true, y_score, qid)`` for which higher
         is better. Unless given, minus the mean squared error.
