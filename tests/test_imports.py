@@ -187,7 +187,7 @@ except kernelrank.errors.MissingExtraError as error:
 def test_the_package_can_be_looked_at_without_extras():
     code = """
 import sys
-for extra in "dask distributed matplotlib jinja2 pyarrow openpyxl onnx uvicorn starlette orjson pyterrier spacy".split():
+for extra in "dask distributed matplotlib jinja2 pyarrow openpyxl onnx uvicorn starlette orjson".split():
     sys.modules[extra] = None
 import pydoc
 from kernelrank import *

@@ -159,6 +159,36 @@ RANKER = LEARNER.with_optional(
     preference_count_=WholeNumber(1),
 )
 
+STREAM: dict[str, Kind] = {
+    "stream_": Record(
+        {
+            "gram": Array(("columns", "columns")),
+            "right": Array(("columns", "targets")),
+            "energy": Array(("targets",)),
+            "rounding_gram": Array(("columns",)),
+            "rounding_right": Array(("columns", "targets")),
+            "one_output": Flag(),
+            "mode": Text(),
+            "n_items": WholeNumber(),
+            "n_pairs": WholeNumber(),
+            "n_idle_queries": WholeNumber(),
+            "forgot": Flag(),
+            "fingerprints": ListOf(WholeNumber(), "learnt queries"),
+            "moments": ListOf(
+                Record(
+                    {
+                        "n_items": WholeNumber(),
+                        "uncompared": Number(),
+                        "scatter": Array(("columns", "columns")),
+                        "moment": Array(("columns", "targets")),
+                    }
+                ),
+                "merged queries",
+            ),
+        }
+    )
+}
+
 VOTES = LEARNER.with_optional(
     **COMPARISONS,
     gap_=Number(finite=False),
@@ -339,11 +369,11 @@ STATES: dict[str, FittedState] = {
     "Pipeline": FittedState(
         needed={}, optional=ANY, laws=(("steps whose numbers of inputs and outputs match", _steps_fit_together),)
     ),
-    "RLS": LEARNER,
+    "RLS": LEARNER.with_optional(**STREAM),
     "RLSCV": LEARNER.with_optional(**SEARCH),
     "RLSClassifier": LEARNER,
     "RLSClassifierCV": LEARNER.with_optional(**SEARCH),
-    "RankRLS": RANKER,
+    "RankRLS": RANKER.with_optional(**STREAM),
     "RankRLSCV": RANKER.with_optional(**SEARCH),
     "RankSVM": LEARNER.with_optional(gap_=Number(finite=False)),
     "RelationExtractor": FittedState(

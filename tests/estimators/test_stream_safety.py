@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 from kernelrank import RLS, RankRLS, load, make_ranking, save
-from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
+from kernelrank.errors import InvalidInputError, LostDigitsWarning, ModelFileError, NothingToCompareError
 
 X, y, qid = make_ranking(n_queries=20, n_items=(2, 9), n_features=4, n_levels=4, random_state=0)
 X = np.asarray(X)
@@ -246,6 +246,87 @@ def test_threads_wait_for_each_other():
     assert failures == []
     assert model.n_queries_ == 100
     np.testing.assert_allclose(model.coef_, RankRLS(1.0 / 5).fit(X, y, qid=qid).coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["whole", "mergeable"])
+@pytest.mark.parametrize(
+    "learner",
+    [RankRLS(), RankRLS(kernel="gaussian", gamma=0.3, basis=8, random_state=0), RLS(), RankRLS(cost="unit")],
+    ids=["linear", "basis", "RLS", "unit"],
+)
+@pytest.mark.parametrize("name", [int, lambda q: f"query {q}", lambda q: ("q", int(q))], ids=["int", "text", "tuple"])
+def test_a_loaded_stream_goes_on_to_the_bit(learner, mode, name, tmp_path):
+    if mode == "mergeable" and (learner.cost == "unit" if isinstance(learner, RankRLS) else True):
+        pytest.skip("cannot be merged")
+    labels = np.empty(len(qid), dtype=object)
+    labels[:] = [name(q) for q in qid]
+    parts = [np.flatnonzero(qid % 4 == part) for part in range(4)]
+    if mode == "mergeable":
+        parts = [np.arange(part, len(qid), 4) for part in range(4)]
+
+    def learn(model, part, method="partial_fit"):
+        options = {"queries": mode} if method == "partial_fit" else {}
+        return getattr(model, method)(X[part], y[part], qid=labels[part], **options)
+
+    model = learn(learn(clone(learner), parts[0]), parts[1])
+    if mode == "whole":
+        learn(model, parts[0], "forget")
+    path = tmp_path / "model.kr"
+    save(model, path)
+    loaded = load(path)
+    for part in parts[2:]:
+        learn(model, part)
+        learn(loaded, part)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        assert (loaded.n_queries_, loaded.n_pairs_) == (model.n_queries_, model.n_pairs_)
+        save(loaded, path)
+        loaded = load(path)
+    if mode == "whole":
+        np.testing.assert_array_equal(
+            learn(loaded, parts[1], "forget").predict(X), learn(model, parts[1], "forget").predict(X)
+        )
+        if isinstance(learner, RankRLS):
+            with pytest.raises(InvalidInputError, match="was in an earlier batch"):
+                learn(loaded, parts[2])
+    assert loaded.set_params(alpha=3.0).fit(X, y, qid=qid).alpha == 3.0
+    assert not hasattr(loaded, "_stream")
+
+
+def test_statistics_can_be_left_out_of_a_file(tmp_path):
+    first = qid < 10
+    model = RankRLS().partial_fit(X[first], y[first], qid=qid[first])
+    save(model, tmp_path / "model.kr", statistics=False)
+    loaded = load(tmp_path / "model.kr")
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+    with pytest.warns(UserWarning, match="starts again from nothing"):
+        loaded.partial_fit(X[~first], y[~first], qid=qid[~first])
+
+
+def test_damaged_statistics_are_refused(tmp_path, monkeypatch):
+    model = RankRLS().partial_fit(X, y, qid=qid)
+    good = model._stream_record()
+    changes = [
+        {"gram": good["gram"][1:, 1:]},
+        {"gram": good["gram"][:, :-1]},
+        {"gram": np.full_like(good["gram"], np.nan)},
+        {"right": good["right"][:, 0]},
+        {"rounding_gram": np.zeros(1)},
+        {"mode": "other"},
+        {"mode": 3},
+        {"labels": good["labels"][1:]},
+        {"fingerprints": ["a"] * len(good["labels"])},
+        {"n_items": -1},
+        {"forgot": "no"},
+        {"moments": [{"n_items": 1}]},
+    ]
+    for record in [
+        *({**good, **change} for change in changes),
+        *({k: good[k] for k in good if k != out} for out in good),
+    ]:
+        monkeypatch.setattr(RankRLS, "_stream_record", lambda _, record=record: record)
+        save(model, tmp_path / "model.kr")
+        with pytest.raises(ModelFileError):
+            load(tmp_path / "model.kr")
 
 
 def test_a_stream_is_copied_pickled_and_saved(tmp_path):

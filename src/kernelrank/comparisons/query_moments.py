@@ -24,14 +24,16 @@ differences from it. Both have differences without such rounding: ``δ = (o_2 - 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.comparisons.scored_comparisons import QueryWeight, item_squares, pair_weight
+from kernelrank.errors import InvalidInputError
 
 __all__ = ["QueryMeans", "QueryMoments"]
 
@@ -253,6 +255,28 @@ class QueryMoments:
         weight = np.zeros(1) if self.means is None else self.means.weight
         factor = float((pair_weight(query_weight, weight, np.array([self.uncompared])) * weight)[0])
         return factor * self.scatter.matrix(), factor * self.moment
+
+    def record(self) -> dict[str, Any]:
+        """Return the moments as plain data: numbers and arrays."""
+        means = None if self.means is None else {one.name: getattr(self.means, one.name) for one in fields(self.means)}
+        sums = {"scatter": self.scatter.matrix(), "moment": self.moment, "means": means}
+        return {"n_items": self.n_items, "uncompared": self.uncompared, **sums}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any], n_columns: int, n_outputs: int) -> QueryMoments:
+        """Return what `record` made data of; its shapes are checked."""
+        query = cls(n_columns, n_outputs)
+        query.n_items, query.uncompared = int(record["n_items"]), float(record["uncompared"])
+        means = None if record["means"] is None else QueryMeans(**record["means"])
+        expected = QueryMeans.none(1, n_columns, n_outputs)
+        if record["scatter"].shape != (n_columns, n_columns) or record["moment"].shape != query.moment.shape:
+            raise InvalidInputError("the moments of a query do not fit the columns of the model")
+        for one in [] if means is None else fields(means):
+            if getattr(means, one.name).shape != getattr(expected, one.name).shape:
+                raise InvalidInputError("the means of a query do not fit the columns of the model")
+        query.scatter = GramSum.onto(np.array(record["scatter"], order="C"))
+        query.moment, query.means = record["moment"].copy(), means
+        return query
 
     def copy(self) -> QueryMoments:
         """Return moments that items can be added to without changing these."""

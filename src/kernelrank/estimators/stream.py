@@ -224,6 +224,27 @@ class StreamLearner(KernelLearner):
         for name in [name for name in self.__dict__ if is_fitted_state(name)]:
             delattr(self, name)
 
+    def _stream_record(self) -> dict[str, Any] | None:
+        """Return the statistics as data for a model file; None if no other batch could go on from them."""
+        stream: StreamStatistics | None = getattr(self, "_stream", None)
+        if stream is None:
+            return None
+        try:
+            stream.check_parameters(self.get_params(deep=False))
+        except InvalidInputError:
+            return None
+        return stream.record()
+
+    def _restore_stream(self, record: dict[str, Any]) -> None:
+        """Go on from the statistics of a model file."""
+        linear = self._kernel().linear and self.basis is None
+        stream = StreamStatistics.of_record(record, self.get_params(deep=False))
+        most = self.n_features_in_ if linear else len(self.X_fit_)
+        n_outputs = 1 if stream.one_output else stream.right.shape[1]
+        if len(stream.gram) > most or (linear and len(stream.gram) < most) or stream.right.shape[1] != n_outputs:
+            raise InvalidInputError("the statistics of the stream do not fit the columns of the model")
+        self._stream = stream
+
     def _learnt(self) -> StreamStatistics:
         stream: StreamStatistics | None = getattr(self, "_stream", None)
         if stream is None:
@@ -238,7 +259,8 @@ class StreamLearner(KernelLearner):
             stream.check_parameters(parameters)
         elif hasattr(self, "solver_"):
             warnings.warn(
-                "partial_fit starts again from nothing: fit and load keep no statistics to continue from",
+                "partial_fit starts again from nothing: fit keeps no statistics to continue from, and save(..., "
+                "statistics=False) none either",
                 UserWarning,
                 stacklevel=4,
             )

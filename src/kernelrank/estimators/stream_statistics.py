@@ -24,6 +24,9 @@ QueryMode = Literal["whole", "mergeable"]
 FREE_PARAMETERS = frozenset({"alpha", "solver", "tol", "max_iter", "warm_start", "random_state"})
 """What may change between two batches, for the statistics do not depend on it; a basis is drawn once."""
 
+PLAIN = ("gram", "right", "energy", "one_output", "mode", "n_items", "n_pairs", "n_idle_queries", "forgot")
+"""What is data already, and is kept in a model file as it is."""
+
 NEGATIVE = 100.0
 """A sum of squares that is below zero by more than this many times its rounding was never a sum of squares."""
 
@@ -97,6 +100,34 @@ class StreamStatistics:
         """Return the statistics of no batch, of an estimator with some parameters."""
         sums = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_outputs)), np.zeros(n_outputs)
         return cls(*sums, StreamRounding.of(*sums), one_output, mode, _problem_parameters(parameters))
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the parameters as plain data: numbers, lists and arrays."""
+        record = {name: getattr(self, name) for name in PLAIN}
+        record |= {"rounding_gram": self.rounding.gram, "rounding_right": self.rounding.right}
+        record |= {"labels": list(self.fingerprints), "fingerprints": list(self.fingerprints.values())}
+        record |= {"merged": list(self.moments), "moments": [query.record() for query in self.moments.values()]}
+        return record
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any], parameters: Mapping[str, Any]) -> StreamStatistics:
+        """Return what `record` made data of, for an estimator with some parameters; its shapes are checked."""
+        plain = {name: record[name] for name in PLAIN}
+        r, outputs = plain["right"].shape
+        rounding = StreamRounding(record["rounding_gram"], record["rounding_right"])
+        shapes = [plain["gram"].shape, plain["energy"].shape, rounding.gram.shape, rounding.right.shape]
+        if shapes != [(r, r), (outputs,), (r,), (r, outputs)] or plain["mode"] not in ("whole", "mergeable"):
+            raise InvalidInputError("the statistics of the stream do not fit each other")
+        known = dict(zip(record["labels"], record["fingerprints"], strict=True))
+        moments = [QueryMoments.of_record(query, r, outputs) for query in record["moments"]]
+        merged = dict(zip(record["merged"], moments, strict=True))
+        return cls(
+            **plain,
+            rounding=rounding,
+            parameters=_problem_parameters(parameters),
+            fingerprints=VersionedDict[Any, int]().updated(known),
+            moments=VersionedDict[Any, QueryMoments]().updated(merged),
+        )
 
     @property
     def n_queries(self) -> int:

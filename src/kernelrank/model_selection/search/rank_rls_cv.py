@@ -45,8 +45,8 @@ class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
     cv : {"auto", "leave_pair_out", "leave_query_out", "leave_one_out"}, int, splitter or iterable, default="auto"
         What is held out. "auto" holds out every query if qid has two or more, else every pair. A number makes as many
         folds of queries, or of shuffled items without qid. With censored times, "auto" without qid makes ten folds of
-        items, which are trained again, and "leave_pair_out" is an error: only whole strata have a shortcut, because removing
-        an item changes the weights of other pairs unevenly.
+        items, which are trained again, and "leave_pair_out" is an error: only whole strata have a shortcut, because
+        removing an item changes the weights of other pairs unevenly.
     scoring : str, measure or callable, default="pairwise_accuracy"
         A name that `kernelrank.metrics.get_measure` reads, such as "ndcg@10", or a function of
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
