@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelrank.attribute_kinds import (
     Array,
@@ -43,22 +45,31 @@ from kernelrank.fitted_state import (
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-__all__ = ["REGISTRY", "STATES"]
+__all__ = ["PRIVATE", "REGISTRY", "STATES"]
 
 REGISTRY: dict[str, str] = {
     "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
     "BradleyTerry": "kernelrank.estimators:BradleyTerry",
+    "ColumnTransformer": "sklearn.compose:ColumnTransformer",
     "CoRankRLS": "kernelrank.estimators:CoRankRLS",
     "CoRankRLSCV": "kernelrank.model_selection.search:CoRankRLSCV",
+    "FunctionTransformer": "sklearn.preprocessing:FunctionTransformer",
     "GreedyRLS": "kernelrank.estimators:GreedyRLS",
     "GreedyRankRLS": "kernelrank.estimators:GreedyRankRLS",
+    "MaxAbsScaler": "sklearn.preprocessing:MaxAbsScaler",
     "MaxMarginClustering": "kernelrank.estimators:MaxMarginClustering",
+    "MinMaxScaler": "sklearn.preprocessing:MinMaxScaler",
+    "MissingIndicator": "sklearn.impute:MissingIndicator",
+    "Normalizer": "sklearn.preprocessing:Normalizer",
     "KroneckerRLS": "kernelrank.dyads:KroneckerRLS",
     "KroneckerRLSCV": "kernelrank.model_selection.search:KroneckerRLSCV",
     "KroneckerRankRLS": "kernelrank.dyads:KroneckerRankRLS",
     "KroneckerRankRLSCV": "kernelrank.model_selection.search:KroneckerRankRLSCV",
     "Leaderboard": "kernelrank.estimators:Leaderboard",
     "NystromMap": "kernelrank.estimators:NystromMap",
+    "OneHotEncoder": "sklearn.preprocessing:OneHotEncoder",
+    "OrdinalEncoder": "sklearn.preprocessing:OrdinalEncoder",
+    "PCA": "sklearn.decomposition:PCA",
     "PartsVectorizer": "kernelrank.relations:PartsVectorizer",
     "Pipeline": "sklearn.pipeline:Pipeline",
     "RLS": "kernelrank.estimators:RLS",
@@ -69,11 +80,35 @@ REGISTRY: dict[str, str] = {
     "RankRLSCV": "kernelrank.model_selection.search:RankRLSCV",
     "RankSVM": "kernelrank.estimators:RankSVM",
     "RelationExtractor": "kernelrank.relations:RelationExtractor",
+    "RobustScaler": "sklearn.preprocessing:RobustScaler",
+    "SimpleImputer": "sklearn.impute:SimpleImputer",
     "StandardScaler": "sklearn.preprocessing:StandardScaler",
     "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
+    "TruncatedSVD": "sklearn.decomposition:TruncatedSVD",
     "TwoStepRLS": "kernelrank.dyads:TwoStepRLS",
     "TwoStepRLSCV": "kernelrank.model_selection.search:TwoStepRLSCV",
+    "VarianceThreshold": "sklearn.feature_selection:VarianceThreshold",
 }
+
+PRIVATE: dict[str, tuple[str, ...]] = {
+    "ColumnTransformer": ("_columns", "_transformer_to_input_indices", "_remainder"),
+    "MissingIndicator": ("_precomputed", "_n_features"),
+    "OneHotEncoder": (
+        "_infrequent_enabled",
+        "_drop_idx_after_grouping",
+        "_n_features_outs",
+        "_infrequent_indices",
+        "_default_to_infrequent_mappings",
+    ),
+    "OrdinalEncoder": (
+        "_infrequent_enabled",
+        "_missing_indices",
+        "_infrequent_indices",
+        "_default_to_infrequent_mappings",
+    ),
+    "SimpleImputer": ("_fit_dtype", "_fill_dtype"),
+}
+"""What scikit-learn's transformers keep of a fit under a private name, and need."""
 
 
 def _steps_fit_together(model: BaseEstimator) -> bool:
@@ -87,6 +122,63 @@ def _steps_fit_together(model: BaseEstimator) -> bool:
         state = STATES.get(type(step).__name__)
         given = getattr(step, state.outputs) if state is not None and state.outputs else None
     return len(model.steps) > 0
+
+
+LABEL = (str, bool, int, float)
+"""What a category may be, besides None."""
+
+
+def _columns_fit_transformers(model: BaseEstimator) -> bool:
+    """Whether every transformer has columns that there are, as many as it was fitted to, and a place in the output."""
+    for name, transformer, _ in model.transformers_:
+        own = model._transformer_to_input_indices[name]
+        if not (isinstance(name, str) and all(0 <= int(one) < model.n_features_in_ for one in own)):
+            return False
+        if isinstance(transformer, str):
+            if transformer not in ("drop", "passthrough"):
+                return False
+        elif type(transformer).__name__ not in REGISTRY or transformer.n_features_in_ != len(own):
+            return False
+        if not isinstance(model.output_indices_[name], slice):
+            return False
+    return len(model._columns) == len(model.transformers) and len(model._remainder) == 3
+
+
+def _encodes_categories(model: BaseEstimator) -> bool:
+    """Whether an encoder has categories for every column, and encodes the first of each."""
+    n = model.n_features_in_
+    for categories in model.categories_:
+        values = categories.tolist()
+        if categories.ndim != 1 or not values or not all(one is None or isinstance(one, LABEL) for one in values):
+            return False
+    row = np.array([[categories[0] for categories in model.categories_]], dtype=object)
+    found = _transformed(model, row)
+    if type(model).__name__ == "OrdinalEncoder":
+        return bool(len(model.categories_) == n and found.shape == (1, n))
+    dropped = [None] * n if model.drop_idx_ is None else model.drop_idx_.tolist()
+    widths = [len(c) - (d is not None) for c, d in zip(model.categories_, dropped, strict=True)]
+    given = list(model._n_features_outs)
+    fits = all(g <= w for g, w in zip(given, widths, strict=True)) if model._infrequent_enabled else given == widths
+    return bool(fits and len(widths) == n and found.shape == (1, sum(given)))
+
+
+def _imputes(model: BaseEstimator) -> bool:
+    """Whether an imputer has a value for every column, and fills in rows of its own type."""
+    statistics = model.statistics_
+    if not isinstance(model._fit_dtype, np.dtype) or statistics.shape != (model.n_features_in_,):
+        return False
+    if statistics.dtype == object and not all(one is None or isinstance(one, LABEL) for one in statistics.tolist()):
+        return False
+    return bool(_transformed(model, statistics.astype(model._fit_dtype)[None]).shape[0] == 1)
+
+
+def _transformed(model: BaseEstimator, row: NDArray[Any]) -> Any:
+    """Transform a row without names."""
+    from sklearn import config_context
+
+    with config_context(transform_output="default"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the row has no names of columns
+        return model.transform(row)
 
 
 NAMES: dict[str, Kind] = {"n_features_in_": WholeNumber(1, "features")}
@@ -321,7 +413,60 @@ LEADERBOARD = FittedState(
     ),
 )
 
+SCALED: dict[str, Kind] = {"scale_": Array(("features",))}
+
 STATES: dict[str, FittedState] = {
+    "ColumnTransformer": FittedState(
+        needed={**NAMES, "sparse_output_": Flag(), "output_indices_": Record()},
+        optional=ANY,
+        laws=(("columns that its transformers were fitted to", _columns_fit_transformers),),
+    ),
+    "FunctionTransformer": FittedState(
+        needed=NAMES,
+        optional=ANY,
+        laws=(("no function", lambda model: model.func is None and model.inverse_func is None),),
+        outputs="n_features_in_",
+    ),
+    "MaxAbsScaler": FittedState({**NAMES, **SCALED, "max_abs_": Array(("features",))}, (), ANY, (), "n_features_in_"),
+    "MinMaxScaler": FittedState({**NAMES, **SCALED, "min_": Array(("features",))}, (), ANY, (), "n_features_in_"),
+    "MissingIndicator": FittedState({**NAMES, "features_": Array(("missing",), of="indices", below="features")}),
+    "Normalizer": FittedState(NAMES, (), ANY, (), "n_features_in_"),
+    "OneHotEncoder": FittedState(
+        {**NAMES, "_infrequent_enabled": Flag()}, (), ANY, (("categories that it can encode", _encodes_categories),)
+    ),
+    "OrdinalEncoder": FittedState(
+        {**NAMES, "_infrequent_enabled": Flag()},
+        (),
+        ANY,
+        (("categories that it can encode", _encodes_categories),),
+        "n_features_in_",
+    ),
+    "PCA": FittedState(
+        {
+            **NAMES,
+            "n_components_": WholeNumber(1, "components"),
+            "mean_": Array(("features",)),
+            "components_": Array(("components", "features")),
+            "explained_variance_": Array(("components",)),
+        },
+        (),
+        ANY,
+        (),
+        "n_components_",
+    ),
+    "RobustScaler": FittedState(
+        {**NAMES, "center_": NoneOr(Array(("features",))), "scale_": NoneOr(Array(("features",)))},
+        (),
+        ANY,
+        (
+            ("a scale if it scales", lambda model: not model.with_scaling or model.scale_ is not None),
+            ("centres if it centres", lambda model: not model.with_centering or model.center_ is not None),
+        ),
+        "n_features_in_",
+    ),
+    "SimpleImputer": FittedState(NAMES, (), ANY, (("a value for every column", _imputes),)),
+    "TruncatedSVD": FittedState({**NAMES, "components_": Array(("components", "features"))}, (), ANY),
+    "VarianceThreshold": FittedState({**NAMES, "variances_": Array(("features",))}, (), ANY),
     "AllPathsVectorizer": PATHS,
     "BradleyTerry": VOTES,
     "CoRankRLS": VIEWS,

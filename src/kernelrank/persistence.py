@@ -27,7 +27,7 @@ from kernelrank.data.atomic import atomic_write
 from kernelrank.data.container import read_container, storable, write_container
 from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.fitted_state import FittedState
-from kernelrank.model_states import REGISTRY, STATES
+from kernelrank.model_states import PRIVATE, REGISTRY, STATES
 
 __all__ = ["load", "register", "save", "trusted_types"]
 
@@ -202,7 +202,7 @@ class _Encoder:
         if registered is not type(estimator):
             advice = "save what its to_local() returns" if hasattr(estimator, "to_local") else "see register"
             raise InvalidInputError(f"cannot save {where}: the class is not registered ({advice})")
-        fitted = {key: v for key, v in vars(estimator).items() if _is_fitted_name(key)}
+        fitted = {key: v for key, v in vars(estimator).items() if _is_fitted_name(key, name)}
         # A pipeline has nothing of its own; a step that is not fitted is refused in its turn.
         if not fitted and name != "Pipeline":
             raise InvalidInputError(f"cannot save {where}: it is not fitted")
@@ -214,6 +214,8 @@ class _Encoder:
             raise InvalidInputError(
                 f"cannot save {where}: it has a cache (memory=), which refers to other files. Set memory=None"
             )
+        if name == "ColumnTransformer":
+            params, fitted = _with_fitted_transformers(params, fitted)
         content = {
             "class": name,
             "params": {k: self.value(v, f"the parameter {k} of {where}", depth + 1) for k, v in params.items()},
@@ -238,6 +240,13 @@ class _Encoder:
             return {"is": "scalar", "array": self._keep(np.asarray(value))}
         if kind in (np.ndarray, np.memmap):
             return self._array(value, where, depth)
+        if kind is slice:
+            parts = [value.start, value.stop, value.step]
+            return {"is": "slice", "items": [self.value(part, where, depth + 1) for part in parts]}
+        if isinstance(value, np.dtype) and (value.kind == "O" or storable(value)):
+            return {"is": "dtype", "value": value.str}
+        if kind is type and issubclass(value, np.generic) and storable(np.dtype(value)):
+            return {"is": "number type", "value": np.dtype(value).str}
         if kind in (list, tuple):
             items = [self.value(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
             return {"is": kind.__name__, "items": items}
@@ -283,8 +292,22 @@ def _state_fault(estimator: BaseEstimator) -> str | None:
     return None if state is None else state.fault(estimator)
 
 
-def _is_fitted_name(name: str) -> bool:
-    return name.isidentifier() and name.endswith("_") and not name.startswith("__")
+def _is_fitted_name(name: str, owner: str) -> bool:
+    return (name.isidentifier() and name.endswith("_") and not name.startswith("__")) or name in PRIVATE.get(owner, ())
+
+
+def _with_fitted_transformers(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give a ColumnTransformer the fitted transformers for parameters; a clone forgets what they learnt.
+
+    Columns that were chosen by a function are the columns that it chose.
+    """
+    names = [name for name, *_ in params["transformers"]]
+    given = [entry for entry in fitted["transformers_"] if entry[0] in names]
+    remainder = params["remainder"]
+    if not isinstance(remainder, str):
+        remainder = {name: one for name, one, _ in fitted["transformers_"]}.get("remainder", "drop")
+    rest = (fitted["_remainder"][0], remainder, fitted["_remainder"][2])
+    return {**params, "transformers": given, "remainder": remainder}, {**fitted, "_remainder": rest}
 
 
 def _why_not(value: object) -> str:
@@ -322,7 +345,7 @@ class _Decoder:
             raise ModelFileError(f"{name} has a cache (memory=), which model files may not have")
         estimator = kind(**self._items(content["params"]))
         for attribute, value in self._items(content["fitted"]).items():
-            if not _is_fitted_name(attribute):
+            if not _is_fitted_name(attribute, name):
                 raise ModelFileError(f"{attribute!r} is not the name of a fitted attribute")
             vars(estimator)[attribute] = value  # past __setattr__ and properties: data is put, no code is asked
         self._check(estimator, name)
@@ -358,6 +381,16 @@ class _Decoder:
                 for i, item in enumerate(node["items"]):
                     items[i] = self.value(item)
                 return items.reshape(node["shape"])
+            case "slice":
+                parts = [self.value(part) for part in node["items"]]
+                if len(parts) != 3 or not all(part is None or type(part) in (int, str) for part in parts):
+                    raise ModelFileError("a slice needs three whole numbers or names")
+                return slice(*parts)
+            case "dtype" | "number type":
+                dtype = np.dtype(node["value"])
+                if not (storable(dtype) or (dtype.kind == "O" and node["is"] == "dtype")):
+                    raise ModelFileError(f"arrays of {dtype} are not kept in model files")
+                return dtype if node["is"] == "dtype" else dtype.type
             case "list":
                 return [self.value(item) for item in node["items"]]
             case "tuple":

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Matrix
 from kernelrank.comparisons import Comparisons
@@ -239,7 +240,7 @@ class StreamLearner(KernelLearner):
         """Go on from the statistics of a model file."""
         linear = self._kernel().linear and self.basis is None
         stream = StreamStatistics.of_record(record, self.get_params(deep=False))
-        most = self.n_features_in_ if linear else len(self.X_fit_)
+        most = self.n_features_in_ if linear else _num_samples(self.X_fit_)
         n_outputs = 1 if stream.one_output else stream.right.shape[1]
         if len(stream.gram) > most or (linear and len(stream.gram) < most) or stream.right.shape[1] != n_outputs:
             raise InvalidInputError("the statistics of the stream do not fit the columns of the model")
