@@ -60,6 +60,14 @@ def test_one_comparable_stratum_chooses_among_equals():
     compare(search, X, time, event, centre, groups=centre, cv=4)
 
 
+def test_duplicates_of_an_item_that_is_never_compared():
+    X, time, event, centre = patients(60, 4)
+    for stratum in range(4):  # censored before all others: no order with it is known
+        first, second = np.flatnonzero(centre == stratum)[:2]
+        time[first], event[first], X[second] = 0.0, False, X[first]
+    compare(RankRLSCV(ALPHAS, cost="unit"), X, time, event, centre, groups=centre, cv=4)
+
+
 def test_a_single_stratum_is_searched_by_folds():
     X, time, event, centre = patients(60, 2)
     centre[:] = 0
