@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import http.client
 import json
 import logging
 import os
 import re
+import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -351,6 +354,305 @@ def test_a_running_service_reads_new_files(tmp_path):
                 break
             time.sleep(0.02)
         np.testing.assert_allclose(after, np.negative(before))
+
+
+# Bodies that are larger than they look --------------------------------------------------------------------------------
+
+SMALL = ServiceLimits(200_000, 5.0, 1_000)
+
+
+def arrow_body(table, *, compression="zstd", opened=pa.ipc.new_stream, batches=None, **options):
+    sink = pa.BufferOutputStream()
+    with opened(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression, **options)) as writer:
+        for batch in batches or [table]:
+            writer.write(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def names_of(column):
+    return pa.table(dict.fromkeys(FRAME.columns, column))
+
+
+def growing_dictionaries():
+    words = [f"{number:0900}" for number in range(100)]
+    batches = [
+        pa.record_batch({"size": pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), pa.array(words[: 50 + k]))})
+        for k in range(50)
+    ]
+    return arrow_body(batches[0], batches=batches, emit_dictionary_deltas=True)
+
+
+def shared_dictionary():
+    column = pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), pa.array(["w" * 50_000]))
+    batch = pa.record_batch({"size": column})
+    return arrow_body(batch, batches=[batch] * 100)
+
+
+def repeated_blocks():
+    """An Arrow file whose footer lists one block again and again: only the stream inside counts."""
+    return arrow_body(names_of(np.zeros(500_000)), opened=pa.ipc.new_file)
+
+
+WORD = pa.DictionaryArray.from_arrays(pa.array(np.zeros(900, np.int8)), pa.array(["w" * 5_000]))
+LONG = pa.array(["w" * 5_000] * 900)
+VIEWS = pa.Array.from_buffers(
+    pa.string_view(),
+    900,
+    [None, pa.py_buffer(struct.pack("<i4sii", 5_000, b"wwww", 0, 0) * 900), pa.py_buffer(b"w" * 5_000)],
+)
+BOMBS = {
+    "zeros": lambda: arrow_body(names_of(np.zeros(900_000))),
+    "zeros in lz4": lambda: arrow_body(names_of(np.zeros(900_000)), compression="lz4"),
+    "zeros in a file": repeated_blocks,
+    "nulls without a byte": lambda: arrow_body(names_of(pa.nulls(10**9)), compression=None),
+    "bits": lambda: arrow_body(names_of(pa.array(np.zeros(300_000, bool)))),
+    "rows": lambda: arrow_body(names_of(pa.array(np.zeros(1_001, np.int8)))),
+    "columns": lambda: arrow_body(pa.table({f"c{k}": pa.nulls(900) for k in range(500)}), compression=None),
+    "one long word": lambda: arrow_body(names_of(WORD), compression=None),
+    "long words": lambda: arrow_body(names_of(LONG)),
+    "views of one word": lambda: arrow_body(names_of(VIEWS), compression=None),
+    "a dictionary for each batch": growing_dictionaries,
+    "one dictionary for many batches": shared_dictionary,
+    "many items in JSON": lambda: json.dumps({"model": "named", "items": [[1, 2, 3]] * 1_001}).encode(),
+}
+
+
+@pytest.mark.parametrize("case", BOMBS)
+def test_limits_count_what_a_body_becomes(case, folder, monkeypatch):
+    body = BOMBS[case]()
+    assert len(body) < SMALL.body_bytes
+    read = pa.ipc.RecordBatchStreamReader.read_all
+    monkeypatch.setattr(pa.ipc.RecordBatchStreamReader, "read_all", lambda reader: pytest.fail("it was decompressed"))
+    with service(folder, limits=SMALL) as ask:
+        if "word" in case:  # which is known when its batch has been read
+            monkeypatch.setattr(pa.ipc.RecordBatchStreamReader, "read_all", read)
+        kind = JSON if "JSON" in case else ARROW
+        status, answer = ask("POST", "/rank?model=named" if kind == ARROW else "/rank", body, kind)
+    assert (status, list(answer)) == (413, ["error"])
+    assert answer["error"].startswith("Expected at most ")
+
+
+def test_types_of_arrow_that_no_model_takes(ask):
+    ends = pa.array([10**9], pa.int64())
+    columns = {
+        "run_end_encoded": pa.RunEndEncodedArray.from_arrays(ends, pa.array([1.0])),
+        "list": pa.array([[1.0] * 10]),
+        "struct": pa.array([{"a": 1.0}]),
+    }
+    for kind, column in columns.items():
+        table = pa.table([column], names=["size"])
+        status, answer = ask("POST", "/rank?model=named", arrow_body(table, compression=None), ARROW)
+        assert status in (413, 422)
+        assert status == 413 or f"the column 'size' has the type {kind}" in answer["error"]
+
+
+def test_compressed_words_are_read(tmp_path, monkeypatch):
+    testing = pytest.importorskip("typer.testing")
+    from kernelrank.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{k % 2},{20 + k % 7 if k % 5 else ''},{'fm'[k % 3 == 0]}\n" for k in range(20))
+    (tmp_path / "cohort.csv").write_text(f"outcome,age,sex\n{rows}")
+    assert testing.CliRunner().invoke(app, ["fit", "cohort.csv", "--target", "outcome"]).exit_code == 0
+    words = pa.array(["f", "m", None, "f"])
+    with service(tmp_path / "model.kr") as ask:
+        items = [{"age": 30 + k, "sex": word} for k, word in enumerate(words.to_pylist())]
+        expected = ranked(ask, "model", items)["scores"]
+        for column in (words, words.dictionary_encode(), words.cast(pa.string_view()), words.cast(pa.large_string())):
+            table = pa.table({"age": [30, 31, 32, 33], "sex": column})
+            for opened in (pa.ipc.new_stream, pa.ipc.new_file):
+                for compression in ("lz4", "zstd", None):
+                    body = arrow_body(table, compression=compression, opened=opened, batches=table.to_batches(2))
+                    status, answer = ask("POST", "/rank", body, ARROW)
+                    assert (status, answer["scores"]) == (200, expected)
+
+
+def test_features_of_words_are_counted(tmp_path):
+    from kernelrank.data.table_preparation import PreparedColumn, TablePreparation
+
+    model = kr.RankRLS().fit(np.eye(300), np.arange(300.0))
+    column = PreparedColumn("word", "category", levels=tuple(map(str, range(300))))
+    model.provenance_ = {"preparation": TablePreparation((column,)).as_data()}
+    kr.save(model, tmp_path / "model.kr")
+    with service(tmp_path / "model.kr", limits=SMALL) as ask:
+        assert ask("POST", "/rank", {"items": [{"word": "1"}] * 600})[0] == 200
+        status, answer = ask("POST", "/rank", {"items": [{"word": "1"}] * 700})
+        assert status == 413
+        assert "700 items with 300 features each" in answer["error"]
+
+
+def test_standard_deviations_need_no_square_matrix(folder):
+    with service(folder, limits=ServiceLimits(10_000_000, 30.0)) as ask:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        answer = ranked(ask, "pairs", [[0.1, 0.2, 0.3]] * 30_000, standard_deviations=True)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert len(answer["standard_deviations"]) == 30_000
+    assert after - before < 1_000_000  # kB; the covariance of all items has 7 GB
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_arrow_bodies_are_refused_with_a_sentence(ask, seed):
+    rng = np.random.default_rng(seed)
+    table = pa.table({**{name: X[:4, k] for k, name in enumerate(FRAME.columns)}})
+    whole = [
+        arrow_body(table, compression=kind, opened=opened)
+        for kind in ("lz4", None)
+        for opened in (pa.ipc.new_stream, pa.ipc.new_file)
+    ]
+    for _ in range(60):
+        body = bytearray(whole[rng.integers(len(whole))])
+        for place in rng.integers(len(body), size=rng.integers(1, 6)):
+            body[place] = rng.integers(256)
+        status, answer = ask("POST", "/rank?model=named", bytes(body[: rng.integers(1, len(body) + 1)]), ARROW)
+        assert status in (200, 400, 413, 422), answer
+        assert status == 200 or answer["error"].isprintable()
+
+
+def test_other_encodings_and_ids_that_cannot_be_written(ask):
+    with contextlib.closing(http.client.HTTPConnection(*ask.address, timeout=30)) as connection:
+        connection.request("POST", "/rank", gzip.compress(b"{}"), {"content-type": JSON, "content-encoding": "gzip"})
+        answer = connection.getresponse()
+        assert answer.status == 415
+        assert "content-encoding" in json.loads(answer.read())["error"]
+    deep = b'{"model": "named", "items": [[1, 2, 3]], "ids": [' + b"[" * 500 + b"]" * 500 + b"]}"
+    status, answer = ask("POST", "/rank", deep)
+    assert status == 422
+    assert "'ids'" in answer["error"]
+
+
+def test_names_that_nobody_knows_are_found_quickly(ask):
+    row = {f"c{k}": 0 for k in range(15_000)}
+    status, answer = ask("POST", "/rank", {"model": "named", "items": [row]})
+    assert status == 422
+    assert len(answer["error"]) < 500
+
+
+# Work, and who waits for it -------------------------------------------------------------------------------------------
+
+
+def test_work_on_a_body_never_blocks_the_service(folder, monkeypatch):
+    from kernelrank.serving import service as module
+
+    running, held = threading.Semaphore(0), threading.Event()
+    threads = []
+
+    def slow(*arguments):
+        threads.append(threading.current_thread())
+        running.release()
+        held.wait(20)
+        return {"scores": []}
+
+    monkeypatch.setattr(module, "ranked", slow)
+    monkeypatch.setattr(module, "compared", slow)
+    with service(folder, limits=ServiceLimits(10_000, 20.0)) as ask:
+        body = {"model": "named", "items": [[1, 2, 3]]}
+        asking = [threading.Thread(target=ask, args=("POST", path, body)) for path in ["/rank", "/compare"] * 10]
+        for thread in asking:
+            thread.start()
+        assert running.acquire(timeout=10)
+        assert ask("GET", "/health")[0] == 200  # while it works
+        held.set()
+        for thread in asking:
+            thread.join(20)
+    assert len(threads) == 20
+    assert len(set(threads)) <= module.WORKERS
+
+
+def answer_of(connection, most=4096):
+    """Read until the other side closes."""
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while data := connection.recv(most):
+            found += data
+    return found
+
+
+def is_cut(connection, data, pause):
+    """Send for ever, or until the other side closes."""
+    end = time.monotonic() + 20
+    try:
+        while time.monotonic() < end:
+            connection.sendall(data)
+            time.sleep(pause)
+    except ConnectionError:
+        return True
+    return False
+
+
+HASTY = ServiceLimits(1_000, 0.5)
+SLOW = {
+    "nothing": (b"", b""),
+    "no end of the headers": (b"POST /rank HTTP/1.1\r\nhost: x\r\n", b""),
+    "no body": (b"POST /rank HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{", b"HTTP/1.1 408"),
+    "no end of a chunk": (
+        b"POST /rank HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{",
+        b"HTTP/1.1 408",
+    ),
+    "a second request without end": (b"GET /health HTTP/1.1\r\nhost: x\r\n\r\nPOST /ra", b"HTTP/1.1 200"),
+    "a body that nobody reads": (b"GET /health HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{", b"HTTP/1.1 200"),
+}
+
+
+@pytest.mark.parametrize("case", SLOW)
+def test_who_sends_nothing_is_cut(case, folder):
+    sent, answered = SLOW[case]
+    with service(folder, limits=HASTY) as ask, socket.create_connection(ask.address, timeout=20) as slow:
+        slow.sendall(sent)
+        assert answer_of(slow).startswith(answered)
+        assert ask("GET", "/health")[0] == 200
+
+
+@pytest.mark.parametrize("path", [b"POST /rank", b"GET /health", b"POST /nothing"])
+@pytest.mark.parametrize("large", [True, False])
+def test_a_body_without_end_is_cut(path, large, folder):
+    chunk = b"%x\r\n%s\r\n" % (65_536, b" " * 65_536) if large else b"1\r\n \r\n"
+    with service(folder, limits=HASTY) as ask, socket.create_connection(ask.address, timeout=20) as endless:
+        endless.sendall(path + b" HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
+        assert is_cut(endless, chunk, 0.0 if large else 0.02)
+        assert ask("GET", "/health")[0] == 200
+
+
+def test_headers_without_end_are_cut(folder):
+    with service(folder, limits=ServiceLimits(1_000, 20.0)) as ask:
+        with socket.create_connection(ask.address, timeout=20) as endless:
+            endless.sendall(b"GET /health HTTP/1.1\r\n")
+            assert is_cut(endless, b"x: " + b"y" * 1_000 + b"\r\n", 0.0)
+        assert ask("GET", "/health")[0] == 200
+
+
+def test_a_connection_that_asks_again_and_again_stays(folder):
+    with service(folder, limits=HASTY) as ask, contextlib.closing(http.client.HTTPConnection(*ask.address)) as kept:
+        kept.connect()
+        first = kept.sock
+        for _ in range(8):
+            kept.request("GET", "/health")
+            assert kept.getresponse().read()
+            time.sleep(0.2)
+        assert kept.sock is first
+
+
+def test_a_name_that_is_no_utf8(tmp_path):
+    named = os.fsencode(tmp_path) + b"/m\xff\x1b\xe2\x80\xae.kr"
+    kr.save(kr.RankRLS().fit(X, Y), tmp_path / "model.kr")
+    try:
+        os.rename(tmp_path / "model.kr", named)
+    except OSError:
+        pytest.skip("the file system takes UTF-8 only")
+    kr.save(kr.RankRLS().fit(X, Y), tmp_path / "b.kr")
+    name = r"m\udcff\x1b\u202e"
+    with service(tmp_path) as ask:
+        assert ask("GET", "/health") == (200, {"status": "ok", "models": ["b", name]})
+        assert ask("GET", "/model")[1]["models"][1]["name"] == name
+        assert ranked(ask, name, X[:2].tolist())["model"] == name
+        assert ask("POST", "/rank", {"model": "other", "items": [[1, 2, 3]]})[0] == 404
+        page = ask("GET", "/")[1]
+        assert name in page
+        assert "\x1b" not in page
+        os.unlink(named)
+        models = ask.app.state.service.models
+        models.refresh()
+        models.refresh()
+        assert models.names() == ["b"]
 
 
 # The command ----------------------------------------------------------------------------------------------------------

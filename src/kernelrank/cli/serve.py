@@ -26,6 +26,9 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     max_body: Annotated[float, typer.Option("--max-body", min=0.001, help="Maximum size of a request, in MB.")] = 10.0,
+    max_items: Annotated[
+        int, typer.Option("--max-items", min=1, help="Maximum number of items in a request.")
+    ] = 100_000,
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Time limit of a request, in seconds.")] = 10.0,
     reload: Annotated[
         float, typer.Option("--reload", min=0, help="How often to look for new model files, in seconds; 0: never.")
@@ -51,7 +54,7 @@ def serve(
     answer = Answer("serve", as_json=as_json)
     log_as_json()
     served = ServedModels(models)
-    limits = ServiceLimits(int(max_body * 1e6), timeout)
+    limits = ServiceLimits(int(max_body * 1e6), timeout, max_items)
     server = GracefulServer.of(create_app(served, limits=limits, reload_seconds=reload), host, port)
     with contextlib.closing(server.listen()) as listening:
         where = f"http://{host}:{listening.getsockname()[1]}"

@@ -50,6 +50,8 @@ class GracefulServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 backlog=BACKLOG,
+                http="h11",  # which limits the size of headers
+                ws="none",
                 timeout_graceful_shutdown=max(1, round(limits.seconds)),
                 server_header=False,
             )
@@ -82,7 +84,31 @@ class GracefulServer(uvicorn.Server):
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Run until a signal comes."""
         self._loop = asyncio.get_running_loop()
-        await super().serve(sockets)
+        watch = self._loop.create_task(self._cut_slow_connections())
+        try:
+            await super().serve(sockets)
+        finally:
+            watch.cancel()
+
+    async def _cut_slow_connections(self) -> None:
+        """Close connections that wait too long for headers, or for somebody to read an answer.
+
+        uvicorn closes connections that send nothing after an answer, and `Service` limits the time until an answer.
+        """
+        seconds = self.app.state.service.limits.seconds
+        since: dict[Any, tuple[Any, float]] = {}
+        while True:
+            await asyncio.sleep(min(1.0, seconds / 4))
+            now = time.perf_counter()
+            connections: set[Any] = self.server_state.connections  # type: ignore[assignment]
+            before, since = since, {}
+            for connection in connections:
+                request = connection.cycle  # None before the first one, and the former one until the next is complete
+                known, start = before.get(connection, (request, now))
+                since[connection] = request, start if known is request else now
+                working = request is not None and not request.response_complete
+                if now - since[connection][1] > (2 if working else 1) * seconds:
+                    connection.transport.abort()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> Any:  # noqa: ARG002
         """Begin to stop; a second signal ends the service at once."""

@@ -22,6 +22,8 @@ __all__ = ["compared", "ranked"]
 RANK_KEYS = {"model", "items", "ids", "standard_deviations"}
 COMPARE_KEYS = {"model", "first", "second", "top"}
 MOST_TERMS = 1_000
+BLOCK = 256
+"""Items whose covariance is computed at once: only its diagonal is wanted."""
 
 
 def ranked(served: ServedModel, content: dict[str, Any], columns: dict[str, list[Any]] | None = None) -> dict[str, Any]:
@@ -85,7 +87,9 @@ def _deviations(served: ServedModel, X: Float) -> Float:
             f"Expected a model of preferences for standard deviations of scores; got a {type(ranker).__name__} without "
             "a posterior. Fit it with fit_pairs, or ask /compare for differences of a calibrated model."
         )
-    return np.asarray(np.sqrt(np.diagonal(ranker.covariance(_scaled(served.model, X)))))
+    X = _scaled(served.model, X)
+    blocks = [ranker.covariance(X[start : start + BLOCK]) for start in range(0, len(X), BLOCK)]
+    return np.asarray(np.sqrt(np.concatenate([np.diagonal(block) for block in blocks])))
 
 
 def compared(served: ServedModel, content: dict[str, Any]) -> dict[str, Any]:

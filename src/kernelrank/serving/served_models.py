@@ -17,6 +17,7 @@ from kernelrank.data import TablePreparation
 from kernelrank.errors import InvalidInputError, KernelRankError
 from kernelrank.persistence import load
 from kernelrank.provenance import column_names, feature_names, final_step, provenance
+from kernelrank.terminal import printable
 
 __all__ = ["ServedModel", "ServedModels"]
 
@@ -34,7 +35,7 @@ class ServedModel:
     Parameters
     ----------
     name : str
-        The name of its file, without the suffix.
+        The name of its file, without the suffix; what JSON or a terminal cannot show is escaped.
     model : estimator
     loaded : float
         When it was read, in seconds since 1970.
@@ -147,15 +148,16 @@ class ServedModels:
             if state is None or state == self._states.get(file):
                 continue
             self._states[file] = state  # a damaged file is tried again when it changes again
+            name = _name(file)
             try:
-                models[file.stem] = self._read(file)
+                models[name] = self._read(file)
             except (KernelRankError, OSError) as error:
                 self.failures += 1
-                kept = "the model that was read before stays" if file.stem in models else "there is no such model"
-                LOG.error("model not read", extra={"facts": {"model": file.stem, "error": str(error), "kept": kept}})
+                kept = "the model that was read before stays" if name in models else "there is no such model"
+                LOG.error("model not read", extra={"facts": {"model": name, "error": str(error), "kept": kept}})
             else:
-                changed.append(file.stem)
-                LOG.info("model read", extra={"facts": {"model": file.stem, "bytes": state[1]}})
+                changed.append(name)
+                LOG.info("model read", extra={"facts": {"model": name, "bytes": state[1]}})
         changed += self._without_missing(models, set(files))
         self._models = models
         return changed
@@ -166,9 +168,9 @@ class ServedModels:
         gone, self._gone = missing & self._gone, missing
         for file in gone:
             del self._states[file]
-            models.pop(file.stem, None)
-            LOG.info("model removed", extra={"facts": {"model": file.stem}})
-        return [file.stem for file in gone]
+            models.pop(_name(file), None)
+            LOG.info("model removed", extra={"facts": {"model": _name(file)}})
+        return [_name(file) for file in gone]
 
     def _read(self, file: Path) -> ServedModel:
         model = load(file)
@@ -176,7 +178,11 @@ class ServedModels:
             raise InvalidInputError(
                 f"{file}: Expected a model that ranks rows of numbers, such as RankRLS; got a {type(model).__name__}."
             )
-        return ServedModel(file.stem, model, time.time())
+        return ServedModel(_name(file), model, time.time())
+
+
+def _name(file: Path) -> str:
+    return printable(file.stem)
 
 
 def _state(file: Path) -> State | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelrank import __version__
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.serving.openapi import description, page
-from kernelrank.serving.request_items import MalformedRequestError, read_arrow, read_json
+from kernelrank.serving.request_items import MalformedRequestError, TooLargeError, read_arrow, read_json
 from kernelrank.serving.responses import compared, ranked
 from kernelrank.serving.service_metrics import ServiceMetrics
 
@@ -28,14 +30,16 @@ except ImportError:
     raise MissingExtraError("starlette", "serve") from None
 
 if TYPE_CHECKING:
-    from kernelrank.serving.served_models import ServedModels
+    from kernelrank.serving.served_models import ServedModel, ServedModels
 
 __all__ = ["Service", "ServiceLimits", "create_app"]
 
 LOG = logging.getLogger("kernelrank.serving")
 ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
-LARGE = 1 << 18
-"""From this many bytes on, a request is answered in a thread, so that short ones need not wait."""
+WORKERS = min(4, os.cpu_count() or 1)
+"""Threads that work on bodies, so that the service accepts and refuses requests meanwhile."""
+DISCARDED = 8
+"""A body that is too long is read up to so many times the limit, because many senders read no answer before its end."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -47,13 +51,17 @@ class ServiceLimits:
     Parameters
     ----------
     body_bytes : int
-        The longest body.
+        The longest body, also when it is decompressed. The features of all items are at most as many numbers.
     seconds : float
-        The longest time, from the first byte of the body to the answer.
+        The longest time, from the first byte of the body to the answer, and also from the beginning of a connection to
+        the end of the headers.
+    items : int
+        The largest number of items.
     """
 
     body_bytes: int = 10_000_000
     seconds: float = 10.0
+    items: int = 100_000
 
 
 def create_app(models: ServedModels, *, limits: ServiceLimits | None = None, reload_seconds: float = 1.0) -> Starlette:
@@ -111,6 +119,7 @@ class Service:
         self.stopping = False
         self.started = time.time()
         self.last_answer = 0.0
+        self._workers = ThreadPoolExecutor(WORKERS, "kernelrank")
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:  # noqa: ARG002
@@ -122,6 +131,7 @@ class Service:
         finally:
             if task is not None:
                 task.cancel()
+            self._workers.shutdown(wait=False, cancel_futures=True)
             LOG.info("stopped")
 
     async def _reload(self) -> None:
@@ -142,12 +152,17 @@ class Service:
                     response = await handler(request)
             except TimeoutError:
                 response = _refusal(408, f"Expected a request of less than {self.limits.seconds:g} seconds.")
+                response.headers["connection"] = "close"
             except ClientDisconnect:
                 response = _refusal(400, "The connection was closed before the body was complete.")
             except KeyError as error:
                 response = _refusal(404, str(error.args[0]))
             except _RefusedError as error:
                 response = _refusal(error.status, str(error))
+                if error.close:
+                    response.headers["connection"] = "close"
+            except TooLargeError as error:
+                response = _refusal(413, str(error))
             except MalformedRequestError as error:
                 response = _refusal(400, str(error))
             except (ValueError, MissingExtraError) as error:  # ours, and scikit-learn's
@@ -167,21 +182,46 @@ class Service:
         return answer
 
     async def _body(self, request: Request) -> bytes:
-        """Read a body. One that is too long is read to its end, for the sender reads no answer before, but not kept."""
-        chunks, size = [], 0
+        """Read a body. What is too long is not kept, and not read for ever."""
+        chunks, size, most = [], 0, self.limits.body_bytes
         async for chunk in request.stream():
             size += len(chunk)
-            if size <= self.limits.body_bytes:
+            if size <= most:
                 chunks.append(chunk)
             else:
                 chunks.clear()
-        if size > self.limits.body_bytes:
-            raise _RefusedError(413, f"Expected a body of at most {self.limits.body_bytes:,} bytes; got {size:,}.")
+            if size > DISCARDED * most:
+                break
+        if size > most:
+            more = " or more" if size > DISCARDED * most else ""
+            raise _RefusedError(
+                413, f"Expected a body of at most {most:,} bytes; got {size:,}{more}.", close=bool(more)
+            )
         return b"".join(chunks)
 
-    async def _work(self, size: int, work: Callable[[], dict[str, Any]]) -> Response:
-        answer = await asyncio.to_thread(work) if size >= LARGE else work()
-        return Response(orjson.dumps(answer), media_type="application/json")
+    async def _work(self, work: Callable[[], dict[str, Any]]) -> Response:
+        """Read a body and answer it in a thread."""
+
+        def written() -> bytes:
+            answer = work()
+            try:
+                return orjson.dumps(answer)
+            except orjson.JSONEncodeError as error:
+                raise InvalidInputError(f"Expected 'ids' that can be written as JSON; {error}.") from None
+
+        answer = await asyncio.get_running_loop().run_in_executor(self._workers, written)
+        return Response(answer, media_type="application/json")
+
+    def _check_items(self, served: ServedModel, content: dict[str, Any], columns: dict[str, list[Any]] | None) -> None:
+        items = content.get("items") if columns is None else next(iter(columns.values()), None)
+        m = len(items) if isinstance(items, list) else 0
+        if m > self.limits.items:
+            raise TooLargeError(f"Expected at most {self.limits.items:,} items; got {m:,}.")
+        if m * served.n_features > self.limits.body_bytes:
+            raise TooLargeError(
+                f"Expected at most {self.limits.body_bytes:,} numbers; got {m:,} items with {served.n_features:,} "
+                "features each. Send fewer items at once."
+            )
 
     async def rank(self, request: Request) -> Response:
         """Rank the items of a query."""
@@ -190,12 +230,14 @@ class Service:
 
         def work() -> dict[str, Any]:
             content: dict[str, Any] = _asked(request) if kind in ARROW else read_json(body)
-            columns = read_arrow(body) if kind in ARROW else None
-            answer = ranked(self.models.get(_model_name(content)), content, columns)
+            columns = read_arrow(body, self.limits.body_bytes, self.limits.items) if kind in ARROW else None
+            served = self.models.get(_model_name(content))
+            self._check_items(served, content, columns)
+            answer = ranked(served, content, columns)
             self.counts.items += len(answer["scores"])
             return answer
 
-        return await self._work(len(body), work)
+        return await self._work(work)
 
     async def compare(self, request: Request) -> Response:
         """Compare two items."""
@@ -206,7 +248,7 @@ class Service:
             content = read_json(body)
             return compared(self.models.get(_model_name(content)), content)
 
-        return await self._work(len(body), work)
+        return await self._work(work)
 
     async def model(self, request: Request) -> Response:
         """Return the card of a model, or those of all."""
@@ -237,9 +279,10 @@ class Service:
 class _RefusedError(Exception):
     """A request that is refused with a status of its own."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, *, close: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.close = close
 
 
 def _refusal(status: int, message: str) -> Response:
@@ -251,6 +294,10 @@ def _content_type(request: Request, others: tuple[str, ...] = ()) -> str:
     if kind not in ("application/json", *others):
         raise _RefusedError(
             415, f"Expected the content type {' or '.join(['application/json', *others])}; got another one."
+        )
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise _RefusedError(
+            415, "Expected a body without a content-encoding; Arrow streams may have compressed buffers."
         )
     return kind
 
