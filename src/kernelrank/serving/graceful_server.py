@@ -100,7 +100,7 @@ class GracefulServer(uvicorn.Server):
         while True:
             await asyncio.sleep(min(1.0, seconds / 4))
             now = time.perf_counter()
-            connections: set[Any] = self.server_state.connections  # type: ignore[assignment]
+            connections: set[Any] = self.server_state.connections
             before, since = since, {}
             for connection in connections:
                 request = connection.cycle  # None before the first one, and the former one until the next is complete
