@@ -27,6 +27,8 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelrank.terminal import printable
+
 __all__ = [
     "EdgeOfGridWarning",
     "EmptyBasisWarning",
@@ -58,7 +60,7 @@ class NothingToCompareError(InvalidInputError):
 
 
 class FileFormatError(InvalidInputError):
-    """A file does not have the expected format; the message names the file, line and column.
+    """A file does not have the expected format; the message, in one line, names the file, line and column.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ class FileFormatError(InvalidInputError):
             None if line is None else f"line {line}",
             None if column is None else f"column {column!r}",
         ]
-        super().__init__(f"{', '.join(place for place in places if place is not None)}: {message}")
+        super().__init__(printable(f"{', '.join(place for place in places if place is not None)}: {message}"))
 
 
 class ModelFileError(KernelRankError, ValueError):

@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelrank.charts import Chart
 from kernelrank.frames import to_frame
+from kernelrank.terminal import printable
 
 __all__ = ["Result"]
 
@@ -99,6 +100,5 @@ def html_table(caption: str, facts: Sequence[tuple[str, str]]) -> str:
     rows = [
         f'<tr><th scope="row" {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>' for name, value in facts
     ]
-    return "\n".join(
-        ["<table>", f"<caption {left}>{escape(caption)}</caption>", "<tbody>", *rows, "</tbody>", "</table>"]
-    )
+    table = ["<table>", f"<caption {left}>{escape(caption)}</caption>", "<tbody>", *rows, "</tbody>", "</table>"]
+    return printable("\n".join(table), lines=True)

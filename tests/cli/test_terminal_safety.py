@@ -200,3 +200,171 @@ def test_links_that_lead_back(run, ranking, words):
     ended = run(*words, code=1)
     assert "unexpected error" not in ended.err
     assert "symbolic link" in ended.err
+
+
+# Pages ----------------------------------------------------------------------------------------------------------------
+
+NASTY = "\x1b[31m\x00\x9b\u202e$evil$\u2066\ufeff<b>&"
+"""For cells; a CSV file may hold a NUL inside quotes."""
+
+
+def nasty_table(path, columns):
+    import csv
+
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([list(columns), *zip(*columns.values(), strict=True)])
+
+
+@pytest.fixture
+def nasty(tmp_path):
+    """Files of every kind, with names of columns, queries, items, classes and files that a terminal would obey."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X, bad = rng.standard_normal((48, 3)).round(3), NASTY.replace("\x00", "")
+    cells = {f"{bad}{k}": column.tolist() for k, column in enumerate(X.T)}
+    ids = [f"{bad} item {k}" for k in range(48)]
+    grade = (X[:, 0] + rng.standard_normal(48) > 0).astype(int)
+    made = tmp_path / "made"
+    made.mkdir()
+    names = {
+        name: str(made / f"{name}\x1b[2J\u202e.csv")
+        for name in ("ranking", "cohort", "survival", "votes", "rows", "columns", "scores")
+    }
+    nasty_table(
+        names["ranking"], {"qid": [f"{bad}{k % 6}" for k in range(48)], "id": ids, "relevance": grade.tolist(), **cells}
+    )
+    classes = [f"{bad}{'ill' if one else 'well'}" for one in grade]
+    nasty_table(
+        names["cohort"], {"id": ids, "outcome": classes, f"word{bad}": [f"{bad}{k % 3}" for k in range(48)], **cells}
+    )
+    times = rng.exponential(size=48).round(3).tolist()
+    nasty_table(names["survival"], {"id": ids, "months": times, "died": grade.tolist(), **cells})
+    a, b = rng.integers(8, size=300), rng.integers(1, 8, size=300)
+    players = {"winner": [ids[k] for k in a], "loser": [ids[k] for k in (a + b) % 8]}
+    nasty_table(names["votes"], {**players, "judge": [f"{bad}{k % 3}" for k in range(300)]})
+    nasty_table(names["rows"], {"name": ids[:12], **{name: column[:12] for name, column in cells.items()}})
+    nasty_table(names["columns"], {"name": ids[20:30], **{name: column[20:30] for name, column in cells.items()}})
+    scores = (X[:12] @ X[20:30].T).round(2)
+    nasty_table(names["scores"], {"": ids[:12], **dict(zip(ids[20:30], scores.T.tolist(), strict=True))})
+    return names
+
+
+PAGES = {
+    "ranking": "tune {ranking} -o m.kr --report {page}",
+    "comparison": "compare m.kr m.kr {ranking} --report {page}",
+    "auc": "auc {cohort} --target outcome --permutations 20 --report {page}",
+    "selection": "select {cohort} --target outcome -k 2 --report {page}",
+    "concordance": "concordance {survival} --time months --event died --report {page}",
+    "survival": "tune {survival} --time months --event died --report {page}",
+    "leaderboard": "leaderboard {votes} --report {page}",
+    "dyads": "dyads evaluate --rows {rows} --columns {columns} --scores {scores} --report {page}",
+    "card": "inspect m.kr --card {page} --data {ranking}",
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_pages_hold_nothing_that_a_terminal_or_a_browser_obeys(run, nasty, tmp_path, kind):
+    page = tmp_path / f"page{EVIL}.html"
+    if "m.kr" in PAGES[kind] and "-o m.kr" not in PAGES[kind]:
+        run("fit", nasty["ranking"], "-o", "m.kr")
+    words = [word.format(page=page, **nasty) for word in PAGES[kind].split()]
+    assert_harmless(run(*words))
+    text = page.read_text(encoding="utf-8")
+    assert not OBEYED.search(text.replace("\n", "")), sorted(set(OBEYED.findall(text)) - {"\n"})
+    assert r"\x1b[31m" in text  # shown, not left out
+    if kind != "card":
+        assert "<b>&" not in text
+
+
+# Files that are damaged, and disks that are full ----------------------------------------------------------------------
+
+
+def test_damaged_parquet_is_one_line(run, ranking):
+    run("convert", "train.txt", "train.parquet")
+    whole = (ranking / "train.parquet").read_bytes()
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    for place in range(footer, len(whole) - 8, 7):
+        damaged = bytearray(whole)
+        damaged[place : place + 4] = b"\x1b\x07\x00\xe2"
+        (ranking / "a.parquet").write_bytes(damaged)
+        ended = assert_harmless(run("convert", "a.parquet", "b.csv", code=None))
+        if ended.code:
+            assert ended.err.count("\n") == 1
+            with pytest.raises(ValueError, match=r"a\.parquet") as error:
+                read_items("a.parquet")
+            assert not OBEYED.search(str(error.value)), repr(str(error.value))
+
+
+FULL = {
+    "model": "fit train.txt -o {}",
+    "page": "tune train.txt --report {}",
+    "csv": "convert train.txt {}.csv",
+    "gz": "convert train.txt {}.csv.gz",
+    "parquet": "convert train.txt {}.parquet",
+    "scores": "predict m.kr test.txt -o {}",
+    "onnx": "export m.kr -o {}.onnx",
+    "card": "inspect m.kr --card {}",
+}
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_a_full_disk_names_the_file(run, ranking, monkeypatch, kind):
+    import errno
+    import os
+
+    from kernelrank.data import atomic
+
+    class Full:
+        """A file of a disk that takes nothing."""
+
+        def __init__(self, file):
+            self.file = file
+
+        def write(self, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        writelines = write
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.file.close()
+
+    if "m.kr" in FULL[kind]:
+        run("fit", "train.txt", "-o", "m.kr")
+    opened = atomic._opened_temporary
+
+    def full(target, path):
+        temporary, file = opened(target, path)
+        return temporary, Full(file)
+
+    monkeypatch.setattr(atomic, "_opened_temporary", full)
+    words = FULL[kind].format("out").split()
+    ended = run(*words, code=1)
+    assert ended.err.strip().splitlines()[-1] == f"kernelrank: {words[-1]}: No space left on device"
+    assert not [
+        place.name for place in ranking.iterdir() if "out" in place.name or place.name.startswith(".kernelrank")
+    ]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full is of Linux")
+@pytest.mark.parametrize(
+    "words", [["convert", "train.txt", "-", "--to", "csv"], ["fit", "train.txt"], ["fit", "train.txt", "--json"]]
+)
+def test_full_standard_output(ranking, words):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "kernelrank.cli", *words]
+        ended = subprocess.run(command, cwd=ranking, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.strip().splitlines()[-1] == "kernelrank: standard output: No space left on device"
+
+
+def test_a_full_device_is_named(run, ranking):
+    if sys.platform.startswith("linux"):
+        ended = run("convert", "train.txt", "/dev/full", "--to", "csv", code=1)
+        assert ended.err.strip().splitlines()[-1] == "kernelrank: /dev/full: No space left on device"

@@ -116,6 +116,12 @@ class Answer:
 
     def show(self) -> None:
         """Write the answer."""
+        from kernelrank.data.atomic import naming
+
+        with naming("standard error" if self.quiet else "standard output"):
+            self._write()
+
+    def _write(self) -> None:
         if self.as_json:
             stream = sys.stderr if self.quiet else sys.stdout
             if stream is None:

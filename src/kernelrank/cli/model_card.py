@@ -12,6 +12,7 @@ from typing import Any
 
 from kernelrank.cli.model_rows import changed_parameters, counted, setting_rows
 from kernelrank.provenance import column_names, final_step, provenance
+from kernelrank.terminal import printable
 
 __all__ = ["model_card"]
 
@@ -70,7 +71,7 @@ def model_card(model: Any, file: Path, measured_on: str | None, measures: Sequen
     str
     """
     ranker = final_step(model)
-    return CARD.format(
+    card = CARD.format(
         front=_front(type(ranker).__name__, file.stem, measured_on, measures),
         title=file.stem,
         model=type(ranker).__name__,
@@ -81,6 +82,7 @@ def model_card(model: Any, file: Path, measured_on: str | None, measures: Sequen
         file=file.name,
         columns=int(model.n_features_in_),
     )
+    return printable(card, lines=True)
 
 
 def _front(kind: str, name: str, data: str | None, measures: Sequence[dict[str, Any]]) -> str:

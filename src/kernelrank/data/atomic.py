@@ -19,7 +19,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["atomic_write", "is_stream", "remove_abandoned"]
+__all__ = ["atomic_write", "is_stream", "naming", "remove_abandoned"]
 
 PREFIX, SUFFIX = ".kernelrank-", ".tmp"
 NAME = re.compile(r"\.kernelrank-[0-9a-f]{16}\.tmp")
@@ -73,7 +73,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:
             yield waiting
             waiting.seek(0)
-            with open(path, "wb") as stream:
+            with naming(path), open(path, "wb") as stream:
                 shutil.copyfileobj(waiting, stream)
         return
     target = Path(os.path.realpath(path))
@@ -82,7 +82,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     remove_abandoned(target.parent)
     temporary, file = _opened_temporary(target, path)
     try:
-        with file:
+        with naming(path), file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -97,16 +97,22 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _errors_name(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an error of the operating system name the file that was requested, not its temporary."""
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error of the operating system name the file that is written, such as where the disk is full.
+
+    An error that names another file stays as it is, unless that is the temporary of this one.
+    """
     try:
         yield
     except OSError as error:
+        named = "" if error.filename is None else os.path.basename(os.fsdecode(error.filename))
+        if error.errno is None or isinstance(error, BrokenPipeError) or (named and not NAME.fullmatch(named)):
+            raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def _rename(temporary: Path, target: Path, path: str | os.PathLike[str]) -> None:
-    with _errors_name(path):
+    with naming(path):
         os.replace(temporary, target)
 
 
@@ -114,7 +120,7 @@ def _opened_temporary(target: Path, path: str | os.PathLike[str]) -> tuple[Path,
     """Open a new file beside the target, and lock it, so that no other process takes it for abandoned."""
     while True:
         temporary = target.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
-        with _errors_name(path):
+        with naming(path):
             file = open(temporary, "x+b")  # noqa: SIM115 - the caller closes it
         _lock(file.fileno(), wait=True)
         # Another process may have removed it before it was locked.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from kernelrank.data.atomic import IN_MEMORY, atomic_write, is_stream
+from kernelrank.data.atomic import IN_MEMORY, atomic_write, is_stream, naming
 from kernelrank.data.source import opened_for_writing
 from kernelrank.errors import InvalidInputError
 from kernelrank.terminal import is_terminal, printable
@@ -55,11 +55,12 @@ def opened_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 raise InvalidInputError("standard output is closed: give the name of a file to write")
             yield waiting
             waiting.seek(0)
-            if is_terminal(sys.stdout):
-                _show(waiting)
-            else:
-                shutil.copyfileobj(waiting, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+            with naming("standard output"):
+                if is_terminal(sys.stdout):
+                    _show(waiting)
+                else:
+                    shutil.copyfileobj(waiting, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
         return
     _refuse_impossible(Path(path))
     with atomic_write(path) as file, opened_for_writing(file, Path(path).suffix) as stream:

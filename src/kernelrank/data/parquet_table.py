@@ -26,6 +26,7 @@ from kernelrank.data.source import Source, source_name
 from kernelrank.data.table import Table, TableBlock
 from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, MissingExtraError
+from kernelrank.terminal import printable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -177,7 +178,7 @@ class ParquetTable(Table):
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             row = None if group is None else f"row group {group.number + 1} of {group.n_groups}"
-            reason = " ".join(str(error).split())[:200]
+            reason = printable(" ".join(str(error).split()))[:200]
             message = f"not a Parquet file, or a damaged one: {reason}"
             raise FileFormatError(message, path, row=row) from None
 

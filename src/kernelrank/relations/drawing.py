@@ -9,6 +9,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.dependency import Dependency
 from kernelrank.relations.shortest_paths import distances_from, neighbours, on_shortest_paths
+from kernelrank.terminal import printable
 
 __all__ = ["draw_candidate"]
 
@@ -169,5 +170,5 @@ def _text(x: float, y: float, text: str, size: int, colour: str, weight: str) ->
 
 
 def _safe(text: str) -> str:
-    """Escape a text, without characters that XML cannot hold."""
-    return escape("".join(letter if letter >= " " else " " for letter in text))
+    """Escape a text; control characters, most of which XML cannot hold, are shown as Python writes them."""
+    return escape(printable(text))

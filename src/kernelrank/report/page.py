@@ -13,6 +13,7 @@ from kernelrank.data.atomic import atomic_write
 from kernelrank.errors import MissingExtraError
 from kernelrank.report.environment import today, versions
 from kernelrank.report.number_format import FILTERS
+from kernelrank.terminal import printable
 
 __all__ = ["Page", "render"]
 
@@ -58,6 +59,8 @@ class Page:
 def render(template: str, content: dict[str, Any]) -> Page:
     """Render a template of the reports; every value is escaped, except pictures marked as such in the template.
 
+    Control characters of names and words are shown escaped, in pictures as well.
+
     Parameters
     ----------
     template : str
@@ -75,7 +78,8 @@ def render(template: str, content: dict[str, Any]) -> Page:
     MissingExtraError
         If jinja2 is not installed.
     """
-    return Page(_template_reader().get_template(template).render({"versions": versions(), "date": today(), **content}))
+    html = _template_reader().get_template(template).render({"versions": versions(), "date": today(), **content})
+    return Page(printable(html, lines=True))
 
 
 @cache
