@@ -252,10 +252,10 @@ def corpus(n_documents: int, seed: int) -> Maker:
                 parts.append(
                     f'<pair id="{pair.id}" e1="{names[first]}" e2="{names[second]}" interaction="{pair.interacts}"/>'
                 )
-            parts.append('<sentenceanalyses><parses><parse parser="made" tokenizer="made">')
+            parts.append('<sentenceanalyses><parses><parse parser="split_parse" tokenizer="split">')
             for link in sentence.dependencies:
                 parts.append(f'<dependency t1="t{link.governor}" t2="t{link.dependent}" type="{link.type}"/>')
-            parts.append('</parse></parses><tokenizations><tokenization tokenizer="made">')
+            parts.append('</parse></parses><tokenizations><tokenization tokenizer="split">')
             for place, token in enumerate(sentence.tokens):
                 text, pos = quoteattr(token.text), quoteattr(token.pos)
                 parts.append(f'<token id="t{place}" charOffset="{spans[place]}" text={text} POS={pos}/>')

@@ -2,6 +2,7 @@
 
 The lines are found in the pages: a new one is tested without more work, unless it reads a file that `stand_ins` does
 not know. The lines of a page run in one folder and in their order, so that one can read what another has written.
+Options are those of the line, and defaults; only permutation tests draw fewer permutations, to save minutes.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ pytest.importorskip("typer", reason="typer is not installed: pip install 'kernel
 
 from typer.testing import CliRunner
 
+from kernelrank import model_selection
 from kernelrank.cli.app import app
 from kernelrank.errors import MissingExtraError
 from tests import stand_ins
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guide/*.md")), *sorted(ROOT.glob("docs/how_to/*.md"))]
+MOST_PERMUTATIONS = 20
 OUTPUTS = ("-o", "--output", "--report", "--card", "--trials")
 
 
@@ -55,6 +58,7 @@ def test_command_line_runs(page, line, folders, monkeypatch):
     folder = folders[page]
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(model_selection, "permutation_test", few_permutations)
     words = shlex.split(line)
     for place, word in enumerate(words):
         if words[place - 1] in OUTPUTS:
@@ -66,6 +70,10 @@ def test_command_line_runs(page, line, folders, monkeypatch):
     if words[0] == "serve":
         serve_for_a_moment(folder, page, words, monkeypatch)
     run(words)
+
+
+def few_permutations(*data, n_permutations=None, test=model_selection.permutation_test, **options):
+    return test(*data, n_permutations=min(n_permutations or MOST_PERMUTATIONS, MOST_PERMUTATIONS), **options)
 
 
 def fit_model(line: str, page: str, folder: Path, name: str) -> None:
