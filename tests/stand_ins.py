@@ -98,8 +98,8 @@ def query_table(seed: int) -> Maker:
 # Patients -------------------------------------------------------------------------------------------------------------
 
 
-def patients(seed: int, samples: int = 1, n_rows: int = 200) -> Maker:
-    """Patients of four centres, with one row each, or with several samples."""
+def patients(seed: int, *, repeated: bool = False, n_rows: int = 200) -> Maker:
+    """Patients of four centres; with `repeated`, every fourth has a second row."""
 
     def make(path: Path) -> None:
         rng = np.random.default_rng(seed)
@@ -110,7 +110,7 @@ def patients(seed: int, samples: int = 1, n_rows: int = 200) -> Maker:
         write_table(
             path,
             {
-                "patient" if samples > 1 else "number": [f"p{number // samples}" for number in range(n_rows)],
+                "patient" if repeated else "number": [f"p{k - (repeated and k % 5 == 4)}" for k in range(n_rows)],
                 "centre": rng.choice(["Turku", "Helsinki", "Oulu", "Tampere"], n_rows).tolist(),
                 "admitted": [f"2019-{1 + number % 12:02d}-{1 + number % 28:02d}" for number in range(n_rows)],
                 "outcome": np.where(risk + rng.logistic(size=n_rows) > 0, "case", "control").tolist(),
@@ -282,7 +282,7 @@ FILES: dict[str, Maker] = {
     "baseline.txt": ranklib,
     "patients.csv": patients(0),
     "new_patients.csv": patients(1),
-    "samples.csv": patients(2, samples=4),
+    "samples.csv": patients(2, repeated=True),
     "cohort.csv": patients(3),
     "data.csv": patients(4),
     "items.csv": dishes,
@@ -304,7 +304,7 @@ FILES: dict[str, Maker] = {
 }
 
 FILES_OF_PAGES: dict[tuple[str, str], Maker] = {
-    ("README.md", "patients.csv"): patients(0, samples=4),
+    ("README.md", "patients.csv"): patients(0, repeated=True),
     ("files_of_other_rankers.md", "train.txt"): side_files,
     ("leaderboards.md", "votes.csv"): arena(DISHES, 1_500),
 }
