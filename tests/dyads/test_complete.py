@@ -55,6 +55,22 @@ def test_ranking(kernel, rank, query_weight):
         assert_close(trained(model, Y), expected)
 
 
+@pytest.mark.parametrize(("mean", "digits"), [(1.0, 1e-9), (10.0, 1e-9), (100.0, 1e-8), (1000.0, 1e-6)])
+@pytest.mark.parametrize("solver", ["spectral", "primal", "eigenbasis", "direct", "vec_trick"])
+def test_objects_far_from_the_origin(mean, digits, solver):
+    rows, columns = ROWS[:, :1], COLUMNS[:, :2] + mean
+    K1, K2 = rows @ rows.T, columns @ columns.T
+    options = {"solver": solver, "tol": 1e-13}
+    if solver != "primal":  # distances do not depend on the origin
+        rows, K1 = rows + mean, rbf_kernel(rows, gamma=0.3)
+        options |= {"kernel_rows": "rbf", "gamma_rows": 0.3}
+    y = Y[:, :, 0]
+    for kind, ranked in ((kr.KroneckerRankRLS, "columns"), (kr.KroneckerRLS, None)):
+        expected = kronecker_scores(K1, K2, *DYADS, y.ravel(), 1.0, ranked=ranked)
+        found = kind(1.0, **options).fit(rows[: KNOWN[0]], columns[: KNOWN[1]], y).predict(rows, columns)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=10 * digits * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("alphas", [(2.0**-15, 2.0**15), (0.3, 2.0), (2.0**15, 2.0**-15)])
 def test_two_steps(kernel, alphas):

@@ -66,6 +66,33 @@ def test_single_ones_of_two_sets(setting, model, shape):
             assert_close(found, held_out_scores(Y, setting, oracle))
 
 
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize(("mean", "digits"), [(1.0, 1e-8), (10.0, 1e-8), (100.0, 1e-7), (1000.0, 1e-5)])
+def test_objects_far_from_the_origin(setting, model, mean, digits, monkeypatch):
+    monkeypatch.setattr(few_cells, "FEW_CELLS", 0)
+    rng = np.random.default_rng(1)
+    sides, shape = {"rows": rng.standard_normal((5, 2)), "columns": rng.standard_normal((4, 2))}, (5, 4)
+    far = "columns" if isinstance(model, str) else model["rank"]
+    options = {f"kernel_{name}": "linear" if name == far else "rbf" for name in sides}
+    options |= {f"gamma_{name}": 0.3 for name in sides if name != far}
+    K = {name: rbf_kernel(X, gamma=0.3) for name, X in sides.items()}
+    sides[far] = sides[far] + mean
+    K[far] = sides[far] @ sides[far].T
+    Y = rng.standard_normal(shape)
+    for scores, given in ((Y, False), (Y, True), (np.where(np.eye(*shape) > 0, np.nan, Y), False)):
+        if setting != "cell" and model == "two steps" and np.isnan(scores).any():
+            continue  # what is filled depends on which objects there are
+        estimator, oracle = model_and_oracle(model, K["rows"], K["columns"], scores, 1.0, setting, options)
+        if given:
+            estimator.set_params(**GIVEN)
+        X = K if given else sides
+        found = kr.dyadic_holdout(estimator, X["rows"], X["columns"], scores, setting=setting)
+        expected = held_out_scores(scores, setting, oracle)
+        both = ~np.isnan(found) & ~np.isnan(scores)
+        np.testing.assert_allclose(found[both], expected[both], rtol=0, atol=digits * np.abs(expected[both]).max())
+
+
 @pytest.mark.parametrize("model", RANKINGS, ids=str)
 @pytest.mark.parametrize("size", [1e-4, 1e4])
 def test_cells_of_an_object_unlike_all_others(model, size):

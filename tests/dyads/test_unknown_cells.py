@@ -109,8 +109,8 @@ def test_outputs_may_know_other_cells():
 
 @pytest.mark.parametrize(("kernel", "solver"), SOLVERS)
 def test_a_path_is_the_same_as_fits(kernel, solver):
-    options = KERNELS[kernel][2]
     alphas = [10.0, 1.0, 0.01]
+    options = {"tol": 1e-12, **KERNELS[kernel][2]}
     model = kr.KroneckerRankRLS(solver=solver, **options)
     path = model.fit_path(ROWS[:M1], COLUMNS[:M2], Y, alphas)
     for alpha, one in zip(alphas, path, strict=True):
@@ -171,3 +171,92 @@ def test_a_smaller_tol_makes_scores_more_exact(seed):
         for tol, digits in ((1e-10, 1e-8), (1e-12, 5e-10)):
             model = kr.KroneckerRankRLS(0.1, relation="any", rank=ranked, tol=tol, **options)
             assert_close(model.fit(ROWS[:M1], None, scores).predict(ROWS), expected, digits)
+
+
+FAR = {1.0: 1e-9, 10.0: 1e-9, 100.0: 1e-8, 1000.0: 1e-6}
+"""Means of features, and how exact scores are: kernels have entries of the size of the squares of the means."""
+
+
+@pytest.mark.parametrize("mean", FAR)
+@pytest.mark.parametrize(
+    ("row_kernel", "solver"), [("rbf", solver) for _, solver in SOLVERS if solver != "primal"] + [("linear", "primal")]
+)
+@pytest.mark.parametrize("rank", ["columns", "rows"])
+def test_a_ranked_side_far_from_the_origin(mean, row_kernel, solver, rank):
+    # The null direction of the centred kernel is lost in rounding errors of the size of the squared means.
+    rows, columns, scores, options = ROWS, COLUMNS + mean, Y, {}
+    K1, K2 = rows @ rows.T, columns @ columns.T
+    if row_kernel == "rbf":  # distances do not depend on the origin
+        rows, K1 = ROWS + mean, rbf_kernel(ROWS, gamma=0.3)
+        options = {"kernel_rows": "rbf", "gamma_rows": 0.3}
+    if rank == "rows":
+        rows, columns, scores, K1, K2 = columns, rows, Y.T, K2, K1
+        options = {name.replace("rows", "columns"): value for name, value in options.items()}
+    known = np.nonzero(~np.isnan(scores))
+    m1, m2 = scores.shape
+    for query_weight, alpha in (("pairs", 1.0), ("items", 0.1), ("queries", 0.1)):
+        model = kr.KroneckerRankRLS(alpha, rank=rank, query_weight=query_weight, solver=solver, tol=1e-13, **options)
+        expected = kronecker_scores(K1, K2, *known, scores[known], alpha, ranked=rank, query_weight=query_weight)
+        assert_close(model.fit(rows[:m1], columns[:m2], scores).predict(rows, columns), expected, FAR[mean])
+        given = model.set_params(kernel_rows="precomputed", kernel_columns="precomputed")
+        if solver != "primal":
+            found = given.fit(K1[:m1, :m1], K2[:m2, :m2], scores).predict(K1[:, :m1], K2[:, :m2])
+            assert_close(found, expected, 10 * FAR[mean])
+
+
+@pytest.mark.parametrize("mean", FAR)
+@pytest.mark.parametrize(("kernel", "solver"), SOLVERS)
+def test_regression_far_from_the_origin(mean, kernel, solver):
+    rows = ROWS + mean
+    K1, K2, options = KERNELS[kernel]
+    K1 = K1 if kernel == "rbf" else rows @ rows.T
+    expected = kronecker_scores(K1, K2, *DYADS, Y[DYADS], 1.0)
+    model = kr.KroneckerRLS(1.0, solver=solver, tol=1e-13, **options)
+    assert_close(model.fit(rows[:M1], COLUMNS[:M2], Y).predict(rows, COLUMNS), expected, 10 * FAR[mean])
+    if solver in ("eigenbasis", "primal"):
+        expected = two_step_scores(K1[:M1, :M1], K2[:M2, :M2], Y, 1.0, 0.3, K1[:, :M1], K2[:, :M2])
+        model = kr.TwoStepRLS(1.0, 0.3, solver=solver, tol=1e-13, **options)
+        assert_close(model.fit(rows[:M1], COLUMNS[:M2], Y).predict(rows, COLUMNS), expected, 10 * FAR[mean])
+
+
+def test_objects_that_differ_in_one_direction_only():
+    rows, columns = np.array([[0.0], [2.0]]), np.array([[-3.0], [-3.0], [-2.0]])
+    scores = np.array([[1.0, 3.0, np.nan], [0.0, 3.0, 1.0]])
+    expected = np.array([[0.0, 0.0, 0.0], [12.0, 12.0, 8.0]]) / 11.0
+    for solver in ("eigenbasis", "direct", "vec_trick", "primal"):
+        model = kr.KroneckerRankRLS(query_weight="items", solver=solver).fit(rows, columns, scores)
+        assert_close(model.predict(rows, columns), expected)
+
+
+@pytest.mark.parametrize("solver", ["auto", "eigenbasis"])
+def test_scores_of_objects_with_means_of_ten(solver):
+    rng = np.random.default_rng(0)
+    rows, columns = rng.standard_normal((25, 4)), rng.standard_normal((30, 2)) + 10
+    scores = rows[:, :2] @ (columns - 10).T + 0.3 * rng.standard_normal((25, 30))
+    scores[rng.random(scores.shape) < 0.1] = np.nan
+    model = kr.KroneckerRankRLS(1.0, kernel_rows="rbf", gamma_rows=0.25, solver=solver).fit(rows, columns, scores)
+    np.testing.assert_allclose(model.predict(rows, columns)[0, :3], [-0.84191154, -0.57493148, -0.45624687], rtol=1e-6)
+
+
+@pytest.mark.parametrize("relation", ["symmetric", "reciprocal"])
+@pytest.mark.parametrize("solver", ["direct", "eigenbasis", "vec_trick"])
+def test_a_ranking_of_one_set_far_from_the_origin(relation, solver):
+    rng = np.random.default_rng(2)
+    sign, objects = 1 if relation == "symmetric" else -1, ROWS[:M1] + 100.0
+    scores = rng.standard_normal((M1, M1))
+    scores = scores + sign * scores.T
+    scores[rng.random((M1, M1)) < 0.3] = np.nan
+    dyads, K = np.nonzero(~np.isnan(scores)), objects @ objects.T
+    expected = kronecker_scores(K, K, *dyads, scores[dyads], 100.0, sign=sign, ranked="columns")
+    model = kr.KroneckerRankRLS(100.0, relation=relation, solver=solver, tol=1e-13).fit(objects, None, scores)
+    assert_close(model.predict(objects), expected, 1e-6)
+
+
+def test_a_kernel_far_larger_than_alpha_is_no_failure():
+    # Rounding makes the system of the known dyads indefinite.
+    rng = np.random.default_rng(0)
+    rows, columns = rng.standard_normal((4, 2)) + 1000, rng.standard_normal((5, 2)) + 100
+    scores = rng.standard_normal((4, 5))
+    scores[0, 0] = np.nan
+    options = {"kernel_rows": "poly", "degree_rows": 4, "gamma_rows": 1.0, "solver": "direct"}
+    assert np.isfinite(kr.KroneckerRankRLS(1e-3, **options).fit(rows, columns, scores).predict(rows, columns)).all()

@@ -13,16 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from kernelrank.arrays import Float, Matrix, transpose_product
+from kernelrank.arrays import Float, Matrix, dense_rows, transpose_product
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.solvers.double_precision import check_finite, overflow_is_checked
 
-__all__ = ["CompletePrimal", "Spectral", "above_rounding"]
+__all__ = ["CompletePrimal", "Spectral"]
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class Spectral:
         with overflow_is_checked():
             S = self.problem.shrinkage(regularisation)
             # What no object has a kernel with reaches no prediction, but would cost digits: up to Y / alpha in A.
-            S[~above_rounding(self.problem.row_spectrum.eigenvalues)] = 0.0
-            S[:, ~above_rounding(self.problem.column_spectrum.eigenvalues)] = 0.0
+            S[~self.problem.row_spectrum.known] = 0.0
+            S[:, ~self.problem.column_spectrum.known] = 0.0
             A = _each_output(lambda rotated: U1 @ (rotated * S) @ U2.T, self.rotated)
         check_finite(A)
         return DyadicSolution(dual=A)
@@ -106,18 +105,13 @@ class CompletePrimal:
         return DyadicSolution(weights=W)
 
 
-def above_rounding(values: Float) -> NDArray[np.bool_]:
-    """Return which eigenvalues are above the rounding errors of zero."""
-    return np.asarray(values > len(values) * float(np.finfo(np.float64).eps) * values.max(initial=0.0))
-
-
 def feature_basis(side: DyadicSide, *, centred: bool) -> tuple[Float, Float]:
     """Return μ and V of ``XᵀX``, or of ``XᵀCX``: O(m d² + d³) time, never an m × m matrix."""
     X: Matrix = side.items
-    scatter = transpose_product(X, np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64))
     if centred:
-        mean = transpose_product(X, np.full((X.shape[0], 1), 1.0 / X.shape[0]))
-        scatter -= X.shape[0] * (mean @ mean.T)
+        X = dense_rows(X, slice(None))
+        X = X - X.mean(axis=0)
+    scatter = transpose_product(X, np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64))
     values, vectors = eigh(scatter, driver="evd", overwrite_a=True, check_finite=False)
     return np.maximum(values, 0.0), vectors
 

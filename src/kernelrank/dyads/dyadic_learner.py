@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.argument_types import ItemsLike
-from kernelrank.arrays import Float, Index, Matrix, blocks, product
+from kernelrank.arrays import Float, Index, Matrix, blocks, is_sparse, product
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation
@@ -154,11 +154,19 @@ class DyadicLearner(BaseEstimator):
         if hasattr(self, "coef_"):
             right = np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns, dtype=np.float64)
             return [product(rows, W) for W in outputs], right
-        left = [kernel_scores(self.kernel_rows_, rows, self.X_rows_fit_, A) for A in outputs]
+        fitted = self._origin_moved(self.X_rows_fit_, "rows")
+        left = [kernel_scores(self.kernel_rows_, rows, fitted, A) for A in outputs]
         if self.kernel_columns_.precomputed:
             return left, np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns, dtype=np.float64)
         fitted = self.X_rows_fit_ if one_set else self.X_columns_fit_
-        return left, self.kernel_columns_.matrix(columns, fitted)
+        return left, self.kernel_columns_.matrix(columns, self._origin_moved(fitted, "columns"))
+
+    def _origin_moved(self, fitted: Any, side: str) -> Any:
+        """Return linear features of a ranked side less their means, which coefficients that add up to zero ignore."""
+        kernel = self.kernel_rows_ if side == "rows" else self.kernel_columns_
+        if self.rank != side or not kernel.linear or is_sparse(fitted) or self.relation in ("symmetric", "reciprocal"):
+            return fitted
+        return fitted - np.mean(fitted, axis=0, dtype=np.float64)
 
     def _kernel_of(self, side: str) -> Kernel:
         """Return the kernel of a side by the parameters; with one set of objects that of the rows."""

@@ -148,6 +148,23 @@ class DyadicProblem:
         """U₂ and μ₂, of the centred kernel if the columns are ranked."""
         return self.columns.centred_spectrum if self.ranked == "columns" else self.columns.spectrum
 
+    @property
+    def centred_kernels(self) -> tuple[Float, Float]:
+        """K₁ and K₂ for products with L, which cannot tell the kernel of a ranked side from a centred one."""
+        ranked = self.ranked if self.sign == 0 else None
+        return (
+            self.rows.centred_K if ranked == "rows" else self.rows.K,
+            self.columns.centred_K if ranked == "columns" else self.columns.K,
+        )
+
+    def score_rows(self, rows: Index, columns: Index) -> tuple[Float, Float]:
+        """Return the kernels of some rows and of some columns with all others, from which their scores are computed."""
+        ranked = self.ranked if self.sign == 0 else None
+        return (
+            self.rows.score_rows(rows, ranked=ranked == "rows"),
+            self.columns.score_rows(columns, ranked=ranked == "columns"),
+        )
+
     def shrinkage(self, regularisation: Regularisation) -> Float:
         """Return S, (m₁, m₂), for complete scores."""
         mu1, mu2 = self.row_spectrum.eigenvalues, self.column_spectrum.eigenvalues

@@ -37,7 +37,7 @@ def solution_block(problem: DyadicProblem, solution: DyadicSolution, rows: Index
         values = solution.weights
     else:
         assert solution.dual is not None
-        left, right, values = problem.rows.K[rows], problem.columns.K[columns], solution.dual
+        (left, right), values = problem.score_rows(rows, columns), solution.dual
     return np.stack([left @ values[:, :, k] @ right.T for k in range(values.shape[2])], axis=2)
 
 
@@ -139,7 +139,8 @@ def reduced_scores(
         cells = np.divmod(leaving.predicted, problem.shape[1])
         new_rows, row_places = np.unique(cells[0], return_inverse=True)
         new_columns, column_places = np.unique(cells[1], return_inverse=True)
-        left, right = problem.rows.K[np.ix_(new_rows, rows)], problem.columns.K[np.ix_(columns, new_columns)]
+        left, right = problem.score_rows(new_rows, new_columns)
+        left, right = left[:, rows], right[:, columns].T
         solution = None
         for number, regularisation in enumerate(regularisations):
             solution = solver.solve(regularisation, solution)

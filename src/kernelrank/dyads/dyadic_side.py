@@ -3,6 +3,11 @@
 C is the projection ``I - 11ᵀ/m``: where the objects of a side are ranked, a constant added to all of them counts for
 nothing, so that K may be replaced by CKC. Null eigenvectors of CKC may mix with 1; `SideSpectrum.eigenvectors` of a
 centred side are therefore CU, which is U up to null directions that no centred score has.
+
+**Digits.** Objects may be far from the origin: entries of K are then much larger than those of CKC, and a difference of
+them is rounded beside K, not beside CKC. So linear features are centred before they are multiplied, and which
+eigenvalues are zero is decided beside the numbers that were subtracted (`SideSpectrum.rounding`). The coefficients of
+a ranked side add up to zero, so scores may be computed from ``KC``, ``k(a, b)`` less its mean over b (`score_rows`).
 """
 
 from __future__ import annotations
@@ -11,17 +16,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from kernelrank.arrays import Float, Index, Matrix, available_bytes, in_gigabytes, is_sparse
+from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.semidefinite import ADVICE, COMPUTED_DIGITS
+from kernelrank.queries import Queries
 
 __all__ = ["DyadicSide", "SideSpectrum"]
 
 FEW_SPARSE = 2000
 """Up to so many columns of a sparse matrix are made dense."""
+
+ROUNDINGS = 4.0
+"""So many numbers of the size of K are added up for each entry of CKC."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +45,18 @@ class SideSpectrum:
         μ, ascending, none of them negative.
     eigenvectors : ndarray, shape (m, m)
         U, one eigenvector a column; CU for a centred kernel.
+    rounding : float
+        Eigenvalues up to this size are rounding errors of zero.
     """
 
     eigenvalues: Float
     eigenvectors: Float
+    rounding: float
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which eigenvalues are more than rounding errors."""
+        return np.asarray(self.eigenvalues > self.rounding)
 
 
 @dataclass(frozen=True)
@@ -51,11 +70,14 @@ class DyadicSide:
         With a number for gamma.
     name : {"rows", "columns"}
         What messages call the side.
+    around : tuple of ndarray, shapes (m, m) and (m,), optional
+        K around an origin near the objects, and their levels, where K itself has fewer digits.
     """
 
     items: Matrix
     kernel: Kernel
     name: str
+    around: tuple[Float, Float] | None = None
 
     @property
     def n_objects(self) -> int:
@@ -83,30 +105,82 @@ class DyadicSide:
     @cached_property
     def spectrum(self) -> SideSpectrum:
         """U and μ of K, in O(m³) time and m² numbers."""
-        return SideSpectrum(*self.decomposed(self.K.copy()))
+        return self.decomposed(self.K.copy())
 
     @cached_property
     def centred_spectrum(self) -> SideSpectrum:
         """U and μ of CKC, in which constants have the eigenvalue zero."""
-        mean = self.K.mean(axis=0)
-        values, vectors = self.decomposed(self.K - mean - (mean - mean.mean())[:, None])
-        vectors -= vectors.mean(axis=0)
-        return SideSpectrum(values, vectors)
+        return self.decomposed(self.centred_K.copy(), self.scale, np.ones(self.n_objects))
+
+    @cached_property
+    def _around(self) -> tuple[Float, Float]:
+        """K around some origin, (m, m), and what ``k(a, b)`` has more than it for every b, (m,), up to a constant."""
+        if self.around is not None:
+            return self.around
+        if not self.kernel.linear:
+            return self.K, np.zeros(self.n_objects)
+        if is_sparse(self.items):
+            everyone = Queries.from_labels(None, self.n_objects)
+            X = shift_queries(self.items.tocsr(), everyone, np.ones(self.n_objects))
+            origin = np.asarray((self.items - X).mean(axis=0)).ravel()
+            return np.ascontiguousarray((X @ X.T).toarray()), np.asarray(X @ origin)
+        items = np.asarray(self.items, dtype=np.float64)
+        origin = items.mean(axis=0)
+        X = items - origin
+        return X @ X.T, X @ origin
+
+    @cached_property
+    def centred_K(self) -> Float:  # noqa: N802
+        """``CKC``, (m, m): the kernel of a side that is ranked."""
+        K = self._around[0]
+        mean = K.mean(axis=0)
+        return np.asarray(K - mean - (mean - mean.mean())[:, None])
+
+    @cached_property
+    def levels(self) -> Float:
+        """``1ᵀKC / m``, (m,): what CKC has lost of the scores of all objects."""
+        K, levels = self._around
+        levels = K.mean(axis=0) + levels
+        return np.asarray(levels - levels.mean())
+
+    @cached_property
+    def scale(self) -> float:
+        """The size of the numbers that `centred_K` is a difference of."""
+        return float(np.abs(self._around[0]).max(initial=0.0))
+
+    def score_rows(self, new: Index, *, ranked: bool) -> Float:
+        """Return some rows of K; of ``KC``, the same to coefficients that add up to zero, if the side is ranked."""
+        return self.centred_K[new] + self.levels if ranked else self.K[new]
 
     def only(self, kept: Index) -> DyadicSide:
         """Return some of the objects, by their kernel."""
-        return DyadicSide(self.K[np.ix_(kept, kept)], Kernel("precomputed"), self.name)
+        part = np.ix_(kept, kept)
+        around = (self._around[0][part], self._around[1][kept]) if self.kernel.linear or self.around else None
+        return DyadicSide(self.K[part], Kernel("precomputed"), self.name, around)
 
-    def decomposed(self, A: Float) -> tuple[Float, Float]:
-        """Decompose a kernel of this side, which is overwritten; raise an error if it is indefinite."""
-        scale = float(np.abs(A).max(initial=0.0))
+    def decomposed(self, A: Float, summands: float = 0.0, null: Float | None = None) -> SideSpectrum:
+        """Decompose a kernel of this side, which is overwritten; raise an error if it is indefinite.
+
+        Parameters
+        ----------
+        A : ndarray, shape (m, m)
+        summands : float, default=0
+            The size of the numbers that A is a difference of.
+        null : ndarray, shape (m,), optional
+            A direction with the eigenvalue zero, which is taken out of all eigenvectors.
+        """
+        scale = max(float(np.abs(A).max(initial=0.0)), summands)
         values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
         if not self.kernel.semidefinite and values[0] < -self._rounding() * len(A) * scale:
             raise InvalidInputError(
                 f"the kernel of the {self.name} is indefinite: its smallest eigenvalue is {values[0]:.3g} and its "
                 f"largest {values[-1]:.3g}; {ADVICE}"
             )
-        return np.maximum(values, 0.0), vectors
+        rounding = len(A) * float(np.finfo(np.float64).eps) * max(float(values[-1]), ROUNDINGS * summands)
+        if null is not None:
+            # Eigenvectors of eigenvalues that rounding made of zeros are mixtures of it.
+            vectors -= np.outer(null, (null @ vectors) / (null @ null))
+        return SideSpectrum(np.maximum(values, 0.0), vectors, rounding)
 
     def _rounding(self) -> float:
         """Return how much of its largest value an eigenvalue of a semidefinite kernel may be negative, by object."""

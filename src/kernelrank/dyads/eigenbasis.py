@@ -105,6 +105,8 @@ class CellSystem:
     Parameters
     ----------
     rows, columns : SideBasis
+    left, right : ndarray, shapes (m1, r1) and (m2, r2)
+        Φ₁ and Φ₂ for products with L, which cannot tell those of a ranked side from centred ones.
     products : CellProducts
     laplacian : CellLaplacian
     sign : {1, -1, 0}
@@ -112,6 +114,8 @@ class CellSystem:
 
     rows: SideBasis
     columns: SideBasis
+    left: Float
+    right: Float
     products: CellProducts
     laplacian: CellLaplacian
     sign: int
@@ -137,7 +141,12 @@ class CellSystem:
             known = (0.5 * (known[0] + known[1]),) * 2
         rows = basis(problem.rows, "rows", known[0])
         columns = rows if problem.sign else basis(problem.columns, "columns", known[1])
-        return cls(rows, columns, CellProducts(cells), laplacian, problem.sign)
+        left, right = rows.features, columns.features
+        if problem.ranked == "rows":
+            left = left - left.mean(axis=0)
+        elif problem.ranked == "columns":
+            right = right - right.mean(axis=0)
+        return cls(rows, columns, left, right, CellProducts(cells), laplacian, problem.sign)
 
     def solve(
         self, regularisation: Regularisation, iteration: ConjugateGradient, start: DyadicSolution | None
@@ -154,7 +163,7 @@ class CellSystem:
         def multiply(V: Float) -> Float:
             def product(k: int) -> Float:
                 B = scale * V[:, k].reshape(scale.shape)
-                f = self.products.gather(self.rows.features @ B, self.columns.features)
+                f = self.products.gather(self.left @ B, self.right)
                 return scale * (self._gradient(self.laplacian.apply(f[:, None])[:, 0]) + costs * B)
 
             return self._each(product, V.shape[1])
@@ -169,8 +178,8 @@ class CellSystem:
 
     def _gradient(self, values: Float) -> Float:
         """Return ``Φ₁ᵀ Z Φ₂`` for values Z of the cells, projected on what the relation allows."""
-        Z = self.products.scatter_product(values, self.columns.features)
-        return symmetrised(self.rows.features.T @ Z, self.sign)
+        Z = self.products.scatter_product(values, self.right)
+        return symmetrised(self.left.T @ Z, self.sign)
 
     def _begin(self, start: DyadicSolution, scale: Float) -> Float:
         """Return the unknowns of an earlier solution."""

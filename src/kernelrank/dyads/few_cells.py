@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve
+from scipy.linalg import LinAlgError, eigh, solve
 
 from kernelrank.arrays import Float
 from kernelrank.dyads.cell_laplacian import CellLaplacian
@@ -65,12 +65,17 @@ class FewCells:
 
     def _solve_cells(self, cells: KnownCells, alpha: float) -> Float:
         laplacian, products, sign = CellLaplacian.of_cells(self.problem, cells), CellProducts(cells), self.problem.sign
-        K1, K2, rows, columns = self.problem.rows.K, self.problem.columns.K, cells.rows, cells.columns
+        (K1, K2), rows, columns = self.problem.centred_kernels, cells.rows, cells.columns
         K = K1[np.ix_(rows, rows)] * K2[np.ix_(columns, columns)]
         if sign:
             K = 0.5 * (K + sign * K1[np.ix_(rows, columns)] * K2[np.ix_(columns, rows)])
-        system = laplacian.centre(laplacian.centre(K).T)
-        system[np.diag_indices_from(system)] += alpha
-        u = solve(system, laplacian.centre(cells.y), assume_a="pos", overwrite_a=True, check_finite=False)
+        system, target = laplacian.centre(laplacian.centre(K).T), laplacian.centre(cells.y)
+        try:
+            shifted = system + alpha * np.eye(len(system))
+            u = solve(shifted, target, assume_a="pos", overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            # Rounding of a kernel far larger than alpha made it indefinite.
+            values, vectors = eigh(system, driver="evd", overwrite_a=True, check_finite=False)
+            u = vectors @ (vectors.T @ target / (np.maximum(values, 0.0) + alpha)[:, None])
         a = laplacian.centre_transpose(u)
         return np.stack([products.scatter(a[:, k], sign) for k in range(a.shape[1])], axis=2)

@@ -1,18 +1,15 @@
 """One side of complete dyads in its eigenbasis, as hold-outs need it.
 
 With ``K = U diag(μ) Uᵀ``: ``P = U`` and ``V = K P = U diag(μ)``. Where the objects of the side are ranked, ``CKC`` is
-decomposed in place of K, ``P = CU``, and ``V = K P`` keeps the level of each score, which CKC has lost. A direction
-with ``μ = 0`` has ``V = 0``: ``pᵀ K p = 0`` means ``K p = 0``.
+decomposed in place of K, ``P = CU``, and ``V = K P = P diag(μ) + 1ℓᵀ`` keeps the levels ℓ of the scores, which CKC has
+lost. A direction with ``μ = 0`` has ``V = 0``: ``pᵀ K p = 0`` means ``K p = 0``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from kernelrank.arrays import Float, Index
-from kernelrank.dyads.complete import above_rounding
 from kernelrank.dyads.dyadic_side import DyadicSide
 
 __all__ = ["RotatedSide"]
@@ -41,8 +38,10 @@ class RotatedSide:
         """Predict the objects of the side themselves."""
         spectrum = side.centred_spectrum if centred else side.spectrum
         P, mu = spectrum.eigenvectors, spectrum.eigenvalues
-        V = side.K @ P if centred else P * mu
-        V[:, ~above_rounding(mu)] = 0.0
+        V = P * mu
+        if centred:
+            V += side.levels @ P
+        V[:, ~spectrum.known] = 0.0
         return cls(P, mu, V)
 
     @classmethod
@@ -50,6 +49,6 @@ class RotatedSide:
         """Decompose the kernel of some objects, and predict others: O(m³)."""
         part = side.only(kept)
         spectrum = part.centred_spectrum if centred else part.spectrum
-        V = side.K[np.ix_(new, kept)] @ spectrum.eigenvectors
-        V[:, ~above_rounding(spectrum.eigenvalues)] = 0.0
+        V = side.score_rows(new, ranked=centred)[:, kept] @ spectrum.eigenvectors
+        V[:, ~spectrum.known] = 0.0
         return cls(spectrum.eigenvectors, spectrum.eigenvalues, V)

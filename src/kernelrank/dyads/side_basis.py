@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from kernelrank.arrays import Float, dense_rows
-from kernelrank.dyads.dyadic_side import DyadicSide
+from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 
 __all__ = ["SideBasis"]
 
@@ -43,25 +43,26 @@ class SideBasis:
     @classmethod
     def of_kernel(cls, side: DyadicSide, known: Float, *, centred: bool) -> SideBasis:
         """Decompose the kernel of a side, scaled by how much is known of each object: O(m³)."""
-        K, root = side.K, np.sqrt(known)
-        if centred:
-            share = known / known.sum()
-            mean = K @ share
-            K = K - mean[:, None] - mean + share @ mean
-        values, vectors = side.decomposed(root[:, None] * K * root)
-        return cls._scaled(values, vectors, root)
+        root = np.sqrt(known)
+        if not centred:
+            return cls._scaled(side.decomposed(root[:, None] * side.K * root), root)
+        K, share = side.centred_K, known / known.sum()
+        mean = K @ share
+        K = K - mean[:, None] - mean + share @ mean
+        # Ψ adds up to zero to the last digit: what is left of constants would meet the whole of K in a prediction.
+        return cls._scaled(side.decomposed(root[:, None] * K * root, side.scale * float(known.max()), root), root)
 
     @classmethod
-    def _scaled(cls, values: Float, vectors: Float, root: Float) -> SideBasis:
-        kept = _kept(values)
-        values, vectors = values[kept], vectors[:, kept]
+    def _scaled(cls, spectrum: SideSpectrum, root: Float) -> SideBasis:
+        kept = _kept(spectrum.eigenvalues, spectrum.rounding)
+        values, vectors = spectrum.eigenvalues[kept], spectrum.eigenvectors[:, kept]
         inverse = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=values > 0)
         return cls(vectors * np.sqrt(values) / root[:, None], values, root[:, None] * vectors * inverse)
 
     @classmethod
     def of_spectrum(cls, side: DyadicSide) -> SideBasis:
         """Take the eigendecomposition of the kernel itself, as if all objects were known to the same share."""
-        return cls._scaled(side.spectrum.eigenvalues, side.spectrum.eigenvectors, np.ones(side.n_objects))
+        return cls._scaled(side.spectrum, np.ones(side.n_objects))
 
     @classmethod
     def of_features(cls, side: DyadicSide, known: Float, *, centred: bool) -> SideBasis:
@@ -70,7 +71,7 @@ class SideBasis:
         if centred:
             X = X - (known / known.sum()) @ X
         values, vectors = eigh((X.T * known) @ X, driver="evd", overwrite_a=True, check_finite=False)
-        kept = _kept(values)
+        kept = _kept(values, len(values) * float(np.finfo(np.float64).eps) * float(values[-1]))
         return cls(X @ vectors[:, kept], values[kept], vectors[:, kept])
 
     def coefficients_of(self, other: SideBasis, A: Float) -> Float:
@@ -78,7 +79,6 @@ class SideBasis:
         return self.features.T @ A @ other.features
 
 
-def _kept(values: Float) -> slice:
+def _kept(values: Float, rounding: float) -> slice:
     """Return which eigenvalues, in ascending order, are more than rounding; one at least."""
-    least = len(values) * float(np.finfo(np.float64).eps) * float(values[-1])
-    return slice(min(int(np.searchsorted(values, max(least, 0.0), side="right")), len(values) - 1), None)
+    return slice(min(int(np.searchsorted(values, max(rounding, 0.0), side="right")), len(values) - 1), None)

@@ -74,7 +74,7 @@ class VecTrick:
 
     def _solve_cells(self, cells: KnownCells, alpha: float, start: DyadicSolution | None) -> tuple[Float, int]:
         laplacian, products = CellLaplacian.of_cells(self.problem, cells), CellProducts(cells)
-        K1, K2, sign = self.problem.rows.K, self.problem.columns.K, self.problem.sign
+        (K1, K2), sign = self.problem.centred_kernels, self.problem.sign
 
         def kernel_product(a: Float) -> Float:
             return products.gather(K1, products.scatter_product(a, K2, sign).T)
@@ -88,6 +88,11 @@ class VecTrick:
             begin = laplacian.from_dual(start.dual[cells.rows, cells.columns])
         operator = Operator(multiply, lambda U: U, laplacian.centre(cells.y), None, laplacian.centre_transpose)
         solution = self.iteration.solve(operator, alpha, start=begin)
+        n_iter = int(solution.n_iter or 1)
+        if n_iter < (self.iteration.max_iter or 10 * len(cells.y)):
+            # Where K is far larger than alpha, the residual that is kept up to date is not the residual any more.
+            solution = self.iteration.solve(operator, alpha, start=solution.unknowns)
+            n_iter += int(solution.n_iter or 0)
         a = solution.coefficients
         A = np.stack([products.scatter(a[:, k], sign) for k in range(a.shape[1])], axis=2)
-        return A, int(solution.n_iter or 1)
+        return A, n_iter
