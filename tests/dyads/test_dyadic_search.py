@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError
+from tests.oracles.dyads import kronecker_scores
 
 RNG = np.random.default_rng(0)
 ROWS, COLUMNS = RNG.standard_normal((9, 3)), RNG.standard_normal((8, 2))
@@ -117,3 +118,63 @@ def test_both_strengths_go_on_where_the_grid_ends(noise):
         assert np.log2(tried[-1] / tried[0]) > 20.0
     assert len(table["params"]) == len({tuple(sorted(one.items())) for one in table["params"]})
     assert table["mean_test_score"].max() == model.best_score_
+
+
+@pytest.mark.parametrize("seed", [0, 9, 11])
+def test_tied_scores_of_sparse_given_kernels_are_the_same_as_by_refits(seed):
+    # Objects of one block have equal kernels, and many new rows are like no other row: rounding must not order them.
+    rng, shape = np.random.default_rng(seed), (9, 7)
+    scores = (rng.random(shape) < 0.15).astype(np.float64)
+    scores[0, 0] = 1.0
+    blocks, others = rng.integers(0, 3, shape[0]), rng.integers(0, 4, shape[1])
+    K1 = 0.5 * np.eye(shape[0]) + 0.5 * (blocks[:, None] == blocks)
+    K2 = (others[:, None] == others).astype(np.float64)
+    if seed:
+        K2 = 0.3 * np.eye(shape[1]) + 0.7 * K2
+    alphas = 2.0 ** np.arange(-6, 7, 3)
+    refits = {}
+
+    def refitted(leaving, alpha):
+        """The row that leaves last, predicted without all of them, and ties that are ties in exact arithmetic."""
+        key = frozenset(leaving), alpha
+        if key not in refits:
+            known = np.argwhere(~np.isin(np.arange(shape[0]), leaving)[:, None] & np.ones(shape, dtype=bool)).T
+            refits[key] = kronecker_scores(K1, K2, *known, scores[*known], alpha, ranked="columns").round(9)
+        return refits[key][leaving[-1]]
+
+    def concordance(found, rows):
+        values = []
+        for y, f in zip(scores[rows], found, strict=True):
+            won = [(f[a] > f[b]) + 0.5 * (f[a] == f[b]) for a, b in np.argwhere(y[:, None] > y)]
+            values += [np.mean(won)] if won else []
+        return np.mean(values)
+
+    def table(outer):
+        rows = np.setdiff1d(np.arange(shape[0]), outer)
+        return [concordance([refitted([*outer, i], alpha) for i in rows], rows) for alpha in alphas]
+
+    given = {"kernel_rows": "precomputed", "kernel_columns": "precomputed"}
+    search = kr.KroneckerRankRLSCV(alphas, setting="row", **given).fit(K1, K2, scores)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], table([]), rtol=1e-12)
+    nested = kr.dyadic_holdout(search, K1, K2, scores, setting="row")
+    expected = [refitted([i], alphas[int(np.argmax(np.round(table([i]), 9)))]) for i in range(shape[0])]
+    np.testing.assert_allclose(nested, expected, atol=1e-8)
+    every = np.arange(shape[0])
+    value = kr.metrics.dyadic_concordance(scores, nested, per="row").value
+    assert value == pytest.approx(concordance(expected, every))
+
+
+@pytest.mark.parametrize("mean", [1.0, 10.0, 100.0, 1000.0])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_a_search_over_objects_far_from_the_origin(mean, unknown):
+    # Distances and the order of linear scores in a row do not depend on the origin.
+    scores = np.where(np.eye(9, 8) > 0, np.nan, Y) if unknown else Y
+    options = {"kernel_rows": "rbf", "setting": "row", "cv": 3, "random_state": 0}
+    near = kr.KroneckerRankRLSCV(ALPHAS, **options).fit(ROWS, COLUMNS, scores)
+    far = kr.KroneckerRankRLSCV(ALPHAS, **options).fit(ROWS + mean, COLUMNS + mean, scores)
+    np.testing.assert_allclose(far.cv_results_["mean_test_score"], near.cv_results_["mean_test_score"], rtol=1e-12)
+    assert far.alpha_ == near.alpha_
+    found, expected = far.predict(ROWS + mean, COLUMNS + mean), near.predict(ROWS, COLUMNS)
+    np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=0, atol=1e-6 * np.abs(expected).max())
+    automatic = [kr.KroneckerRankRLSCV(**options).fit(ROWS + m, COLUMNS + m, scores).alphas_ for m in (0.0, mean)]
+    np.testing.assert_allclose(automatic[1], automatic[0], rtol=1e-6)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
@@ -26,9 +27,12 @@ from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.double_precision import overflow_is_checked
 from kernelrank.threads import one_pool
 
-__all__ = ["DyadicHoldout", "dyadic_holdout"]
+__all__ = ["DyadicHoldout", "dyadic_holdout", "settle_ties"]
 
 Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
+
+TIED = 1e-10
+"""Held-out scores that differ by no more than this share of the largest are equal but for rounding."""
 
 
 @one_pool
@@ -94,6 +98,10 @@ def dyadic_holdout(
     again for each fold, by conjugate gradients that start at the solution of all scores: use folds there. A search
     costs what its fit costs for each fold; without cells, Y is incomplete, so give it a number of folds as its `cv`.
 
+    Objects with equal kernels have equal scores, and a new row whose kernel with all known rows is zero has the same
+    score in every column. Rounding would order them at random, and a concordance would count that. So scores that
+    differ by no more than 1e-10 times the largest one are returned equal: they are ties, which count a half.
+
     Examples
     --------
     >>> import numpy as np
@@ -124,7 +132,7 @@ def dyadic_holdout(
     def scores(name: Setting) -> Float:
         folds = holdout.folds(name, cv)
         if not plain:
-            found = searched_scores(learner, problem, folds)[..., None]
+            found = settle_ties(searched_scores(learner, problem, folds)[..., None])
         else:
             found = holdout.scores(folds, [model._regularisation() for model in models])
         found = found[:, :, 0] if problem.one_output else found
@@ -171,7 +179,10 @@ class DyadicHoldout:
         return DyadicFolds.of(setting, cv, self.problem.known(), one_set=self.one_set, random_state=self.random_state)
 
     def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
-        """Return held-out scores, (m₁, m₂, outputs, regularisations)."""
+        """Return held-out scores, (m₁, m₂, outputs, regularisations); those that differ by rounding only are tied."""
+        return settle_ties(self._scores(folds, regularisations))
+
+    def _scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
         two_step = not regularisations[0].constant
         closed = self.problem.complete and self.problem.is_product
         with overflow_is_checked():
@@ -200,3 +211,33 @@ class DyadicHoldout:
         if kind.__name__ not in self._shortcuts:
             self._shortcuts[kind.__name__] = kind.prepare(self.problem.turned() if turned else self.problem)
         return self._shortcuts[kind.__name__]
+
+
+def settle_ties(scores: Float) -> Float:
+    """Make scores equal that differ by rounding only; the array is overwritten.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m1, m2, outputs, regularisations)
+        NaN where nothing was held out.
+
+    Notes
+    -----
+    One sort of the scores of each output and regularisation.
+
+    Examples
+    --------
+    >>> settle_ties(np.array([[0.1 + 0.2, 0.3, 1.0]])[:, :, None, None]).ravel().tolist()
+    [0.3, 0.3, 1.0]
+    """
+    for k, number in np.ndindex(scores.shape[2:]):
+        values = scores[:, :, k, number].ravel()
+        order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN comes last
+        if len(order) == 0:
+            continue
+        ascending = values[order]
+        apart = np.diff(ascending) > TIED * max(abs(ascending[0]), abs(ascending[-1]))
+        group = np.concatenate([[0], np.cumsum(apart)])
+        values[order] = ascending[np.concatenate([[0], 1 + np.flatnonzero(apart)])[group]]
+        scores[:, :, k, number] = values.reshape(scores.shape[:2])
+    return scores

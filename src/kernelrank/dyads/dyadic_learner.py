@@ -26,6 +26,7 @@ from kernelrank.dyads.one_set import check_relation
 from kernelrank.dyads.side_items import check_side
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import kernel_scores
+from kernelrank.features.base import duplicate_rows
 from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, Kernel, KernelLike
 
 __all__ = ["DyadicLearner"]
@@ -106,6 +107,10 @@ class DyadicLearner(BaseEstimator):
         """
         left, right = self._factors(X_rows, X_columns)
         scores = np.stack([part @ right.T for part in left], axis=2)
+        # Where in a product a column stands decides its last digit, and that must not order objects that are the same.
+        duplicate_of = duplicate_rows(right)
+        alike = duplicate_of >= 0
+        scores[:, alike] = scores[:, duplicate_of[alike]]
         return scores[:, :, 0] if self._coefficients.ndim == 2 else scores
 
     def predict_dyads(

@@ -11,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.argument_types import ItemsLike
-from kernelrank.arrays import Float
+from kernelrank.arrays import Float, dense_rows
 from kernelrank.dyads import DyadicHoldout, DyadicProblem, DyadicSide, Regularisation, Setting
 from kernelrank.dyads.dyadic_folds import SETTINGS
 from kernelrank.dyads.dyadic_learner import DyadicLearner
@@ -175,10 +175,10 @@ def side_scale(side: DyadicSide, *, centred: bool = False) -> float:
     trace, rank = float(diagonal.sum()), m
     if centred:
         if side.few_columns:
-            sums = np.asarray(side.items.sum(axis=0)).ravel()
-            trace -= float(sums @ sums) / m
+            X = dense_rows(side.items, slice(None))
+            trace = float(((X - X.mean(axis=0)) ** 2).sum())
         else:
-            trace -= float(side.K.mean(axis=1).sum())
+            trace = float(np.trace(side.centred_K))
         rank -= 1
     if side.kernel.linear:
         rank = min(rank, int(side.items.shape[1]))
