@@ -282,3 +282,12 @@ def test_clusters(mean):
     far = kr.MaxMarginClustering(alpha=ALPHA, gamma=GAMMA, random_state=0).fit(X + mean)
     assert far.objective_ == pytest.approx(near.objective_, rel=1e-8)
     np.testing.assert_array_equal(far.labels_, near.labels_)
+
+
+def test_given_kernels_of_preferences(mean):
+    # Rounding of the size of the squared means is no sign of an indefinite kernel, in a fit or a hold-out.
+    far, groups = X + 1e3 * mean, np.arange(30) % 4
+    K, pairs = far @ far.T, PAIRS[:30]
+    found = kr.leave_preferences_out(kr.RankRLS(ALPHA, kernel="precomputed"), K, pairs, groups=groups).difference
+    expected = kr.leave_preferences_out(kr.RankRLS(ALPHA), X, pairs, groups=groups).difference
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * mean**2 * np.abs(expected).max())

@@ -151,10 +151,9 @@ class DyadicProblem:
     @property
     def centred_kernels(self) -> tuple[Float, Float]:
         """K₁ and K₂ for products with L, which cannot tell the kernel of a ranked side from a centred one."""
-        ranked = self.ranked if self.sign == 0 else None
         return (
-            self.rows.centred_K if ranked == "rows" else self.rows.K,
-            self.columns.centred_K if ranked == "columns" else self.columns.K,
+            self.rows.centred_K if self.ranked == "rows" else self.rows.K,
+            self.columns.centred_K if self.ranked == "columns" else self.columns.K,
         )
 
     def score_rows(self, rows: Index, columns: Index) -> tuple[Float, Float]:

@@ -68,7 +68,11 @@ class FewCells:
         (K1, K2), rows, columns = self.problem.centred_kernels, cells.rows, cells.columns
         K = K1[np.ix_(rows, rows)] * K2[np.ix_(columns, columns)]
         if sign:
-            K = 0.5 * (K + sign * K1[np.ix_(rows, columns)] * K2[np.ix_(columns, rows)])
+            # f(b, a) by the same kernel: with CK in place of K where an object of the ranked side meets one that is not.
+            ranked = self.problem.ranked is not None
+            meets = self.problem.rows.score_rows(np.arange(len(K1)), ranked=ranked)
+            first, second = (rows, columns) if self.problem.ranked != "rows" else (columns, rows)
+            K = 0.5 * (K + sign * meets[np.ix_(first, second)] * meets[np.ix_(first, second)].T)
         system, target = laplacian.centre(laplacian.centre(K).T), laplacian.centre(cells.y)
         try:
             shifted = system + alpha * np.eye(len(system))

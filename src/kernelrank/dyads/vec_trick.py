@@ -74,7 +74,8 @@ class VecTrick:
 
     def _solve_cells(self, cells: KnownCells, alpha: float, start: DyadicSolution | None) -> tuple[Float, int]:
         laplacian, products = CellLaplacian.of_cells(self.problem, cells), CellProducts(cells)
-        (K1, K2), sign = self.problem.centred_kernels, self.problem.sign
+        sign = self.problem.sign
+        K1, K2 = self.problem.centred_kernels if sign == 0 else (self.problem.rows.K, self.problem.columns.K)
 
         def kernel_product(a: Float) -> Float:
             return products.gather(K1, products.scatter_product(a, K2, sign).T)

@@ -115,8 +115,10 @@ class PreferenceProblem:
             self.features, self.target, self.rotation = columns.multiply(B), B.T @ target[:, 0], B
         else:
             A, target = features.centred_kernel(graph), graph.root_target()
-            rounding = max(1e-9 * float(np.trace(A)), 100 * len(A) * float(np.finfo(np.float64).eps))
-            values, B = spectrum(A, rounding)
+            # Kernels are rounded beside their size before they were centred.
+            beside = features.kernel_scale * float(graph.diagonal().max(initial=0.0))
+            rounding = 100 * len(A) * float(np.finfo(np.float64).eps) * beside
+            values, B = spectrum(A, max(1e-9 * float(np.trace(A)), rounding))
             least = NULL * values.max(initial=0.0)
             if _inside_parts(graph) or least == 0.0:
                 values, B = values[values > least], B[:, values > least]

@@ -65,7 +65,10 @@ class LaplacianSystem(Solver[CentredKernel]):
         m = comparisons.n_items
         J = ScoredQueries(np.zeros((m, 1)), Queries.from_labels(None, m), query_weight="items")
         K = features.centred_kernel(J)
-        definite = features.semidefinite or negative_part(K.copy(), 10.0 * float(np.finfo(np.float64).eps)) == 0
+        # It was rounded beside its size before it was centred.
+        beside = 1.0 if features.semidefinite else features.kernel_scale / max(float(np.abs(K).max()), 1e-300)
+        digits = 10.0 * float(np.finfo(np.float64).eps) * max(1.0, beside)
+        definite = features.semidefinite or negative_part(K.copy(), digits) == 0
         return CentredKernel(features, comparisons, K, definite)
 
     def solve(self, state: CentredKernel, alpha: float, **_: object) -> Solution:
