@@ -68,7 +68,7 @@ class FewCells:
         (K1, K2), rows, columns = self.problem.centred_kernels, cells.rows, cells.columns
         K = K1[np.ix_(rows, rows)] * K2[np.ix_(columns, columns)]
         if sign:
-            # f(b, a) by the same kernel: with CK in place of K where an object of the ranked side meets one that is not.
+            # With CK in place of K where an object of the ranked side meets one that is not ranked.
             ranked = self.problem.ranked is not None
             meets = self.problem.rows.score_rows(np.arange(len(K1)), ranked=ranked)
             first, second = (rows, columns) if self.problem.ranked != "rows" else (columns, rows)
