@@ -50,7 +50,7 @@ def compare(
         int,
         typer.Option(
             "--resamples",
-            help="Number of random sign flips (for the p-value) and bootstrap resamples (for the interval).",
+            help="Number of random sign flips, for the p-value.",
         ),
     ] = 10_000,
     seed: options.Seed = 0,
@@ -69,7 +69,7 @@ def compare(
     """Test which of two or more models, or runs, ranks better: a paired test over queries.
 
     The p-values are those of a sign-flip test over queries and of Wilcoxon's signed-rank test. The interval of the
-    difference comes from resampled queries. With more than two models every two of them are compared, and p-values are
+    difference allows for other queries. With more than two models every two of them are compared, and p-values are
     corrected for multiple tests (Holm's method).
 
     kernelrank compare linear.kr rbf.kr test.txt --measure ndcg@10
@@ -141,7 +141,9 @@ def compare(
     asked = f"{numbers[0]} queries" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} queries, by the measure"
     answer.line(f"{asked}; wins: how many first and second rank better.", style="dim")
     how = "all sign flips" if all(facts["exact"] for facts in found) else f"{resamples:,} sign flips drawn"
-    answer.line(f"p: {how}, two-sided; difference: first - second, with queries resampled.", style="dim")
+    answer.line(
+        f"p: {how}, two-sided; difference: first - second, with an interval that allows for other queries.", style="dim"
+    )
     answer.line(f"Wilcoxon: p-value by {WILCOXON}, two-sided.", style="dim")
     if len(found) > 1:
         answer.line("Several measures are several tests: correct the p-values for multiple testing.", style="dim")

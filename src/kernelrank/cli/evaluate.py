@@ -75,7 +75,7 @@ def evaluate(
 ) -> None:
     """Measure a model on a file with scores or by preferences, or a TREC run against qrels.
 
-    Intervals come from resampled queries; that of the AUC of a single query uses DeLong's variance. The conventions of
+    Intervals allow for other queries; that of the AUC of a single query uses DeLong's variance. The conventions of
     each measure are printed below the table; --trec uses those of trec_eval and ir_measures.
 
     kernelrank evaluate model.kr test.txt --measure ndcg@10 --measure map

@@ -75,6 +75,7 @@ class Concordance(Measure):
     takes_weight: ClassVar[bool] = True
     takes_event: ClassVar[bool] = True
     pools_queries: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     weighting: Literal["harrell", "uno"] = "harrell"
     tau: float | None = None

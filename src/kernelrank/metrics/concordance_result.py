@@ -32,7 +32,7 @@ class ConcordanceResult(MeasureResult):
 
     Parameters
     ----------
-    label, values, queries, left_out, components
+    label, values, queries, left_out, components, bounds
         As in `MeasureResult`; the queries are strata.
     lifetimes : Lifetimes
         Times, events and the weights of the events.

@@ -9,6 +9,7 @@ tie [Kni66]. The root is taken of each factor: P S does not fit into 64 bits for
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +38,8 @@ class KendallTau(Measure):
     >>> print(KendallTau()([1, 2, 3, 3], [0.1, 0.3, 0.2, 0.4]))
     Kendall tau_b (a query of tied predictions counts 0) = 0.5477 over 1 query, 0 left out
     """
+
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     @property
     def name(self) -> str:

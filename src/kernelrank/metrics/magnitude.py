@@ -42,6 +42,7 @@ class MagnitudePreservingError(Measure):
 
     higher_is_better: ClassVar[bool] = False
     by_order: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     @property
     def name(self) -> str:

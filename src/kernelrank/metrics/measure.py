@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.metrics.interval import UNBOUNDED
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
 from kernelrank.metrics.measure_result import MeasureResult
 
@@ -44,6 +45,8 @@ class Measure(ABC):
     """Whether the pairs of all queries count together, so that the mean is not that of the queries."""
     by_order: ClassVar[bool] = True
     """Whether the value depends on nothing but the order of the predicted scores in a query."""
+    bounds: ClassVar[tuple[float, float]] = UNBOUNDED
+    """The lowest and the highest value that a query can have; an interval never leaves them."""
 
     @property
     @abstractmethod
@@ -140,7 +143,8 @@ class Measure(ABC):
         if unmeasured.all():
             raise NothingToCompareError(f"{self.name} cannot be measured: {self._why_nothing(items)}")
         labels = items.queries.labels
-        return MeasureResult(self.label, values[~unmeasured], labels[~unmeasured], labels[unmeasured])
+        known = values[~unmeasured], labels[~unmeasured], labels[unmeasured]
+        return MeasureResult(self.label, *known, bounds=self.bounds)
 
     def __str__(self) -> str:
         return self.name

@@ -100,6 +100,7 @@ class PairMeasure(Measure):
     """What the measures of pairs share: weights, and which queries hold no pair."""
 
     takes_weight: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval, resampled_means
+from kernelrank.metrics.interval import FIXED, Interval, check_confidence, mean_interval
 from kernelrank.pvalues import p_is, pvalue
 from kernelrank.result import Result
 
@@ -60,7 +60,7 @@ class PairedTest(Result):
     difference : float
         The mean over queries of first minus second.
     interval : Interval
-        A percentile bootstrap interval of the mean difference, queries resampled.
+        Of the mean difference, allowing for other queries, as `MeasureResult.interval` computes it.
     pvalue : float
         The share of sign flips of the differences at least as extreme, two-sided.
     wilcoxon_pvalue : float
@@ -72,7 +72,7 @@ class PairedTest(Result):
 
     Examples
     --------
-    >>> interval = Interval(0.01, 0.09, 0.95, "6 queries resampled 10,000 times")
+    >>> interval = Interval(0.01, 0.09, 0.95, "6 queries, corrected for skewness")
     >>> print(PairedTest("AUC", 0.05, interval, 0.03125, 0.0625, 6, 5, 0, True))
     AUC: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.031 by sign flips, 0.062 by Wilcoxon's signed
     ranks, zero differences left out (6 queries: 5 better, 0 worse, 1 equal)
@@ -150,7 +150,7 @@ def paired_test(
     confidence : float, default=0.95
         Between 0 and 1, for the interval of the mean difference.
     n_resamples : int, default=10_000
-        How many sign flips and how many bootstrap samples are drawn, where not all flips are visited.
+        How many sign flips are drawn, where not all of them are visited.
     random_state : int, Generator or None
         Random seed.
 
@@ -181,12 +181,12 @@ def paired_test(
     moving = differences[differences != 0]
     exact = len(moving) <= EXHAUSTIVE_QUERIES
     pvalue = _every_flip(moving) if exact else _drawn_flips(moving, int(n_resamples), generator)
-    means = resampled_means(differences, int(n_resamples), generator)
-    how = f"{len(differences)} queries resampled {n_resamples:,} times; {FIXED}"
+    how = f"{len(differences)} queries, corrected for skewness; {FIXED}"
+    reach = first.bounds[1] - first.bounds[0]
     return PairedTest(
         first.label,
         float(differences.mean()),
-        percentile_interval(means, confidence, how),
+        mean_interval(differences, confidence, how, (-reach, reach)),
         pvalue,
         _signed_ranks(moving),
         len(differences),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class RelevanceMeasure(Measure):
     empty : {"skip", "zero", "one"}, default="skip"
         What a query without a relevant item counts: it is left out, or counts 0 or 1.
     """
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     empty: EmptyRule = "skip"
 

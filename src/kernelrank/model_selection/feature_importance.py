@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from kernelrank.argument_types import Labels
 from kernelrank.arrays import Float, Index, is_sparse
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.interval import check_confidence, resampled_means
+from kernelrank.metrics.interval import check_confidence, mean_interval
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.scorer import predicted_scores
@@ -31,8 +31,6 @@ from kernelrank.result import Result
 from kernelrank.threads import one_pool
 
 __all__ = ["PermutationImportance", "permutation_importance"]
-
-N_RESAMPLES = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,8 +160,8 @@ def permutation_importance(
     -----
     Time: n_features × n_repeats predictions and measurements. Memory: one changed copy of X, dense or sparse.
 
-    With two or more measured queries the intervals are bootstrap intervals over queries: they allow for other queries.
-    With one query they are normal intervals over the repeats, which allow for other permutations only.
+    With two or more measured queries the intervals are over queries, corrected for skewness: they allow for other
+    queries. With one query they are normal intervals over the repeats, which allow for other permutations only.
     Features that are strongly correlated share their importance: permuting one of them leaves the others.
 
     Examples
@@ -191,21 +189,20 @@ def permutation_importance(
             changed = columns.permuted(feature, _within_queries(queries, random))
             values = measure(truth, predicted_scores(model, changed), qid=qid).values
             falls[feature, repeat] = sign * (base.values - values)
-    low, high, method = _intervals(falls, confidence, random)
+    reach = measure.bounds[1] - measure.bounds[0]
+    low, high, method = _intervals(falls, confidence, (-reach, reach))
     return PermutationImportance(
         columns.names, falls.mean(axis=(1, 2)), low, high, falls.mean(axis=2), base.mean, base.label, method
     )
 
 
-def _intervals(falls: Float, confidence: float, random: np.random.RandomState) -> tuple[Float, Float, str]:
+def _intervals(falls: Float, confidence: float, bounds: tuple[float, float]) -> tuple[Float, Float, str]:
     """Return intervals over queries, or over repeats if there is one query."""
     n_repeats, n_queries = falls.shape[1:]
     if n_queries > 1:
-        generator = np.random.default_rng(int(random.randint(2**31 - 1)))
-        means = [resampled_means(of_queries, N_RESAMPLES, generator) for of_queries in falls.mean(axis=1)]
-        tail = (1 - confidence) / 2
-        low, high = np.quantile(means, [tail, 1 - tail], axis=1)
-        return low, high, f"{n_queries} queries resampled {N_RESAMPLES:,} times; the model does not vary"
+        found = [tuple(mean_interval(of_queries, confidence, "", bounds)) for of_queries in falls.mean(axis=1)]
+        low, high = np.array(found).T
+        return low, high, f"{n_queries} queries, corrected for skewness; the model does not vary"
     from scipy.special import ndtri
 
     of_repeats = falls[:, :, 0]

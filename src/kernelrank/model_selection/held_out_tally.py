@@ -3,8 +3,8 @@
 Items or queries are held out again and again, by different models. Of one ranking, each held-out set compares its own
 items; a pair counts as often as it was held out together. The interval rests on the win rates w of the items: for two
 classes on DeLong's variance (`kernelrank.metrics.auc_interval`), else on ``4 var(w) / m``. Of several
-queries, each has a share of pairs in the right order, averaged over the times it was held out, and queries are
-resampled.
+queries, each has a share of pairs in the right order, averaged over the times it was held out; the interval is that
+of their mean, see `kernelrank.metrics.interval`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import NothingToCompareError
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.auc_interval import Components, score_interval
-from kernelrank.metrics.interval import Interval, percentile_interval, resampled_means
+from kernelrank.metrics.interval import Interval, mean_interval
 
 __all__ = ["PairTally", "QueryTally", "Tally"]
 
@@ -105,17 +105,14 @@ class QueryTally(Tally):
     y : ndarray, shape (m,)
     qid : ndarray of int64, shape (m,)
     n_models : int
-    random : numpy.random.RandomState
-        Resamples queries.
     """
 
     label = "pairwise accuracy, mean over queries"
 
-    def __init__(self, y: Float, qid: Index, n_models: int, random: np.random.RandomState) -> None:
+    def __init__(self, y: Float, qid: Index, n_models: int) -> None:
         self.y, self.qid = y, qid
         self.right = np.zeros((int(qid.max()) + 1, n_models))
         self.count = np.zeros(len(self.right))
-        self.random = random
 
     def add(self, items: Index, scores: Float) -> None:
         """As in `Tally`; one sort for each model."""
@@ -137,10 +134,9 @@ class QueryTally(Tally):
         return np.asarray(self._values().mean(axis=0))
 
     def intervals(self, confidence: float) -> list[Interval]:
-        """As in `Tally`: percentiles of the mean over resampled queries."""
-        generator = np.random.default_rng(int(self.random.randint(2**31 - 1)))
-        how = f"{int(np.sum(self.count > 0))} queries resampled 2,000 times, {GIVEN_MODELS}"
-        return [
-            percentile_interval(resampled_means(np.ascontiguousarray(column), 2000, generator), confidence, how)
-            for column in self._values().T
-        ]
+        """As in `Tally`: of the mean over queries."""
+        values = self._values()
+        if len(values) < 2:
+            return [Interval(mean, mean, confidence, f"one query, {GIVEN_MODELS}") for mean in values[0].tolist()]
+        how = f"{len(values)} queries, corrected for skewness; {GIVEN_MODELS}"
+        return [mean_interval(column, confidence, how, PairwiseAccuracy.bounds) for column in values.T]

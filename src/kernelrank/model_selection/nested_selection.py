@@ -193,7 +193,7 @@ def selection_curve(
     splits, held_out = _splits(cv, n_repeats, data, random)
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     jobs = (joblib.delayed(_held_out_scores)(estimator, data, train, test, len(path)) for train, test in splits)
-    tally: Tally = PairTally(data.y, len(path)) if data.qid is None else QueryTally(data.y, data.qid, len(path), random)
+    tally: Tally = PairTally(data.y, len(path)) if data.qid is None else QueryTally(data.y, data.qid, len(path))
     found = track(parallel(jobs), len(splits), "selecting features", noun="selections")
     for (_, test), scores in zip(splits, found, strict=True):
         tally.add(test, scores)

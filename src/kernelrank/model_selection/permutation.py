@@ -377,7 +377,7 @@ class _Sample:
             n_alphas = 1 if self.alphas is None else len(self.alphas)
             options = {**self.options, "qid": qid, "alphas": self.alphas}
             held = holdout(self.estimator, self.X, self.labels[order], folds, **options)
-            tally = PairTally(y, n_alphas) if qid is None else QueryTally(y, qid, n_alphas, random)
+            tally = PairTally(y, n_alphas) if qid is None else QueryTally(y, qid, n_alphas)
             for fold, scores in zip(folds, held, strict=True):
                 tally.add(fold, scores.reshape(len(fold), n_alphas))
             found[k] = tally.accuracy().max()

@@ -43,7 +43,7 @@ def query_roc(
     qid : sequence, shape (m,)
     confidence : float, default=0.95
     random_state : int, Generator, RandomState or None, default=0
-        Resamples queries for the band and the interval.
+        Resamples queries for the band.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def query_roc(
     interval = Interval(np.nan, np.nan, confidence, allows)
     band = None
     if len(result) > 1:
-        found = result.interval(confidence, n_resamples=N_RESAMPLES, random_state=random_state)
+        found = result.interval(confidence)
         interval = replace(found, method=allows)
         band = (POINTS, *_band(table, confidence, random_state))
     n_positive = int(positive.sum())
