@@ -32,7 +32,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators import score_mixture
 from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
-from kernelrank.losses.expected_votes import LogisticVotes, VoteModel
+from kernelrank.losses.expected_votes import LogisticVotes
 
 __all__ = ["mix_feature_scores"]
 
@@ -92,7 +92,7 @@ def mix_feature_scores(votes: Votes, X: Float, estimate: ScoreEstimate, unknown:
     if m + n > score_mixture.MIXED_LIMIT or open_share < score_mixture.FEW_OPEN:
         return estimate
     unit = 1.0 if isinstance(estimate.model, LogisticVotes) else 0.5
-    problem = _Problem(votes, X, estimate.model, np.array([unit / np.sqrt(n), unit]))
+    problem = _Problem(votes, X, estimate, np.array([unit / np.sqrt(n), unit]))
     low, high = np.log(score_mixture.LOWEST), np.log(score_mixture.HIGHEST)
     start = np.clip(-0.5 * np.log(estimate.prior[[0, -1]]) - np.log(problem.sizes), low, high)
     step = np.minimum(LONGEST_STEP, STEP * np.sqrt(0.5 / (np.maximum(freedom, 0.0) + SEEN)))
@@ -121,8 +121,9 @@ def _neighbours(place: Place) -> list[Place]:
 class _Problem:
     """Votes on items that have features, and a deviation each."""
 
-    def __init__(self, votes: Votes, X: Float, model: VoteModel, sizes: Float) -> None:
-        self.votes, self.X, self.model, self.sizes = votes, X, model, sizes
+    def __init__(self, votes: Votes, X: Float, estimate: ScoreEstimate, sizes: Float) -> None:
+        self.X, self.sizes, self.given = X, sizes, (votes, estimate.model)
+        self.model, self.votes = estimate.model.freeze(votes, votes.differences(self.scores(estimate.mean)))
         head, tail, m = votes.head, votes.tail, votes.n_items
         self.places = np.concatenate([head * m + head, tail * m + tail, head * m + tail, tail * m + head])
         self.voted: Index = np.flatnonzero(votes.item_totals(votes.total) > 0)
@@ -198,9 +199,10 @@ class _Problem:
         scores -= scores[:, self.voted].mean(axis=1)[:, None]
         mean, average = weight @ means, own.mean(axis=1)
         log, pairs = weight @ logs, found[int(np.argmax(weight))].pairs
+        votes, model = self.given
         for _ in range(MATCHES):
-            q, d = self.prior(log), self.votes.differences(self.scores(mean))
-            curvature = self.model.expected(self.votes, d, pairs)[1]
+            q, d = self.prior(log), votes.differences(self.scores(mean))
+            curvature = model.expected(votes, d, pairs)[1]
             S = self.covariance(self.inverse(curvature, q)[0])
             pairs, variances = self.pair_variances(S), self.centred_variances(S)
             log = log + 0.5 * np.log(float(weight @ average) / float(variances.mean()))
@@ -208,4 +210,4 @@ class _Problem:
         moves = np.ascontiguousarray((np.sqrt(weight)[:, None] * (means - mean)).T)
         scales = np.stack([weight, spread / float(weight @ spread), average / float(weight @ average)])
         item_scales = np.ascontiguousarray((own / variances).T)
-        return ScoreEstimate(mean, curvature, q, moves, self.model, scales, item_scales)
+        return ScoreEstimate(mean, curvature, q, moves, model, scales, item_scales)

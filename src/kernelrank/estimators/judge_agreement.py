@@ -8,7 +8,7 @@ with S the covariance of the scores for the variance of their prior, g and h the
 judge's votes: only the items of these votes are used. For least squares this is exact, for Bradley-Terry one step of
 Newton's method.
 
-The votes of a judge like all others go to the first item with the probabilities p of these scores. For a judge whose
+The votes of a judge like all others that are no ties go to the first item with the probabilities p of these scores. For a judge whose
 logits are σ times as large, the score test of σ = 1 compares ``Σ logit(p) (won - n p)`` with its standard deviation; a
 judge who votes at random, or against the others, has a small value. Its variance counts that f' is uncertain. Votes
 against a large logit are rare and count much, so that the sum is skewed; its tail is that of the gamma distribution
@@ -109,7 +109,7 @@ def _one_judge(posterior: ItemPosterior, items: Index, own: Votes) -> tuple[floa
     else:
         S = posterior.std[items] ** 2  # its diagonal
     d = own.differences(f)
-    p = np.clip(model.probability(d, _row_variances(own, S)), 1e-12, 1.0 - 1e-12)
+    p = np.clip(model.decided(model.probability(d, _row_variances(own, S))), 1e-12, 1.0 - 1e-12)
     n = own.won + own.lost
     total = float(n.sum())
     if total == 0:

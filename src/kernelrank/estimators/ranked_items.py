@@ -23,7 +23,7 @@ from kernelrank.estimators.score_estimate import ScoreEstimate
 from kernelrank.estimators.voted_items import nearest_names
 from kernelrank.features import ExplicitFeatures
 from kernelrank.frames import to_frame
-from kernelrank.losses.expected_votes import LogisticVotes, SquaredVotes
+from kernelrank.losses.expected_votes import LogisticVotes, SquaredVotes, VoteModel
 
 __all__ = ["RankedItems"]
 
@@ -65,11 +65,14 @@ class RankedItems(BaseEstimator):
     def posterior(self) -> ItemPosterior:
         """The posterior distribution of the scores, from which `table` and the other methods compute."""
         check_is_fitted(self)
-        model = LogisticVotes() if self.model == "bradley_terry" else SquaredVotes(self.noise_)
+        votes, Phi = self._votes(), self._columns()
+        model: VoteModel = SquaredVotes(self.noise_)
+        if self.model == "bradley_terry":
+            model = LogisticVotes().fitted(votes, votes.differences(Phi.multiply(self.coef_)), 0.0)
         scales = getattr(self, "scales_", np.zeros((3, 0)))  # files of earlier versions have none
         own = getattr(self, "item_scales_", None)
         estimate = ScoreEstimate(self.coef_, self.curvature_, self.prior_, self.moves_, model, scales, own)
-        return ItemPosterior(self._columns(), self._votes(), estimate, self.random_state)
+        return ItemPosterior(Phi, votes, estimate, self.random_state)
 
     def _votes(self) -> Votes:
         won, lost, tied = self.counts_

@@ -34,7 +34,7 @@ from kernelrank.arrays import Float
 from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures
 from kernelrank.losses.expected_votes import LogisticVotes, SquaredVotes, VoteModel
-from kernelrank.losses.vote_likelihood import vote_loss
+from kernelrank.losses.vote_likelihood import decided_probability, vote_loss
 from kernelrank.solvers.vote_newton import VoteNewton
 from kernelrank.solvers.vote_precision import DensePrecision, VotePrecision, precision_of
 from kernelrank.solvers.vote_problem import Unknowns, VoteProblem
@@ -165,10 +165,12 @@ def _update(prior: Float, part: slice, mean: Float, freedom: Float, size: float)
 
 
 def _noise_change(model: VoteModel, earlier: VoteModel) -> float:
-    """Return by how much the logarithm of the noise of votes changed, if they have noise."""
-    if not (isinstance(model, SquaredVotes) and isinstance(earlier, SquaredVotes)):
-        return 0.0
-    return abs(float(np.log(model.noise / earlier.noise)))
+    """Return by how much the logarithm of the noise of votes changed, or the odds of ties."""
+    if isinstance(model, SquaredVotes) and isinstance(earlier, SquaredVotes):
+        return abs(float(np.log(model.noise / earlier.noise)))
+    if isinstance(model, LogisticVotes) and isinstance(earlier, LogisticVotes):
+        return abs(model.tie_odds - earlier.tie_odds) / (1.0 + earlier.tie_odds)
+    return 0.0
 
 
 def _size(changes: Float) -> float:
@@ -192,8 +194,11 @@ def scores_at(kind: str, features: ColumnFeatures, votes: Votes, alpha: float, s
     p = features.n_columns
     if kind == "bradley_terry":
         mean = VoteNewton().solve(VoteProblem(features, votes, Unknowns(), 1.0), alpha).unknowns[:, 0]
-        curvature = vote_loss(votes, votes.differences(features.multiply(mean))).curvature
-        return ScoreEstimate(mean, curvature, np.full(p, 2.0 * alpha), np.zeros((p, 0)), LogisticVotes())
+        d = votes.differences(features.multiply(mean))
+        curvature, with_ties = vote_loss(votes, d).curvature, LogisticVotes().fitted(votes, d, 0.0)
+        if with_ties.tie_odds:
+            curvature = curvature * with_ties.worth(decided_probability(d))
+        return ScoreEstimate(mean, curvature, np.full(p, 2.0 * alpha), np.zeros((p, 0)), with_ties)
     unit = SquaredVotes()
     precision, _, mean = _newton_step(
         unit, features, votes, np.zeros(p), np.zeros(len(votes.pairs)), np.full(p, alpha), seed

@@ -93,7 +93,7 @@ def mix_scores(votes: Votes, estimate: ScoreEstimate, freedom: float) -> ScoreEs
         return estimate
     centre = -0.5 * float(np.log(estimate.prior[0]))
     step = min(LONGEST_STEP, 0.6 * float(np.sqrt(2.0 / freedom)))
-    problem = _Problem(votes)
+    problem = _Problem(votes, estimate)
     logs, found = [centre], [problem.component(np.exp(centre), estimate.mean, np.zeros(len(votes.pairs)))]
     for direction in (step, -step):
         here, log = found[0], centre + direction
@@ -110,8 +110,9 @@ def mix_scores(votes: Votes, estimate: ScoreEstimate, freedom: float) -> ScoreEs
 class _Problem:
     """Votes on items that have one coefficient each."""
 
-    def __init__(self, votes: Votes) -> None:
-        self.votes, self.model, m = votes, LogisticVotes(), votes.n_items
+    def __init__(self, votes: Votes, estimate: ScoreEstimate) -> None:
+        self.given, m = (votes, estimate.model), votes.n_items
+        self.model, self.votes = estimate.model.freeze(votes, votes.differences(estimate.mean))
         head, tail = votes.head, votes.tail
         self.places = np.concatenate([head * m + head, tail * m + tail, head * m + tail, tail * m + head])
         self.voted: Index = np.flatnonzero(votes.item_totals(votes.total) > 0)
@@ -159,10 +160,11 @@ class _Problem:
         order = np.argsort(own)
         log = float(np.interp(weight @ own, own[order], logs[order]))
         q, variance = float(np.exp(-2.0 * log)), found[int(np.argmin(np.abs(logs - log)))].pairs
+        votes, model = self.given
         for _ in range(3):
-            curvature = self.model.expected(self.votes, self.votes.differences(mean), variance)[1]
+            curvature = model.expected(votes, votes.differences(mean), variance)[1]
             variance = self.pair_variances(self.covariance(curvature, q))
         spread = own + ((scores - weight @ scores) ** 2).mean(axis=1)
         moves = np.ascontiguousarray((np.sqrt(weight)[:, None] * (means - mean)).T)
         scales = np.stack([weight, spread / float(weight @ spread), own / float(weight @ own)])
-        return ScoreEstimate(mean, curvature, np.full(len(mean), q), moves, self.model, scales)
+        return ScoreEstimate(mean, curvature, np.full(len(mean), q), moves, model, scales)
