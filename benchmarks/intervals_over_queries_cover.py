@@ -8,13 +8,20 @@ draw have the same value in more than 1 % of the draws: those cannot have a vari
 
 For each named measure the table has the coverage with its standard error, the share of intervals that lie wholly above
 the truth and wholly below it, the mean width, and coverage and width of percentiles of 1,000 resampled means, for as
-many draws as `--resampled` says. Concordance counts the pairs of all queries together; its interval is the jackknife
-over queries (``groups=qid``), for a quarter of the draws. Then: the same for the mean difference of two rankers of the same
-queries (`paired_test`), the second with more noise.
+many draws as `--resampled` says. Then: the same for the mean difference of two rankers of the same queries, the second
+with more noise, as `paired_test` has it. Concordance counts the pairs of all queries together and is no mean over
+queries: its interval is the jackknife over queries (``groups=qid``), for a quarter of the draws, and the claim is not
+about it.
 
-The interval was chosen on seeds 1, 35 and 351 for populations, with other seeds for draws, among Student's, Johnson's and
-Hall's intervals, Wilson's with the variance of the sample, Student's on the logit scale, percentiles, BCa, a studentised
-bootstrap, one of Hall's transform, and Dirichlet weights with half an observation at each bound. RESULTS
+The interval was chosen on seeds 1, 35 and 351 for populations, with other seeds for draws, among those of Student,
+Johnson and Hall, Wilson's with the variance of the sample, Student's on the logit scale, percentiles, BCa, a studentised
+bootstrap, one of Hall's transform, and Dirichlet weights with half an observation at each bound. It was checked on seed
+352, 4,000 draws a case, standard errors of .004:
+
+- 25 queries: .936 (NDCG of a strong ranker) to .994; differences .939 to .972;
+- 100 queries: .943 to .992; differences .939 to .966;
+- concordance: .897 ± .010 over 25 queries of mixed sizes, where the largest queries have most of the pairs, and .928 ±
+  .008 over 100; .93 or more elsewhere.
 """
 
 from __future__ import annotations
@@ -60,7 +67,7 @@ def few(most):
 def graded(*chances):
     """Return labels 0, 1, ... with some chances; each query has one item that is relevant, and one that is not."""
 
-    def label(rng, qid, place, m):
+    def label(rng, qid, place, m):  # noqa: ARG001
         y = rng.choice(len(chances), len(qid), p=chances)
         return np.where(place == 0, np.maximum(y, 1), np.where(place == 1, 0, y)).astype(float)
 
@@ -191,16 +198,14 @@ def main():
                     if not often_equal(apart, n):
                         found[n, "difference"] = of_difference(*results, n, options.draws, rng)
             for key, held in found.items():
-                n, kind = key if isinstance(key, tuple) else (key, "")
-                label = f"{name} {kind}".strip()
+                n, kind = key if isinstance(key, tuple) else (key, "pooled" if name == "concordance" else "mean")
+                label = f"{name} difference" if kind == "difference" else name
                 report(n, population, label, *held)
                 kinds = lowest.setdefault((n, kind), [])
                 kinds.append((held[0].share, held[0].error, population, label))
     for (n, kind), rows in sorted(lowest.items()):
         least, most = min(rows), max(rows)
-        print(
-            f"{n} queries{' ' + kind if kind else ''}: {least[0]:.3f} ± {least[1]:.3f} ({least[2]}, {least[3]}) to {most[0]:.3f}"
-        )
+        print(f"{n} queries {kind}: {least[0]:.3f} ± {least[1]:.3f} ({least[2]}, {least[3]}) to {most[0]:.3f}")
 
 
 if __name__ == "__main__":

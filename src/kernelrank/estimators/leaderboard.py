@@ -40,7 +40,8 @@ class Leaderboard(RankedItems):
     Parameters
     ----------
     model : {"bradley_terry", "least_squares"}, default="bradley_terry"
-        How probable a vote is, given the difference of two scores. A tie is half a vote each way.
+        How probable a vote is, given the difference of two scores. A tie is half a vote each way; standard errors
+        allow for votes with ties varying less than others.
     alpha : float or "auto", default="auto"
         Regularisation strength: the penalty of the squared scores, or of the squared coefficients with features. A
         number gives the scores of `BradleyTerry` or of `RankRLS` at this alpha. "auto" assumes normally distributed
@@ -91,6 +92,9 @@ class Leaderboard(RankedItems):
     Under "auto" they are quantiles of a mixture over values of the variance for up to 400 items without features (for
     "bradley_terry"), and over values of both variances for up to 400 items and features. Otherwise they are those of
     Student's distribution with the degrees of freedom of the estimated variances.
+    With ties, a vote varies less than the Bradley-Terry likelihood assumes. Votes of a pair are then weighted by the ratio
+    of the two variances, with the share of ties of Davidson's model ("auto"; for a number only the curvature is, so that
+    scores remain those of `BradleyTerry`).
     A rank interval leaves out the ranks of items that are separable from this one, compared one by one:
     `rank_low` is one more than the number of items above it whose difference has an interval without zero.
 
