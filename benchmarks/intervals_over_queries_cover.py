@@ -14,8 +14,8 @@ queries: its interval is the jackknife over queries (``groups=qid``), for a quar
 about it.
 
 The interval was chosen on seeds 1, 35 and 351 for populations, with other seeds for draws, among those of Student,
-Johnson and Hall, Wilson's with the variance of the sample, Student's on the logit scale, percentiles, BCa, a studentised
-bootstrap, one of Hall's transform, and Dirichlet weights with half an observation at each bound. It was checked on seed
+Johnson and Hall, Wilson's with the variance of the sample, Student's on the logit scale, percentiles, BCa, a bootstrap
+of t, one of Hall's transform, and Dirichlet weights with half an observation at each bound. It was checked on seed
 352, 4,000 draws a case, standard errors of .004:
 
 - 25 queries: .936 (NDCG of a strong ranker) to .994; differences .939 to .972;

@@ -1,7 +1,7 @@
 """Claim: 95 % intervals of a leaderboard hold the true score in 93 or more of 100 cases, the true rank in 97 or more.
 
-Run: python benchmarks/leaderboard_intervals_cover.py [--draws 60 12] [--items 20 200] [--votes 5 20 50] [--ties 0 0.3 0.6]
-     [--kind davidson] [--seed 7]
+Run: python benchmarks/leaderboard_intervals_cover.py [--draws 60 12] [--items 20 200] [--votes 5 20 50]
+     [--ties 0 0.3 0.6] [--kind davidson] [--seed 7]
 
 Votes are drawn from the model, on pairs drawn at random, for scores that are normal with standard deviations of 0.5, 1
 and 2, evenly spaced, or in two tight groups. For each case the table has how often intervals of scores and of ranks

@@ -8,11 +8,11 @@ with S the covariance of the scores for the variance of their prior, g and h the
 judge's votes: only the items of these votes are used. For least squares this is exact, for Bradley-Terry one step of
 Newton's method.
 
-The votes of a judge like all others that are no ties go to the first item with the probabilities p of these scores. For a judge whose
-logits are σ times as large, the score test of σ = 1 compares ``Σ logit(p) (won - n p)`` with its standard deviation; a
-judge who votes at random, or against the others, has a small value. Its variance counts that f' is uncertain. Votes
-against a large logit are rare and count much, so that the sum is skewed; its tail is that of the gamma distribution
-with the same first three moments (Pearson's type III).
+The votes of a judge like all others that are no ties go to the first item with the probabilities p of these scores. For
+a judge whose logits are σ times as large, the score test of σ = 1 compares ``Σ logit(p) (won - n p)`` with its standard
+deviation; a judge who votes at random, or against the others, has a small value. Its variance counts that f' is
+uncertain. Votes against a large logit are rare and count much, so that the sum is skewed; its tail is that of the gamma
+distribution with the same first three moments (Pearson's type III).
 """
 
 from __future__ import annotations

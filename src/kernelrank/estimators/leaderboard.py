@@ -92,9 +92,10 @@ class Leaderboard(RankedItems):
     Under "auto" they are quantiles of a mixture over values of the variance for up to 400 items without features (for
     "bradley_terry"), and over values of both variances for up to 400 items and features. Otherwise they are those of
     Student's distribution with the degrees of freedom of the estimated variances.
-    With ties, a vote varies less than the Bradley-Terry likelihood assumes. Votes of a pair are then weighted by the ratio
-    of the two variances, with the share of ties of Davidson's model ("auto"; for a number only the curvature is, so that
-    scores remain those of `BradleyTerry`).
+    With ties, a vote varies less than the Bradley-Terry likelihood assumes. Votes of a pair are then weighted by the
+    ratio of the two variances, with the share of ties of Davidson's model. For a number only the curvature is weighted,
+    so that scores remain those of `BradleyTerry`.
+
     A rank interval leaves out the ranks of items that are separable from this one, compared one by one:
     `rank_low` is one more than the number of items above it whose difference has an interval without zero.
 
