@@ -33,7 +33,7 @@ def skewness_interval(values, bounds, confidence):
 
 
 def variance_function_interval(values, bounds, confidence, variance=None):
-    """Return the means as far from that of the values as Student's quantile allows, with a variance that follows them."""
+    """Return the means as far from that of the values as Student's quantile allows; the variance follows them."""
     n, m = len(values), np.mean(values)
     s = np.std(values, ddof=1) if variance is None else np.sqrt(variance)
     low, high = bounds
@@ -47,7 +47,7 @@ def variance_function_interval(values, bounds, confidence, variance=None):
 
 
 def proportion_interval(values, bounds, confidence):
-    """Return the same for the largest variance that values with this mean could have; the bounds if they are infinite."""
+    """Return the same for the largest variance that values with this mean could have, or infinite bounds."""
     if not np.isfinite(bounds[1] - bounds[0]):
         return bounds
     n, m = len(values), np.mean(values)

@@ -1,25 +1,25 @@
 r"""Confidence intervals, and those of a mean over queries.
 
-**Mean over queries.** The values of a measure are bounded and often skewed: most queries are perfect, and a few are not.
-Then the mean m and the standard deviation s of n values are correlated, ``T = √n (m - μ) / s`` is skewed the other way,
-and percentiles of resampled means miss the true mean μ too often on one side. Two intervals allow for this, each in its
-own way, and the one that is used reaches from the lower of their lower ends to the higher of their upper ends:
+**Mean over queries.** The values of a measure are bounded and often skewed: most queries are perfect, and a few are
+not. Then the mean m and the standard deviation s of n values are correlated, ``T = √n (m - μ) / s`` is skewed the other
+way, and percentiles of resampled means miss the true mean μ too often on one side. Two intervals allow for this, each
+in its own way, and the one that is used reaches from the lower of their lower ends to the higher of their upper ends:
 
-* With ``b = γ / √n`` for the sample skewness γ, ``T + b T² / 3 + b² T³ / 27 + b / 6`` is nearly free of skewness [Hal92]_
-  and increases with T. Its quantiles are taken from Student's distribution with n - 1 degrees of freedom; inverted,
-  ``T(q) = 3 (∛(1 + b (q - b / 6)) - 1) / b``, and the ends are ``m - T(±q) s / √n``. A skewness from few values is
-  uncertain, and too small where rare values were not drawn: each end takes one that is half a standard error,
+* With ``b = γ / √n`` for the sample skewness γ, ``T + b T² / 3 + b² T³ / 27 + b / 6`` is nearly free of skewness
+  [Hal92]_ and increases with T. Its quantiles are taken from Student's distribution with n - 1 degrees of freedom;
+  inverted, ``T(q) = 3 (∛(1 + b (q - b / 6)) - 1) / b``, and the ends are ``m - T(±q) s / √n``. A skewness from few
+  values is uncertain, and too small where rare values were not drawn: each end takes one that is half a standard error,
   ``√(6 / n) / 2``, nearer to its own side.
 * For values between two bounds, the variance of a value is assumed to be ``φ (μ - low) (high - μ)``, with φ that of the
-  sample: Wilson's interval [Wil27]_ of a proportion, for n / φ items and Student's quantile. Without two bounds, Student's
-  interval.
+  sample: Wilson's interval [Wil27]_ of a proportion, for n / φ items and Student's quantile. Without two bounds,
+  Student's interval.
 
-The first knows how skewed the sample is, but not where values end. The second knows the bounds, and misses skewness where
-they are far away. `benchmarks/intervals_over_queries_cover.py` compares the result with percentiles.
+The first knows how skewed the sample is, but not where values end. The second knows the bounds, and misses skewness
+where they are far away. `benchmarks/intervals_over_queries_cover.py` compares the result with percentiles.
 
 No values between two bounds vary more than those that are all at one of them, as in a proportion: a sample of n has a φ
-of at most n / (n - 1), and the interval is never wider than Wilson's for this. If all values are equal, there is nothing
-to estimate a variance from: at a bound, the interval is that widest one, and elsewhere it has no width.
+of at most n / (n - 1), and the interval is never wider than Wilson's for this. If all values are equal, there is
+nothing to estimate a variance from: at a bound, the interval is that widest one, and elsewhere it has no width.
 
 References
 ----------
