@@ -149,9 +149,17 @@ class ConcordanceResult(MeasureResult):
         if method != "jackknife":
             raise InvalidInputError(f"Expected method='jackknife' or 'bootstrap'; got {method!r}.")
         variance, degrees = _jackknife(self._without(codes))
+        return self._scored_interval(variance, degrees, confidence, f"jackknife over {codes.max() + 1} {noun}; {FIXED}")
+
+    def _scored_interval(self, variance: float, degrees: float, confidence: float, method: str) -> Interval:
         n = max(2, min(self.n_events, len(self.score)))
         low, high = score_interval(self.mean, variance, confidence, n, n, degrees)
-        return Interval(low, high, confidence, f"jackknife over {codes.max() + 1} {noun}; {FIXED}")
+        return Interval(low, high, confidence, method)
+
+    def _variance(self, groups: Labels | None) -> tuple[float, float, str]:
+        """Return the variance over items or groups, its degrees of freedom, and what they are."""
+        codes, noun = self._groups(groups)
+        return *_jackknife(self._without(codes)), f"{codes.max() + 1} {noun}"
 
     def minus(
         self, other: ConcordanceResult, *, confidence: float = 0.95, groups: Labels | None = None

@@ -49,7 +49,7 @@ from kernelrank.progress import track
 if TYPE_CHECKING:
     from kernelrank.model_selection.auc_methods import Task
 
-__all__ = ["MOST_HALVES", "Halves", "count_halves", "hold_out_halves"]
+__all__ = ["MOST_HALVES", "Halves", "count_halves", "hold_out_halves", "trained_share"]
 
 MOST_HALVES = 40
 """How many halves are drawn: F is then known to a fifth, and the interval to a tenth at most."""
@@ -93,13 +93,18 @@ class Halves:
 
     def trained_share(self) -> float:
         """Return Q / V, the variance from training relative to that of the components."""
-        aucs = [part.auc for part in self.components]
         parts = zip(self.components, self.groups, strict=True)
-        scored = float(np.mean([part.variance(*groups)[0] for part, groups in parts]))
-        if not 0.0 < scored < np.inf:
-            return 0.0
-        excess = float(np.var(aucs, ddof=1)) / (scored * (1.0 - self.share)) - 1.0
-        return max(0.0, excess) * self.share / (1.0 + self.share)
+        scored = [part.variance(*groups)[0] for part, groups in parts]
+        return trained_share([part.auc for part in self.components], scored, self.share)
+
+
+def trained_share(estimates: list[float], scored: list[float], share: float) -> float:
+    """Return Q / V from estimates on parts of the items, their variances V_k, and how large a part is."""
+    variance = float(np.mean(scored))
+    if not 0.0 < variance < np.inf or share >= 1.0:
+        return 0.0
+    excess = float(np.var(estimates, ddof=1)) / (variance * (1.0 - share)) - 1.0
+    return max(0.0, excess) * share / (1.0 + share)
 
 
 def _kinds(task: Task) -> tuple[Index, list[Index]]:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.arrays import Float, Index, is_structured
 from kernelrank.charts import Estimates
-from kernelrank.errors import InvalidInputError
+from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators.base import KernelLearner
 from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
+from kernelrank.model_selection.auc_halves import trained_share
+from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.progress import verbosely
+from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
 from kernelrank.result import Result
 from kernelrank.threads import one_pool
 
 __all__ = ["ConcordanceEstimate", "estimate_concordance"]
+
+INTERVALS = ("auto", "components", "jackknife")
+HALVES = 20
+"""How many halves are drawn."""
+MOST_ITEMS = 1_000
+"""Up to this many items the jackknife is worth its time by default."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +109,7 @@ def estimate_concordance(
     groups: Any = None,
     sample_weight: Any = None,
     confidence: float = 0.95,
+    interval: str = "auto",
     n_jobs: int | None = None,
     random_state: Any = 0,
     verbose: bool = False,
@@ -122,6 +135,10 @@ def estimate_concordance(
         Items that depend on each other; they are in the same fold, and the interval is by group.
     sample_weight : array-like, shape (m,), optional
     confidence : float, default=0.95
+    interval : {"auto", "components", "jackknife"}, default="auto"
+        What the interval is computed from: the held-out scores alone, or also the delete-half jackknife, which repeats
+        the estimate on 20 random halves of the items (`kernelrank.model_selection.auc_halves`). "auto" takes the
+        jackknife for the learners of kernelrank and up to 1,000 items.
     n_jobs : int, optional
     random_state : int or RandomState, default=0
         Random seed for shuffling the folds.
@@ -134,8 +151,10 @@ def estimate_concordance(
 
     Notes
     -----
-    One training, or one search, for each fold. The interval allows for other items being scored, not for other training
-    sets.
+    One training, or one search, for each fold; the jackknife takes about ten times as long. What the interval is for is
+    the expected concordance of the whole procedure. From the scores alone it allows for other items being scored, not
+    for others being trained on, and holds that in 88 to 95 % of simulated cohorts, with the jackknife in 93 to 97 %
+    (``benchmarks/held_out_concordance_intervals_cover.py``).
 
     Examples
     --------
@@ -149,25 +168,73 @@ def estimate_concordance(
     """
     if verbose:
         return verbosely(estimate_concordance, locals())
+    if interval not in INTERVALS:
+        raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
     m, y = _num_samples(X), event_times(y, event)
     lifetimes = Lifetimes.of(y, n_items=m) if is_structured(y) else Lifetimes(np.asarray(y, float), np.ones(m, bool))
     labels = None if groups is None else Queries.from_labels(groups, m, name="groups").codes
-    available = m if labels is None else int(labels.max()) + 1
+    options = {"cv": cv, "n_jobs": n_jobs, "random_state": random_state}
+    data = _Data(X, y, Queries.from_labels(qid, m).codes if qid is not None else None, labels, sample_weight)
+    result, scores, folds = _held_out(estimator, data, **options)
+    if interval == "components" or (
+        interval == "auto" and (m > MOST_ITEMS or not isinstance(estimator, KernelLearner))
+    ):
+        return ConcordanceEstimate(result, result.interval(confidence, groups=labels), scores, folds, lifetimes)
+    variance, degrees, units = result._variance(labels)
+    values, scored = [], []
+    for items in track(_halves(labels, m), HALVES, "estimating on halves"):
+        with suppress(NothingToCompareError, InvalidInputError):  # a half may have too few events
+            part = data.part(estimator, items)
+            found, _, _ = _held_out(settled(estimator, X), part, **options)
+            values.append(found.mean)
+            scored.append(found._variance(part.groups)[0])
+    if len(values) > HALVES // 2:
+        variance *= 1.0 + trained_share(values, scored, 0.5)
+    method = f"jackknife over {units}; allows for others being scored and trained on, choices included"
+    ends = result._scored_interval(variance, degrees, confidence, method)
+    return ConcordanceEstimate(result, ends, scores, folds, lifetimes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Items with their times; queries and groups as numbers."""
+
+    X: Any
+    y: Any
+    qid: Index | None
+    groups: Index | None
+    sample_weight: Any
+
+    def part(self, estimator: Any, items: Index) -> _Data:
+        X, y = _safe_split(estimator, self.X, self.y, items)
+        codes = None if self.groups is None else np.unique(self.groups[items], return_inverse=True)[1]
+        weight = None if self.sample_weight is None else np.asarray(self.sample_weight)[items]
+        return _Data(X, y, None if self.qid is None else self.qid[items], codes, weight)
+
+
+def _halves(groups: Index | None, m: int) -> Iterator[Index]:
+    """Draw halves of the items, or of the groups, always the same ones."""
+    units = np.arange(m) if groups is None else groups
+    random, size = np.random.default_rng(0), int(units.max()) + 1
+    for _ in range(HALVES):
+        yield np.flatnonzero(np.isin(units, random.permutation(size)[: (size + 1) // 2]))
+
+
+def _held_out(
+    estimator: Any, data: _Data, *, cv: int, n_jobs: int | None, random_state: Any
+) -> tuple[ConcordanceResult, Float, Index]:
+    """Return the concordance inside folds, the held-out scores, and the folds."""
+    m = _num_samples(data.X)
+    available = m if data.groups is None else int(data.groups.max()) + 1
     if not 2 <= cv <= available:
         raise InvalidInputError(f"Expected cv between 2 and {available}, one fold for each item or group; got {cv}.")
-    splitter = (
-        KFold(cv, shuffle=True, random_state=random_state)
-        if labels is None
-        else GroupKFold(cv, shuffle=True, random_state=random_state)
-    )
-    folds = np.empty(m, dtype=np.int64)
-    sets = [test for _, test in splitter.split(np.zeros(m), groups=labels)]
-    scores = np.empty(m)
-    found = holdout(estimator, X, y, sets, qid=qid, sample_weight=sample_weight, n_jobs=n_jobs)
+    splitter = KFold if data.groups is None else GroupKFold
+    split = splitter(cv, shuffle=True, random_state=random_state).split(np.zeros(m), groups=data.groups)
+    sets = [test for _, test in split]
+    folds, scores = np.empty(m, dtype=np.int64), np.empty(m)
+    options = {"qid": data.qid, "sample_weight": data.sample_weight, "n_jobs": n_jobs}
+    found = holdout(estimator, data.X, data.y, sets, **options)
     for number, (test, held_out) in enumerate(zip(sets, found, strict=True)):
         folds[test], scores[test] = number, held_out
-    strata = Queries.from_labels(qid, m).codes
-    within = strata * cv + folds
-    result = Concordance()(y, scores, qid=within, sample_weight=sample_weight)
-    interval = result.interval(confidence, groups=labels)
-    return ConcordanceEstimate(result, interval, scores, folds, lifetimes)
+    within = Queries.from_labels(data.qid, m).codes * cv + folds
+    return Concordance()(data.y, scores, qid=within, sample_weight=data.sample_weight), scores, folds
