@@ -86,8 +86,8 @@ class MeasureResult(Result):
         """Return an interval of the mean.
 
         For several queries it allows for other queries. For the AUC of one query without weights it uses DeLong's
-        variance in an interval of score type and allows for other items. Both take the predictions as given, and stay within the
-        range of the measure.
+        variance in an interval of score type and allows for other items. Both take the predictions as given, and stay
+        within the range of the measure.
 
         Parameters
         ----------
