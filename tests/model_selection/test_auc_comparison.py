@@ -12,7 +12,7 @@ import kernelrank as kr
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_halves import MOST_HALVES, Halves, _draw_halves
+from kernelrank.model_selection.auc_halves import MOST_SPLITS, Halves, _draw_halves
 from kernelrank.model_selection.auc_methods import Task
 from kernelrank.pvalues import p_is
 from kernelrank.queries import Queries
@@ -109,7 +109,7 @@ def test_learnt_sides_compare_the_difference_on_halves(a, b, clustered):
         return one - two, codes
 
     everyone, codes = difference(np.arange(20))
-    parts = _draw_halves(Task(None, None, TwoClasses.read(y, 20), groups), MOST_HALVES)
+    parts = _draw_halves(Task(None, None, TwoClasses.read(y, 20), groups), MOST_SPLITS)
     differences = [difference(items) for items in parts]
     share = np.mean([len(items) for items in parts]) / 20
     halves = Halves([d for d, _ in differences], [c for _, c in differences], share)

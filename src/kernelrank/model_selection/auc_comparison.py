@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -288,12 +288,12 @@ class _Held:
 
     @cached_property
     def halves(self) -> Halves | None:
-        """A learner on halves of the items; None where that would take too long."""
-        return self.task.on_halves()
+        """A learner on halves of the items; None for scores, and where it would take too long."""
+        return self.task.on_halves() if self.scores is None else None
 
-    def scored_halves(self, count: int) -> Halves:
+    def scored_halves(self) -> Halves | None:
         """Return given scores on the same halves as a learner."""
-        return hold_out_halves(replace(self.task, X=self.scores), count, _given_components)
+        return hold_out_halves(replace(self.task, X=self.scores), _given_components)
 
     @cached_property
     def found(self) -> Found:
@@ -312,17 +312,12 @@ def _given_components(task: Task) -> Components:
 
 
 def _halves(first: _Held, second: _Held) -> Halves | None:
-    """Return the difference on as many halves as the slower learner can afford."""
+    """Return the difference on halves; None where a learner would take too long, or both sides are scores."""
     learnt = [side.halves for side in (first, second) if side.scores is None]
-    known = [halves for halves in learnt if halves is not None]
-    if not known or len(known) < len(learnt):
+    if not learnt or any(halves is None for halves in learnt):
         return None
-    count = min(len(halves.components) for halves in known)
-    one, two = (
-        side.scored_halves(count) if side.scores is not None else cast("Halves", side.halves).first(count)
-        for side in (first, second)
-    )
-    return one - two
+    one, two = (side.halves or side.scored_halves() for side in (first, second))
+    return None if one is None or two is None else one - two
 
 
 def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:

@@ -87,7 +87,7 @@ def estimate_auc(
         What the interval of leave-pair-out is computed from: the win rates of the items, or also the delete-half
         jackknife, which repeats the estimate on 40 random halves of the items; see
         `kernelrank.model_selection.auc_halves`. "auto" takes the jackknife for RLS and RankRLS with a shortcut, and
-        searches of them, if it takes less than about half a minute: up to some 300 items for a search, 1,500 otherwise.
+        searches of them, if it takes less than about half a minute: up to some 550 items for a search, 1,500 otherwise.
     n_jobs : int, optional
         The number of parallel refits.
     random_state : int, RandomState or None, default=None
@@ -107,7 +107,7 @@ def estimate_auc(
     Notes
     -----
     Leave-pair-out takes one decomposition and O(m²) time for RLS and RankRLS, O(P N) memory; the jackknife takes that
-    of half the items 40 times, about as long as three to eight estimates. Other estimators are refitted P N times. The
+    of half the items 40 times. Other estimators are refitted P N times. The
     other methods take one fit for each fold or item, or one decomposition. Given scores take O(m log m) time: DeLong's
     variance, with groups Obuchowski's.
 
@@ -131,7 +131,7 @@ def estimate_auc(
     >>> X = rng.standard_normal((30, 5)) + (y == "ill")[:, None]
     >>> found = estimate_auc(RankRLS(), X, y, pos_label="ill")
     >>> round(found.auc, 2), [round(end, 2) for end in found.interval], found.n_pairs
-    (0.89, [0.66, 0.97], 225)
+    (0.89, [0.67, 0.97], 225)
     >>> round(estimate_auc(X[:, 0], None, y, pos_label="ill").auc, 2)  # one column as a marker
     0.85
     """

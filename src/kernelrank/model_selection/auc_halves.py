@@ -21,8 +21,9 @@ says nothing where the estimate jumps: where alpha changes with one item, or the
 items. F on halves is at most the variance of the estimate at half the size, however it jumps. An AUC without items is
 the same estimate on fewer items, so that any estimator, search and grouping can be repeated.
 
-Halves have the same share of each class, or of each kind of group. Among the alphas of a search those are tried that
-were chosen without some pair of all items.
+The items are split into two halves some times, each with the same share of each class, or of each kind of group. The
+alpha and kernel of a search are chosen on the other half: a choice that does not see the items, as in nested
+leave-pair-out, and that varies with the items, at the cost of plain leave-pair-out.
 
 References
 ----------
@@ -36,32 +37,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
 from kernelrank.arrays import Index
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.model_selection.estimator_refit import without_basis
 from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.progress import track
 
 if TYPE_CHECKING:
     from kernelrank.model_selection.auc_methods import Task
 
-__all__ = ["MOST_HALVES", "Halves", "count_halves", "hold_out_halves", "trained_share"]
+__all__ = ["Halves", "are_cheap", "hold_out_halves", "least_units", "trained_share"]
 
-MOST_HALVES = 40
-"""How many halves are drawn: F is then known to a fifth, and the interval to a tenth at most."""
+MOST_SPLITS = 20
+"""How often the items are split: F is then known to a fifth, and the interval to a tenth at most."""
 
-FEWEST_HALVES = 12
-"""Where even as many take too long, the training is left out of the interval by default."""
-
-MOST_WORK = 20_000_000_000
-"""Up to this many comparisons are made on halves by default: half a minute."""
-
-SINGLES = 100
-"""What an item costs that is left out inside, relative to a pair: its loop is not compiled."""
+MOST_WORK = 1_000_000_000
+"""Up to this many multiplications are made for a split by default, so that all take about half a minute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +81,6 @@ class Halves:
         """Return the difference of two estimates on the same parts."""
         differences = [one - two for one, two in zip(self.components, other.components, strict=True)]
         return replace(self, components=differences)
-
-    def first(self, count: int) -> Halves:
-        """Return the first of the parts."""
-        return replace(self, components=self.components[:count], groups=self.groups[:count])
 
     def trained_share(self) -> float:
         """Return Q / V, the variance from training relative to that of the components."""
@@ -118,59 +109,74 @@ def _kinds(task: Task) -> tuple[Index, list[Index]]:
     return units, sorted((kind for kind in kinds if len(kind)), key=lambda kind: int(kind[0]))
 
 
-def _draw_halves(task: Task, count: int) -> list[Index]:
-    """Draw the items of some random halves, always the same ones; too small classes are kept whole."""
+def _draw_halves(task: Task, splits: int) -> list[Index]:
+    """Split the items into random halves, always the same ones; the two of a split follow each other.
+
+    A split is drawn again where a half has too few items, or groups, of a class; none are left where all have.
+    """
     units, kinds = _kinds(task)
-    least = task.classes.pairs_need(task.groups) + 1
     random = np.random.default_rng(0)
-    halves = []
-    for _ in range(count):
-        kept = [random.permutation(kind)[: max(least, (len(kind) + 1) // 2)] for kind in kinds]
-        halves.append(np.flatnonzero(np.isin(units, np.concatenate(kept))))
+    halves: list[Index] = []
+    for _ in range(10 * splits):
+        sizes = [(len(kind) + int(random.integers(2))) // 2 for kind in kinds]
+        first = np.concatenate([random.permutation(kind)[:size] for kind, size in zip(kinds, sizes, strict=True)])
+        in_first = np.isin(units, first)
+        pair = [np.flatnonzero(in_first), np.flatnonzero(~in_first)]
+        if len(halves) < 2 * splits and all(_is_enough(task, items) for items in pair):
+            halves += pair
     return halves
 
 
-def count_halves(task: Task) -> int:
-    """Return how many halves can be afforded without being asked for; 0 where the estimate has no shortcut."""
+def _is_enough(task: Task, items: Index) -> bool:
+    part, groups = task.classes.part(items), None if task.groups is None else task.groups[items]
+    return 0 < part.positive.sum() < len(items) and part.has(task.classes.pairs_need(task.groups), groups)
+
+
+def least_units(task: Task) -> int:
+    """Return how many items, or groups, each class needs so that both halves can be estimated."""
+    return 2 * task.classes.pairs_need(task.groups)
+
+
+def are_cheap(task: Task) -> bool:
+    """Return whether halves can be estimated without refits, in seconds."""
     held = task.held
-    if held is None or not task.classes.has(task.classes.pairs_need(task.groups) + 2, task.groups):
-        return 0
-    problems = [data.problems[0][1] for data in ([held] if isinstance(held, HoldoutData) else _data(held))]
-    if any(problem.common_scale(2) is None for problem in problems):
-        return 0
-    positive, negative = (count / 2 for count in (task.classes.positive.sum(), (~task.classes.positive).sum()))
-    size = positive + negative
-    work = size**3
-    if isinstance(held, NestedSearch):
-        inner = positive * negative if held.plan_name == "leave_pair_out" else SINGLES * size
-        work += positive * negative * inner * held.n_candidates
-    afforded = int(min(MOST_HALVES, MOST_WORK / work))
-    return afforded if afforded >= FEWEST_HALVES else 0
+    if held is None or not task.classes.has(least_units(task), task.groups):
+        return False
+    data = [held] if isinstance(held, HoldoutData) else [kernel.data for kernel in held.kernels]
+    if any(one.problems[0][1].common_scale(2) is None for one in data):
+        return False
+    candidates = held.n_candidates if isinstance(held, NestedSearch) else 1
+    return 2 * (len(task.classes.labels) / 2) ** 3 * candidates <= MOST_WORK
 
 
-def _data(held: NestedSearch) -> list[HoldoutData]:
-    return [kernel.data for kernel in held.kernels]
+def hold_out_halves(task: Task, components_of: Callable[[Task], Components]) -> Halves | None:
+    """Repeat an estimate on halves; `components_of` a task returns its win rates. Without an estimator X is scores.
 
-
-def _estimator(task: Task) -> Any:
-    """Return the estimator, with the alphas that were chosen without some pair where it is a search of one kernel."""
-    held = None if task.estimator is None else task.held
-    if not isinstance(held, NestedSearch) or len(held.kernels) > 1:
-        return task.estimator
-    chosen = held.chosen()
-    return clone(task.estimator).set_params(alphas=held.kernels[0].alphas[chosen]) if len(chosen) else task.estimator
-
-
-def hold_out_halves(task: Task, count: int, components_of: Callable[[Task], Components]) -> Halves:
-    """Repeat an estimate on halves; `components_of` a task returns its win rates. Without an estimator X is scores."""
-    estimator, halves = _estimator(task), _draw_halves(task, count)
-    found, groups = [], []
-    for items in track(halves, len(halves), "estimating on halves"):
-        mine = without_basis(estimator, items) or estimator  # which then fails, and says that its basis is empty
-        X = task.X[items] if mine is None else _safe_split(mine, task.X, None, items)[0]
-        codes = None if task.groups is None else np.unique(task.groups[items], return_inverse=True)[1]
-        part = replace(task, estimator=mine, X=X, classes=task.classes.part(items), groups=codes)
-        found.append(components_of(part))
-        groups.append(part.class_groups())
+    None where groups cannot be split so that both halves have enough of each class.
+    """
+    halves = _draw_halves(task, MOST_SPLITS)
+    if not halves:
+        return None
+    parts = [_part(task, items) for items in halves]
+    if isinstance(task.estimator, AlphaSearch):
+        chosen = [_chosen(part) for part in track(parts, len(parts), "choosing on halves")]
+        # The other half of each split.
+        parts = [replace(part, estimator=chosen[number ^ 1]) for number, part in enumerate(parts)]
+    found = [components_of(part) for part in track(parts, len(parts), "estimating on halves")]
     share = float(np.mean([len(items) for items in halves])) / len(task.classes.labels)
-    return Halves(found, groups, share)
+    return Halves(found, [part.class_groups() for part in parts], share)
+
+
+def _part(task: Task, items: Index) -> Task:
+    """Return the same task for some of the items."""
+    mine = without_basis(task.estimator, items) or task.estimator  # which then fails, and says that its basis is empty
+    X = task.X[items] if mine is None else _safe_split(mine, task.X, None, items)[0]
+    codes = None if task.groups is None else np.unique(task.groups[items], return_inverse=True)[1]
+    return replace(task, estimator=mine, X=X, classes=task.classes.part(items), groups=codes)
+
+
+def _chosen(task: Task) -> Any:
+    """Return the learner that a search chooses from all items of a task; itself, nested, where it has no shortcut."""
+    held = task.held
+    learner = held.best() if isinstance(held, NestedSearch) else None
+    return task.estimator if learner is None else learner

@@ -35,7 +35,7 @@ from kernelrank.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_halves import MOST_HALVES, Halves, count_halves, hold_out_halves
+from kernelrank.model_selection.auc_halves import Halves, are_cheap, hold_out_halves, least_units
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch
@@ -114,13 +114,17 @@ class Task:
 
     def on_halves(self) -> Halves | None:
         """Repeat leave-pair-out on halves of the items; None where that was not requested and would take long."""
-        count = 0
-        if self.interval == "auto":
-            count = count_halves(self)
-        elif self.interval == "jackknife":
-            self.classes.require(self.classes.pairs_need(self.groups) + 2, "the jackknife", self.groups)
-            count = MOST_HALVES
-        return hold_out_halves(self, count, held_out_components) if count else None
+        if self.interval == "jackknife":
+            self.classes.require(least_units(self), "the jackknife", self.groups)
+        elif self.interval == "components" or not are_cheap(self):
+            return None
+        found = hold_out_halves(self, held_out_components)
+        if found is None and self.interval == "jackknife":
+            raise InvalidInputError(
+                "the jackknife needs two halves of the groups with items of both classes, and these groups have none; "
+                "use interval='components'"
+            )
+        return found
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from sklearn.base import clone
 
 from kernelrank.arrays import Float, Index
 from kernelrank.exact_cv import ItemSets, Problem
@@ -148,10 +149,18 @@ class NestedSearch:
             self._known.update(zip((keys[number] for number in new), rows, strict=True))
         return np.stack([self._known[key] for key in keys])
 
-    def chosen(self) -> Index:
-        """Return the candidates that were chosen without some set that was requested before."""
-        rows = [row for row in self._known.values() if not np.isnan(row).any()]
-        return np.unique(np.argmax(rows, axis=1)) if rows else np.zeros(0, dtype=np.int64)
+    def best(self) -> Any | None:
+        """Return the learner that is chosen from all items; None where that has no shortcut."""
+        nothing = ItemSets(np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64))
+        values = self.values(nothing)
+        if values is None or np.isnan(values).any():
+            return None
+        number = int(values[0].argmax())
+        for kernel in self.kernels:
+            if number < len(kernel.alphas):
+                return clone(kernel.data.learner).set_params(alpha=float(kernel.alphas[number]))
+            number -= len(kernel.alphas)
+        return None
 
     def _kernel_values(self, kernel: _Kernel, sets: ItemSets) -> Float | None:
         if len(kernel.data.problems) > 1 or self.truth.shape[1] > 1 or self.plan_name == "folds":
