@@ -97,3 +97,21 @@ def test_duplicates_of_inner_queries_are_tied():
     found = leave_query_out(RankRLSCV(ALPHAS, query_weight="queries"), X, y, qid)
     expected = nested_search.fold_scores(RankRLSCV(ALPHAS, query_weight="queries"), X, y, qid, qid=qid)
     np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("alphas", [ALPHAS, "auto"])
+def test_whole_numbers_tie_and_rounding_orders_nothing(seed, alphas):
+    # A model of few events is a small whole vector but for a factor: different patients have the same score.
+    rng = np.random.default_rng(seed)
+    m, n_strata = int(rng.integers(12, 40)), 5
+    X = rng.standard_normal((m, 3)).round()
+    time = np.ceil(2.0 * np.exp(0.7 * X[:, 0]) * rng.exponential(1.0, m))
+    event, centre = rng.random(m) < 0.3, np.arange(m) % n_strata
+    event[:2] = True
+    search = RankRLSCV(alphas, cost="unit")._settled(X, qid=centre)
+    found = estimate_concordance(search, X, time, event=event, qid=centre, groups=centre, interval="components")
+    scores = nested_search.fold_scores(search, X, event_times(time, event), found.folds, qid=centre)
+    np.testing.assert_allclose(found.scores - scores, 0.0, atol=1e-7 * np.abs(scores).max())
+    expected, _ = survival.concordance(time, event, scores.round(9), strata=centre)
+    assert found.concordance == pytest.approx(expected)

@@ -30,7 +30,7 @@ from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
-from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, share_scores
+from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, settle_ties, share_scores
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import FullKernel
 from kernelrank.item_sets import ItemSets
@@ -113,6 +113,12 @@ def _scores_without(
         scores[:, :, number] = np.where(untrained[:, None], 0.0, problem.truth[left.items] - missed.T)
     duplicate_of = np.where(problem.uncompared, -1, problem.features.duplicate_of)  # no measure compares these either
     share_scores(duplicate_of[left.items], left, scores)
+    known = compared[left.items]
+    if not known.all():  # a score that no measure looks at is the mean of its set, and does not widen its range
+        total = np.add.reduceat(np.where(known[:, None, None], scores, 0.0), left.bounds[:-1])
+        count = np.add.reduceat(known, left.bounds[:-1], dtype=np.int64)
+        scores[~known] = np.repeat(total / np.maximum(count, 1)[:, None, None], left.sizes, axis=0)[~known]
+    settle_ties(left, scores, np.abs(problem.truth[left.items]).max(axis=0)[:, None])
     return scores
 
 

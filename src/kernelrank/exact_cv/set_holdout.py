@@ -18,7 +18,9 @@ For a set of many more items than there are columns, the small system is larger 
 model is trained again, which costs less.
 
 Items with the same row have the same score by any model, and rounding must not order them: duplicates that are held out
-together get the score of the first.
+together get the score of the first. Other items can have the same score by one model: with features that are whole
+numbers, or that none of the training items has. Scores that differ by no more than `TIED` of the range of their set are
+made equal.
 
 Accuracy: as training itself (`kernelrank.solvers.double_precision`). Where duplicates are held out together and λ is
 tiny, a system has a pivot p that is small relative to its diagonal, and its set is off by about ε / p. Both errors are
@@ -43,7 +45,7 @@ from kernelrank.features import Features, ReducedSet, lose_the_basis
 from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.double_precision import report_error
 
-__all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out", "share_scores"]
+__all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out", "settle_ties", "share_scores"]
 
 SET_BYTES = 2**23
 """The size of a block of sets."""
@@ -67,6 +69,16 @@ FEW_REFITS = 10
 DUAL_MARGIN = 16.0
 """In the dual form the error of held-out scores is 3 to 6 times what their pivots tell, and 34 times that in the worst
 of many problems. With this margin no estimate was too small by more than 2.1."""
+
+TIED = 1e-8
+"""Scores of one set that differ by no more than this share of their range are equal but for rounding. The smallest
+alphas of an automatic grid leave about nine digits."""
+
+ROUNDED = 64.0 * float(np.finfo(np.float64).eps)
+"""Beside the scores themselves, no smaller differences count."""
+
+LONGEST_RUN = 4.0
+"""Scores in small steps that go farther than so many steps are different, and stay so."""
 
 
 def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool = False) -> Float:
@@ -106,6 +118,7 @@ def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: boo
         scores[place] = refit_without(refitted, sets.items[place], alphas)
     scores[np.repeat(all_zero, sets.sizes, axis=0)] = 0.0
     share_scores(problem.features.duplicate_of[sets.items], sets, scores)
+    settle_ties(sets, scores)
     return scores
 
 
@@ -118,6 +131,68 @@ def share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
     keys = owner * (int(duplicate_of.max()) + 1) + duplicate_of[places]
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     scores[places] = scores[places[first[group]]]
+
+
+def settle_ties(sets: ItemSets, scores: Float, size: Float | float = 0.0) -> None:
+    """Make scores of a set equal that differ by rounding only; the array is overwritten.
+
+    Parameters
+    ----------
+    sets : ItemSets
+    scores : ndarray, shape (total, outputs, n)
+    size : float or ndarray, shape (outputs, 1), default=0.0
+        How large the numbers are that scores are differences of.
+
+    Notes
+    -----
+    One sort of the scores of each set, output and column, and a second one where there are ties. The range of a set is
+    that of its middle eight tenths, from eleven items on: an item far from all others does not tie these. Nor does a
+    chain of small steps.
+
+    Examples
+    --------
+    >>> scores = np.array([0.1 + 0.2, 0.3, 1.0])[:, None, None]
+    >>> settle_ties(ItemSets.of([[0, 1, 2]], 3), scores)
+    >>> scores.ravel().tolist()
+    [0.3, 0.3, 1.0]
+    """
+    for u in np.flatnonzero(np.bincount(sets.sizes)).tolist():
+        if u < 2:
+            continue
+        places = sets.places(np.flatnonzero(sets.sizes == u), u)
+        low, high = (u - 1) // 10, u - 1 - (u - 1) // 10
+        for rows in blocks(len(places), 8 * u * scores[0].size, SET_BYTES):
+            found = scores[places[rows]]
+            ascending = np.sort(found, axis=1)
+            first, last = ascending[:, low], ascending[:, high]
+            rounded = ROUNDED * np.maximum(np.maximum(np.abs(first), np.abs(last)), size)
+            step = np.maximum(TIED * (last - first), rounded)[:, None]
+            gap = np.diff(ascending, axis=1)
+            tied = (gap > 0.0) & (gap <= step)
+            if not tied.any():
+                continue
+            columns = np.nonzero(tied.any(axis=1))
+            values = np.moveaxis(found, 1, -1)[columns]  # (columns, u)
+            values = _settled(values, np.moveaxis(step, 1, -1)[columns])
+            np.moveaxis(found, 1, -1)[columns] = values
+            scores[places[rows]] = found
+
+
+def _settled(values: Float, step: Float) -> Float:
+    """Give each run of small steps, shape (columns, u), the value that it begins with, unless it goes far."""
+    order = np.argsort(values, axis=1, kind="stable")
+    ascending = np.take_along_axis(values, order, axis=1)
+    starts = np.ones(values.shape, dtype=bool)
+    starts[:, 1:] = np.diff(ascending, axis=1) > step
+    begin = np.maximum.accumulate(np.where(starts, np.arange(values.shape[1]), 0), axis=1)
+    level = np.take_along_axis(ascending, begin, axis=1)
+    ends = np.ones(values.shape, dtype=bool)
+    ends[:, :-1] = starts[:, 1:]
+    group = np.cumsum(starts).reshape(values.shape) - 1
+    far = (ascending - level > LONGEST_RUN * step)[ends][group]
+    settled = np.empty_like(values)
+    np.put_along_axis(settled, order, np.where(far, ascending, level), axis=1)
+    return settled
 
 
 def _cheaper_to_train(features: Features, sets: ItemSets, n_alphas: int) -> NDArray[np.bool_]:

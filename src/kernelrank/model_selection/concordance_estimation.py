@@ -159,6 +159,10 @@ def estimate_concordance(
     not for others being trained on, and is too narrow with weak signal and few items;
     ``benchmarks/held_out_concordance_intervals_cover.py`` compares both.
 
+    Items can have the same score without being the same: with features that are whole numbers, or with categories that
+    no training item has. For the learners of kernelrank, held-out scores that differ by no more than 1e-8 of the range
+    in their fold are returned equal: a pair of them counts a half, and is not ordered by rounding.
+
     Examples
     --------
     >>> from kernelrank import RankRLSCV, estimate_concordance

@@ -17,6 +17,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankSVM
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv import ItemSets
+from kernelrank.exact_cv.set_holdout import settle_ties
 from kernelrank.features import ExplicitFeatures, ReducedSet, lose_the_basis
 from kernelrank.progress import track
 
@@ -73,7 +74,10 @@ def refit_scores(
         joblib.delayed(_refit_one)(estimator, X, y, held, values, extra, number) for number, held in enumerate(sets)
     )
     scores = list(track(parallel(jobs), len(sets), f"refitting {type(estimator).__name__}"))
-    return np.concatenate(scores)
+    found = np.concatenate(scores)
+    if isinstance(estimator, KernelLearner):
+        settle_ties(sets, found)
+    return found
 
 
 def _refit_one(
