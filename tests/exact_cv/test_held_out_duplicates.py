@@ -8,6 +8,7 @@ from scipy import sparse
 
 from kernelrank import RLS, RankRLS, leave_pair_out, leave_query_out
 from kernelrank.exact_cv import ItemSets
+from kernelrank.exact_cv.set_holdout import settle_ties
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import retrained_scores
@@ -79,3 +80,17 @@ def test_a_basis():
     scores = data.scores(ItemSets.of([np.arange(10), np.arange(10, 30)], 30), ALPHAS)[:, 0]
     for part in (slice(10), slice(10, 30)):
         assert len(np.unique(scores[part], axis=0)) == len(np.unique(kind[part]))
+
+
+def test_scores_that_differ_by_rounding_are_equal():
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.standard_normal(40), [1e12], [0.5, 0.5 + 1e-11, 0.5 - 1e-11]])
+    spread = np.linspace(0.0, 1.0, 10**6) ** 16  # the first half goes in steps that are small, but goes far
+    bounds = np.array([0, 44, 46, 46 + len(spread)])
+    sets = ItemSets(np.arange(bounds[-1]), bounds)
+    found = np.concatenate([scores, [3e-10, -3e-10], spread])[:, None, None]
+    settle_ties(sets, found, np.ones((1, 1)))
+    np.testing.assert_array_equal(found[:41, 0, 0], scores[:41])  # one item far out does not tie the others
+    np.testing.assert_array_equal(found[41:46, 0, 0], [scores[43]] * 3 + [-3e-10] * 2)
+    assert len(np.unique(found[46:, 0, 0])) > 0.6 * len(spread)
+    np.testing.assert_allclose(found[46:, 0, 0], spread, rtol=0, atol=5e-8)

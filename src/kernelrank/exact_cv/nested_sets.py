@@ -77,16 +77,17 @@ def inner_scores(
         yield left, _scores_without(problem, inverses, items, left, len(alphas)) if may else None
 
 
-def _inverses(problem: Problem, alphas: Float) -> Iterator[tuple[int, Float, Float]]:
-    """Yield the number of each alpha, with Γ (m, m) and e (outputs, m)."""
+def _inverses(problem: Problem, alphas: Float) -> Iterator[tuple[int, Float, Float, float]]:
+    """Yield the number of each alpha, with Γ (m, m), e (outputs, m), and how large scores are beside y, at most."""
     for decomposition, numbers in problem.decompositions(alphas, scores=False, dual=True):
         for number in numbers:
             inverse = decomposition.dual_inverse(float(alphas[number]))
-            yield int(number), inverse.rows(slice(None)), np.ascontiguousarray(inverse.coefficients.T)
+            share = min(1.0, decomposition.trace / float(alphas[number]))
+            yield int(number), inverse.rows(slice(None)), np.ascontiguousarray(inverse.coefficients.T), share
 
 
 def _scores_without(
-    problem: Problem, inverses: list[tuple[int, Float, Float]], outer: Index, left: ItemSets, n_alphas: int
+    problem: Problem, inverses: list[tuple[int, Float, Float, float]], outer: Index, left: ItemSets, n_alphas: int
 ) -> Float | None:
     queries = problem.graph.queries
     scores = np.empty((len(left.items), problem.truth.shape[1], n_alphas))
@@ -95,7 +96,10 @@ def _scores_without(
     compared[outer] = False
     alone = np.add.reduceat(compared[left.items], left.bounds[:-1], dtype=np.int64) == np.count_nonzero(compared)
     untrained = np.repeat(alone, left.sizes)  # nothing is compared without the set: the model is zero, and not rounding
-    for number, Gamma, e in inverses:
+    size = np.empty(scores.shape[1:])
+    spread = np.ptp(np.quantile(problem.truth[left.items], [0.1, 0.9], axis=0), axis=0)
+    for number, Gamma, e, share in inverses:
+        size[:, number] = share * spread
         rows = Gamma[outer]
         block = rows[:, outer]
         if queries is not None and len(outer):
@@ -118,7 +122,7 @@ def _scores_without(
         total = np.add.reduceat(np.where(known[:, None, None], scores, 0.0), left.bounds[:-1])
         count = np.add.reduceat(known, left.bounds[:-1], dtype=np.int64)
         scores[~known] = np.repeat(total / np.maximum(count, 1)[:, None, None], left.sizes, axis=0)[~known]
-    settle_ties(left, scores, np.abs(problem.truth[left.items]).max(axis=0)[:, None])
+    settle_ties(left, scores, size)
     return scores
 
 

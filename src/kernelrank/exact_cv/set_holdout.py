@@ -140,8 +140,8 @@ def settle_ties(sets: ItemSets, scores: Float, size: Float | float = 0.0) -> Non
     ----------
     sets : ItemSets
     scores : ndarray, shape (total, outputs, n)
-    size : float or ndarray, shape (outputs, 1), default=0.0
-        How large the numbers are that scores are differences of.
+    size : float or ndarray, shape (outputs, n), default=0.0
+        The least range to expect, where the scores of a set may all be tied.
 
     Notes
     -----
@@ -152,7 +152,7 @@ def settle_ties(sets: ItemSets, scores: Float, size: Float | float = 0.0) -> Non
     Examples
     --------
     >>> scores = np.array([0.1 + 0.2, 0.3, 1.0])[:, None, None]
-    >>> settle_ties(ItemSets.of([[0, 1, 2]], 3), scores)
+    >>> settle_ties(ItemSets.of([[0, 1, 2]], 4), scores)
     >>> scores.ravel().tolist()
     [0.3, 0.3, 1.0]
     """
@@ -165,8 +165,8 @@ def settle_ties(sets: ItemSets, scores: Float, size: Float | float = 0.0) -> Non
             found = scores[places[rows]]
             ascending = np.sort(found, axis=1)
             first, last = ascending[:, low], ascending[:, high]
-            rounded = ROUNDED * np.maximum(np.maximum(np.abs(first), np.abs(last)), size)
-            step = np.maximum(TIED * (last - first), rounded)[:, None]
+            rounded = ROUNDED * np.maximum(np.abs(first), np.abs(last))
+            step = np.maximum(TIED * np.maximum(last - first, size), rounded)[:, None]
             gap = np.diff(ascending, axis=1)
             tied = (gap > 0.0) & (gap <= step)
             if not tied.any():
