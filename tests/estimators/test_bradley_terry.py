@@ -224,6 +224,8 @@ def test_votes_are_added_up():
 def test_covariance_is_the_inverse_hessian(options):
     """The block of the scores in the inverse of all second derivatives, by finite differences of exact gradients."""
     pairs, given = random_votes(15)
+    if not options:
+        given["tie"] = np.zeros(len(pairs), dtype=bool)  # half votes vary less than the likelihood has it
     X = np.random.default_rng(16).normal(size=(7, 3))
     x, _, value = oracle.minimum(X, pairs, 0.3, **given, **options)
     step = 1e-5
@@ -241,6 +243,34 @@ def test_covariance_is_the_inverse_hessian(options):
     differences = X[:4] - X[6]
     np.testing.assert_allclose(found.std**2, np.diag(differences @ np.linalg.inv(H)[:3, :3] @ differences.T), rtol=1e-6)
     np.testing.assert_allclose(found.difference, model.predict(X[:4]) - model.predict(X[[6]]))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"side_bias": True}, {"judge_effect": "side"}], ids=["plain", "side", "judges"]
+)
+def test_standard_errors_with_ties_are_those_of_repeated_votes(options):
+    """With as many ties as not between equal items, a vote counted half each way varies by half of p (1 - p)."""
+    rng = np.random.default_rng(0)
+    items, truth = sparse.eye_array(4, format="csr"), np.array([0.5, 0.2, 0.0, -0.7])
+    pairs = np.repeat([[h, j] for h in range(4) for j in range(4) if h != j], 20, axis=0)
+    given = {"side": np.tile([1, -1], len(pairs) // 2), "judge": np.arange(len(pairs)) % 3}
+    d = truth[pairs[:, 0]] - truth[pairs[:, 1]]
+    odds = np.exp([d / 2, -d / 2, np.full(len(d), np.log(2.0))])
+    bounds = np.cumsum(odds / odds.sum(axis=0), axis=0)
+    found, told, bias, bias_told = [], [], [], []
+    for _ in range(300):
+        outcome = (rng.random(len(d)) > bounds[:2]).sum(axis=0)
+        order = np.where((outcome == 1)[:, None], pairs[:, ::-1], pairs)
+        side = np.where(outcome == 1, -given["side"], given["side"])
+        votes = {"tie": outcome == 2, "side": side, "judge": given["judge"]}
+        model = BradleyTerry(0.01, **options).fit_pairs(items, order, **votes)
+        compared = model.compare(items[:3], items[[3]])
+        found.append(compared.difference)
+        told.append(compared.std)
+        bias.append(model.side_bias_)
+        bias_told.append(getattr(model, "side_bias_std_", 0.0))
+    np.testing.assert_allclose(np.std(found, axis=0), np.mean(told, axis=0), rtol=0.12)
+    np.testing.assert_allclose(np.std(bias), np.mean(bias_told), rtol=0.12)
 
 
 def test_separable_and_disconnected_votes_have_finite_scores():

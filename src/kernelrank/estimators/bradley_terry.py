@@ -61,7 +61,8 @@ class BradleyTerry(VoteLearner):
     ties : {"half", "davidson"}, default="half"
         How a tie counts: as half a vote for each of the two items, or as an outcome with its own probability, with win,
         loss and tie in the proportions ``exp(d / 2)``, ``exp(-d / 2)`` and ``exp(θ)``, where d is the difference and
-        one θ is learnt for all pairs [Dav70]_.
+        one θ is learnt for all pairs [Dav70]_. With "half", ties make `covariance` smaller, because such a vote varies
+        less: by ``p (1 - p) - t / 4``, where t is the probability of a tie.
     side_bias : bool, default=False
         Whether to learn by how much the first side (left, at home, read first) is preferred, in the unit of the scores.
         It has a fixed penalty of 0.005, a normal prior with a standard deviation of 10: wide enough to have no

@@ -9,14 +9,16 @@ need. Full steps can diverge, so each one is followed by a search along its dire
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from kernelrank.arrays import Float
+from kernelrank.losses.expected_votes import LogisticVotes
 from kernelrank.losses.loss_rounding import sum_error
+from kernelrank.losses.vote_likelihood import decided_probability
 from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.line_search import search
@@ -245,11 +247,18 @@ class _Path:
     def factor(self) -> Float:
         """Return the factor of the precision of all unknowns.
 
-        Effects come first, so that its last rows and columns are the factor for w, effects integrated out.
+        Effects come first, so that its last rows and columns are the factor for w, effects integrated out. Ties that
+        count half each way make votes vary less (`kernelrank.losses.expected_votes`).
         """
-        whole = self._factorised(self.problem.hessian(self.point, bent=self.bent), once=self.bent)
+        point = self.point
+        if not self.problem.unknowns.davidson:
+            model = LogisticVotes().fitted(self.problem.votes, point.eta, 0.0)
+            worth = model.worth(decided_probability(point.eta))
+            loss = replace(point.loss, gradient=worth * point.loss.gradient, curvature=worth * point.loss.curvature)
+            point = replace(point, loss=loss)
+        whole = self._factorised(self.problem.hessian(point, bent=self.bent), once=self.bent)
         if whole is None:
-            whole = self._factorised(self.problem.hessian(self.point))
+            whole = self._factorised(self.problem.hessian(point))
         assert whole is not None
         return whole
 
