@@ -6,6 +6,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix, is_structured
@@ -30,7 +31,7 @@ from kernelrank.validation import (
     scores_or_times,
 )
 
-__all__ = ["Ranker"]
+__all__ = ["Ranker", "has_two_levels"]
 
 
 class Ranker(RegressorMixin, KernelLearner):
@@ -46,6 +47,9 @@ class Ranker(RegressorMixin, KernelLearner):
     _takes_events: ClassVar[bool] = False
     """Whether y may have times and events."""
 
+    _has_two_classes: bool = False
+    """Whether the scores of the last fit have two levels."""
+
     def _compare(
         self, X: Matrix, y: object, qid: object, sample_weight: object, *, allow_no_comparisons: bool = False
     ) -> tuple[list[OutputGraph], bool]:
@@ -55,6 +59,7 @@ class Ranker(RegressorMixin, KernelLearner):
         if self._takes_events and is_structured(y):
             events = Lifetimes.of(cast(Any, y), n_items=X.shape[0], allow_missing=allow_missing)
         scores = check_scores(y, X.shape[0], allow_missing=allow_missing) if events is None else events.time
+        self._has_two_classes = events is None and has_two_levels(scores)
         graphs = compare_scores(
             scores[:, None] if scores.ndim == 1 else scores,
             Queries.from_labels(qid, X.shape[0]),
@@ -106,8 +111,11 @@ class Ranker(RegressorMixin, KernelLearner):
         """
         return self._raw_scores(X)
 
+    @available_if(lambda self: self._has_two_classes)
     def decision_function(self, X: Any) -> Float:
         """Return `predict`, by the name that scorers of two classes ask for, such as ``scoring="roc_auc"``.
+
+        Available after a fit to scores of two levels in one column; scikit-learn's regressors have none.
 
         Parameters
         ----------
@@ -200,3 +208,11 @@ class Ranker(RegressorMixin, KernelLearner):
             raise InvalidInputError("every weight is zero: nothing to score")
         difference = predicted[pairs[:, 0]] - predicted[pairs[:, 1]]
         return float(np.mean(np.average((np.sign(difference) + 1) / 2, axis=0, weights=weight)))
+
+
+def has_two_levels(scores: Float) -> bool:
+    """Return whether scores (m,) or (m, 1) have two values; NaN is none."""
+    if scores.size > len(scores):
+        return False
+    low, high = np.nanmin(scores, initial=np.inf), np.nanmax(scores, initial=-np.inf)
+    return bool(low < high) and bool(np.all((scores == low) | (scores == high) | np.isnan(scores)))

@@ -17,7 +17,7 @@ from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
-from kernelrank.estimators.ranker import Ranker
+from kernelrank.estimators.ranker import Ranker, has_two_levels
 from kernelrank.exact_cv import ItemSets, Problem
 from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import Features, ReducedSet
@@ -209,6 +209,8 @@ n_features_in_
         """Transduce for all anchors at once, train on what comes out, and give each model its own."""
         X = self._check_items(X, reset=True)
         scores = check_scores(y, X.shape[0], allow_missing=True)
+        for model in models:
+            model._has_two_classes = has_two_levels(scores)
         one_output = scores.ndim == 1
         known = scores[:, None] if one_output else scores
         queries = Queries.from_labels(qid, X.shape[0])

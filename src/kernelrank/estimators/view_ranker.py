@@ -19,7 +19,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.co_data import CoData
-from kernelrank.estimators.ranker import Ranker
+from kernelrank.estimators.ranker import Ranker, has_two_levels
 from kernelrank.features import basis_stream, kernel_scores
 from kernelrank.features.view import View
 from kernelrank.features.view_map import JointRows, ViewMap
@@ -137,6 +137,8 @@ class ViewRanker(Ranker):
         if items is not None:
             scores, queries = scores[items], queries.subset(items)
             weight = None if weight is None else weight[items]
+        else:
+            self._has_two_classes = has_two_levels(scores)
         return compare_scores(
             scores,
             queries,
