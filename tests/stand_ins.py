@@ -98,10 +98,14 @@ def query_table(seed: int) -> Maker:
 # Patients -------------------------------------------------------------------------------------------------------------
 
 
-def patients(seed: int, *, repeated: bool = False, n_rows: int = 200) -> Maker:
+ROWS = 200
+
+
+def patients(seed: int, *, repeated: bool = False, n_rows: int | None = None) -> Maker:
     """Patients of four centres; with `repeated`, every fourth has a second row."""
 
-    def make(path: Path) -> None:
+    def make(path: Path, n_rows: int | None = n_rows) -> None:
+        n_rows = n_rows or ROWS
         rng = np.random.default_rng(seed)
         genes = rng.standard_normal((n_rows, 24)).round(3)
         age, stage = rng.normal(62, 9, n_rows).round(), rng.choice(["I", "II", "III"], n_rows)
