@@ -217,7 +217,7 @@ SIGNATURES = {
     "CoRankRLS.predict_views": "(self, X)",
     "CoRankRLSCV.fit": "(self, X, y, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",
     "View": "(kernel=None, gamma=None, degree=None, coef0=None, kernel_params=None, columns=None, basis=None)",
-    "save": "(estimator, path)",
+    "save": "(estimator, path, *, statistics=True)",
     "export": "(model, file, format=None, *, name=None, dtype='float64')",
     "load": "(path)",
 }

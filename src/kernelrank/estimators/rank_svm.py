@@ -188,6 +188,7 @@ class RankSVM(Ranker):
 
     def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
         """Store the gap and the objective of the fit."""
+        super()._keep_beside(features, graphs, solutions)
         proofs = [solution for solution in solutions if isinstance(solution, CertifiedSolution)]
         objectives = np.empty(len(proofs))
         for (columns, _), proof in zip(graphs, proofs, strict=True):

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.arrays import Float, Matrix, is_structured
-from kernelrank.comparisons import Preferences, ScoredQueries, compare_pairs, compare_scores
+from kernelrank.comparisons import Preferences, ScoredComparisons, ScoredQueries, compare_pairs, compare_scores
 from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -59,7 +59,6 @@ class Ranker(RegressorMixin, KernelLearner):
         if self._takes_events and is_structured(y):
             events = Lifetimes.of(cast(Any, y), n_items=X.shape[0], allow_missing=allow_missing)
         scores = check_scores(y, X.shape[0], allow_missing=allow_missing) if events is None else events.time
-        self._has_two_classes = events is None and has_two_levels(scores)
         graphs = compare_scores(
             scores[:, None] if scores.ndim == 1 else scores,
             Queries.from_labels(qid, X.shape[0]),
@@ -73,10 +72,18 @@ class Ranker(RegressorMixin, KernelLearner):
         return graphs, scores.ndim == 1
 
     def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
-        """Store what a subclass keeps of a fit to preferences."""
+        """Store whether there are two classes, and what a subclass keeps of a fit to preferences."""
         graph = graphs[0][1]
         if isinstance(graph, Preferences):
             self._keep_preferences(features, graph, solutions[0])
+        elif isinstance(graph, ScoredComparisons):
+            self._keep_classes(len(graphs) == 1 and graph.event is None and has_two_levels(graph.scores))
+
+    def _keep_classes(self, two: bool) -> None:
+        """Store that the scores have two levels, if they have."""
+        self.__dict__.pop("_has_two_classes", None)
+        if two:
+            self._has_two_classes = True
 
     def _keep_preferences(self, features: Features, graph: Preferences, solution: Solution) -> None:
         """Store the results of a fit to preferences, in addition to the coefficients."""

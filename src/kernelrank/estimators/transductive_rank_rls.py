@@ -210,7 +210,7 @@ n_features_in_
         X = self._check_items(X, reset=True)
         scores = check_scores(y, X.shape[0], allow_missing=True)
         for model in models:
-            model._has_two_classes = has_two_levels(scores)
+            model._keep_classes(has_two_levels(scores))
         one_output = scores.ndim == 1
         known = scores[:, None] if one_output else scores
         queries = Queries.from_labels(qid, X.shape[0])

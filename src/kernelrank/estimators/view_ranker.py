@@ -138,7 +138,7 @@ class ViewRanker(Ranker):
             scores, queries = scores[items], queries.subset(items)
             weight = None if weight is None else weight[items]
         else:
-            self._has_two_classes = has_two_levels(scores)
+            self._keep_classes(has_two_levels(scores))
         return compare_scores(
             scores,
             queries,
