@@ -282,7 +282,7 @@ def test_a_stream_that_knows_few_letters_or_takes_no_more(run, tmp_path):
         with open("/dev/full", "wb") as full:
             told = ended(out=full)
         assert told.returncode == 1
-        assert told.stderr.splitlines()[-1] == b"kernelrank: the operating system says: No space left on device"
+        assert told.stderr.splitlines()[-1] == b"kernelrank: standard output: No space left on device"
 
 
 def test_help_shows_no_type_for_flags_and_lists_examples(run):

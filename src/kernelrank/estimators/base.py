@@ -384,6 +384,9 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         self._keep_beside(features, graphs, solutions)
         return self
 
+    def _keep_scores(self, graphs: OutputGraphs) -> None:
+        """Store what a subclass keeps of the scores that it was fitted to."""
+
     def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
         """Store what a subclass keeps in addition to its coefficients."""
 

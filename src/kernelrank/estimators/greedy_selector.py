@@ -197,6 +197,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
         self.n_iter_ = len(steps)
         graph = graphs[0][1]
         self.n_queries_, self.n_idle_queries_, self.n_pairs_ = graph.n_queries, graph.n_idle_queries, graph.n_pairs
+        self._keep_scores(graphs)
         return self
 
     def _get_support_mask(self) -> NDArray[np.bool_]:

@@ -76,8 +76,13 @@ class Ranker(RegressorMixin, KernelLearner):
         graph = graphs[0][1]
         if isinstance(graph, Preferences):
             self._keep_preferences(features, graph, solutions[0])
-        elif isinstance(graph, ScoredComparisons):
-            self._keep_classes(len(graphs) == 1 and graph.event is None and has_two_levels(graph.scores))
+        self._keep_scores(graphs)
+
+    def _keep_scores(self, graphs: OutputGraphs) -> None:
+        """Store whether there are two classes."""
+        graph = graphs[0][1]
+        scored = isinstance(graph, ScoredComparisons) and len(graphs) == 1 and graph.event is None
+        self._keep_classes(scored and has_two_levels(cast("ScoredComparisons", graph).scores))
 
     def _keep_classes(self, two: bool) -> None:
         """Store that the scores have two levels, if they have."""

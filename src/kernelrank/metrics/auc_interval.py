@@ -32,7 +32,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from kernelrank.arrays import Float, Index
@@ -173,6 +172,7 @@ def interval_of_factor(
     auc: float, factor: float, quantile: float, n_positive: int, n_negative: int
 ) -> tuple[float, float]:
     """Return the ends of the AUCs t with ``(auc - t)² ≤ quantile² · factor · W(t)``."""
+    from scipy.optimize import brentq
 
     def excess(t: float) -> float:
         return (t - auc) ** 2 - quantile**2 * factor * variance_at(t, n_positive, n_negative)
