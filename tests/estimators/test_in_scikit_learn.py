@@ -195,6 +195,7 @@ def test_one_query_needs_no_routing():
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+@pytest.mark.skipif(sklearn.__version__ < "1.9", reason="the scorers of scikit-learn 1.8 take classifiers only")
 def test_scorers_of_two_classes(ranker):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
@@ -204,6 +205,15 @@ def test_scorers_of_two_classes(ranker):
     expected = [roc_auc_score(y[b], clone(ranker).fit(X[a], y[a]).predict(X[b])) for a, b in folds.split(X)]
     np.testing.assert_allclose(found, expected)
     assert np.isfinite(cross_val_score(ranker, X, y, scoring="average_precision", cv=folds)).all()
+
+
+def test_the_scorer_of_an_auc_takes_every_version_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(60) > 0).astype(int)
+    found = cross_val_score(kr.RankRLS(), X, y, scoring=kr.metrics.scorer("auc"), cv=KFold(3), error_score="raise")
+    expected = [roc_auc_score(y[b], kr.RankRLS().fit(X[a], y[a]).predict(X[b])) for a, b in KFold(3).split(X)]
+    np.testing.assert_allclose(found, expected)
 
 
 def test_a_grid_search_of_transduction_scores_the_scored_queries():

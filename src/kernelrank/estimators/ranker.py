@@ -127,7 +127,8 @@ class Ranker(RegressorMixin, KernelLearner):
     def decision_function(self, X: Any) -> Float:
         """Return `predict`, by the name that scorers of two classes ask for, such as ``scoring="roc_auc"``.
 
-        Available after a fit to scores of two levels in one column; scikit-learn's regressors have none.
+        Available after a fit to scores of two levels in one column; scikit-learn's regressors have none. The scorers of
+        scikit-learn 1.8 take classifiers only; there use ``kernelrank.metrics.scorer("auc")``.
 
         Parameters
         ----------

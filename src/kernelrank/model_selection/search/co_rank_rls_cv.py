@@ -98,7 +98,7 @@ class CoRankRLSCV(ViewRanker):
     >>> from kernelrank import CoRankRLSCV, make_ranking
     >>> X, y, qid = make_ranking(n_queries=40, n_items=10, n_features=6, noise=0.5, random_state=0)
     >>> y[qid >= 10] = np.nan
-    >>> model = CoRankRLSCV(alphas=[0.1, 1.0, 10.0, 100.0], nus=[0.0, 0.1], basis=20, random_state=0)
+    >>> model = CoRankRLSCV(alphas=[0.01, 0.1, 1.0, 10.0], nus=[0.0, 0.1], basis=20, random_state=0)
     >>> model.fit(X, y, qid=qid).best_params_.keys(), len(model.cv_results_["params"])
     (dict_keys(['alpha', 'nu']), 8)
     """
