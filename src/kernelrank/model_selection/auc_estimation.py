@@ -87,7 +87,7 @@ def estimate_auc(
         What the interval of leave-pair-out is computed from: the win rates of the items, or also the delete-half
         jackknife, which repeats the estimate on 40 random halves of the items; see
         `kernelrank.model_selection.auc_halves`. "auto" takes the jackknife for RLS and RankRLS with a shortcut, and
-        searches of them, if it takes less than about half a minute: up to some 550 items for a search, 1,500 otherwise.
+        searches of them, if it takes less than about 20 seconds: up to about 1,000 items for a search, 3,400 otherwise.
     n_jobs : int, optional
         The number of parallel refits.
     random_state : int, RandomState or None, default=None

@@ -55,8 +55,8 @@ __all__ = ["Halves", "are_cheap", "hold_out_halves", "least_units", "trained_sha
 MOST_SPLITS = 20
 """How often the items are split: F is then known to a fifth, and the interval to a tenth at most."""
 
-MOST_WORK = 1_000_000_000
-"""Up to this many multiplications are made for a split by default, so that all take about half a minute."""
+MOST_WORK = 10_000_000_000
+"""Up to this many multiplications are made for a split by default, so that all take up to 20 seconds."""
 
 
 @dataclass(frozen=True, eq=False)
