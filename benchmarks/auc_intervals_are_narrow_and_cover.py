@@ -41,9 +41,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from kernelrank import RankRLSCV, estimate_auc
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.metrics.auc_interval import interval_of_factor, variance_at
+from kernelrank.model_selection import estimate_auc
+from kernelrank.model_selection.search import RankRLSCV
 
 CALIBRATION = 60
 SHARES = (0.5, 0.15)

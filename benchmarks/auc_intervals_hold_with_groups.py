@@ -17,7 +17,8 @@ import numpy as np
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
-from kernelrank import RLS, estimate_auc
+from kernelrank.estimators import RLS
+from kernelrank.model_selection import estimate_auc
 
 ROWS = {"one row": (1, 1), "three rows": (3, 3), "one to five rows": (1, 5)}
 

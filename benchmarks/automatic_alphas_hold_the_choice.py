@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelrank import RankRLSCV, make_ranking
-from kernelrank.data import letor_folds, read_ranking
+from kernelrank.data import letor_folds, make_ranking, read_ranking
 from kernelrank.errors import EdgeOfGridWarning
+from kernelrank.model_selection.search import RankRLSCV
 from kernelrank.model_selection.search.alpha_grid import grid_for
 
 FIXED = 2.0 ** np.arange(-15, 16)

@@ -17,7 +17,9 @@ from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
-from kernelrank import QueryKFold, RankRLS, RankRLSCV
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import QueryKFold
+from kernelrank.model_selection.search import RankRLSCV
 
 
 def pairs() -> None:

@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from kernelrank import MaxMarginClustering
+from kernelrank.estimators import MaxMarginClustering
 from tests.oracles.clustering import exhaustive_minimum, naive_search
 
 ALMOST_EQUAL = 1e-8

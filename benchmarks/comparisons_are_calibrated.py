@@ -25,7 +25,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import RankRLS, RankRLSCV, calibrate_comparisons
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import calibrate_comparisons
+from kernelrank.model_selection.search import RankRLSCV
 
 NOISE = 0.7
 

@@ -37,9 +37,10 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.kernel_ridge import KernelRidge
 
 from benchmarks.harness import report, time_interleaved
-from kernelrank import RankRLS, RankRLSCV, RankSVM
 from kernelrank.errors import EdgeOfGridWarning
+from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.kernels import Kernel
+from kernelrank.model_selection.search import RankRLSCV
 
 GAMMA, COLUMNS = 0.05, 20
 ALPHAS = 2.0 ** np.arange(-15, 16)

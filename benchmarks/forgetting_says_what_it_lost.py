@@ -14,8 +14,9 @@ import warnings
 
 import numpy as np
 
-from kernelrank import RankRLS, make_ranking
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
+from kernelrank.estimators import RankRLS
 
 
 def error_and_said(seed: int) -> tuple[float, float]:

@@ -19,8 +19,7 @@ from harness import report, run_alone, time_interleaved
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import KroneckerRankRLS, KroneckerRLS, TwoStepRLS
-from kernelrank.dyads import DyadicHoldout, Regularisation
+from kernelrank.dyads import DyadicHoldout, KroneckerRankRLS, KroneckerRLS, Regularisation, TwoStepRLS
 from kernelrank.dyads.complete_holdout import CompleteHoldout
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 

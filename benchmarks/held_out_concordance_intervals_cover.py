@@ -16,9 +16,10 @@ import warnings
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kernelrank import RankRLSCV, estimate_concordance
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.metrics import Concordance
+from kernelrank.model_selection import estimate_concordance
+from kernelrank.model_selection.search import RankRLSCV
 
 EFFECTS = (0.0, 0.7, 2.0)
 

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import kstest, norm
 
-from kernelrank import RankRLS, RankRLSCV, estimate_auc, permutation_test
 from kernelrank.errors import EdgeOfGridWarning
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import estimate_auc, permutation_test
+from kernelrank.model_selection.search import RankRLSCV
 
 N_FEATURES = 10
 AUCS = (0.5, 0.65, 0.85)

@@ -20,7 +20,7 @@ import numpy as np
 from harness import report, run_alone
 from threadpoolctl import threadpool_limits
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 COLUMNS, GAMMA, ALPHA = 20, 0.05, 1.0
 

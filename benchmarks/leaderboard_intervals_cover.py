@@ -44,8 +44,8 @@ from itertools import product
 
 import numpy as np
 
-from kernelrank import Leaderboard
 from kernelrank.errors import UnconnectedVotesWarning
+from kernelrank.estimators import Leaderboard
 from kernelrank.losses.expected_votes import LogisticVotes
 
 TRUTHS = {

@@ -54,8 +54,8 @@ import warnings
 
 import numpy as np
 
-from kernelrank import Leaderboard
 from kernelrank.errors import UnconnectedVotesWarning
+from kernelrank.estimators import Leaderboard
 
 SIZE = {"bradley_terry": 1.0, "least_squares": 0.25}
 """The standard deviation of true scores."""

@@ -14,7 +14,7 @@ import evalica
 import numpy as np
 from harness import report, time_interleaved
 
-from kernelrank import Leaderboard
+from kernelrank.estimators import Leaderboard
 
 
 def main():

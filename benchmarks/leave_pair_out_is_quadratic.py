@@ -17,7 +17,8 @@ from harness import time_interleaved
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import RankRLS, leave_pair_out
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import leave_pair_out
 
 
 def gaussian(m: int) -> None:

@@ -14,7 +14,8 @@ import time
 import numpy as np
 from harness import report, time_interleaved
 
-from kernelrank import RankRLS, leave_pair_out
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import leave_pair_out
 
 REFITS = 5
 

@@ -11,7 +11,8 @@ from harness import time_interleaved
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import RankRLS, leave_query_out
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import leave_query_out
 
 
 def main() -> None:

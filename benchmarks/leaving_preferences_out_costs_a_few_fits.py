@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 from harness import report, time_interleaved
 
-from kernelrank import RankRLS, leave_preferences_out
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import leave_preferences_out
 
 ALPHAS = 2.0 ** np.arange(-7, 8)
 

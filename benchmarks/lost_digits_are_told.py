@@ -14,8 +14,8 @@ import warnings
 import mpmath
 import numpy as np
 
-from kernelrank import RankRLS
 from kernelrank.errors import LostDigitsWarning
+from kernelrank.estimators import RankRLS
 
 ALPHAS = (1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 2.0**-15, 1.0)
 

@@ -68,7 +68,7 @@ def chunks(path: Path) -> Iterator[Any]:
 
 def only_import(_: Path) -> None:
     import kernelrank.data  # noqa: F401
-    from kernelrank import RankRLS  # noqa: F401
+    from kernelrank.estimators import RankRLS  # noqa: F401
 
 
 def only_read(path: Path) -> None:
@@ -77,7 +77,7 @@ def only_read(path: Path) -> None:
 
 
 def fit(path: Path) -> None:
-    from kernelrank import RankRLS
+    from kernelrank.estimators import RankRLS
 
     RankRLS().fit(path, **({"y": "y", "qid": "q"} if path.suffix == ".parquet" else {}))
 

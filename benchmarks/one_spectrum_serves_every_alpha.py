@@ -12,7 +12,7 @@ from harness import report, time_interleaved
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 ALPHAS = 2.0 ** np.arange(-15, 16)
 

@@ -14,7 +14,7 @@ import numpy as np
 from harness import peak_megabytes, report, time_interleaved
 from scipy import sparse
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 ITEMS, COLUMNS = 100_000, 50
 

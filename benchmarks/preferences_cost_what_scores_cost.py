@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.harness import report, time_interleaved
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 ITEMS, PAIRS, COLUMNS = 2_000, 20_000, 20
 

@@ -14,7 +14,7 @@ import argparse
 
 import numpy as np
 
-from kernelrank import Leaderboard
+from kernelrank.estimators import Leaderboard
 
 
 def flagged(rng, options, scale, *, at_random):

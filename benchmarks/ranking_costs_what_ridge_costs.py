@@ -15,7 +15,7 @@ from harness import peak_megabytes, report, rlscore_available, time_interleaved
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 COLUMNS = 50
 

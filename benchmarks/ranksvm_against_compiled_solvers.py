@@ -29,7 +29,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import LinearSVC
 
-from kernelrank import RankSVM
+from kernelrank.estimators import RankSVM
 from kernelrank.losses import Hinge, ScoredPairs, SquaredHinge
 from kernelrank.queries import Queries
 

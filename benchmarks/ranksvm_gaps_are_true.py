@@ -23,8 +23,8 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from kernelrank import RankSVM
 from kernelrank.errors import NotConverged
+from kernelrank.estimators import RankSVM
 
 Extended = np.longdouble
 ALLOWED = 1e-12

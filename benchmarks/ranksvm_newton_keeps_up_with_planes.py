@@ -17,7 +17,7 @@ from harness import report, time_interleaved
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from kernelrank import RankSVM
+from kernelrank.estimators import RankSVM
 
 VOCABULARY, WORDS, TOPIC = 30_000, 80, 60
 

@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 from harness import time_interleaved
 
-from kernelrank import RankSVM
+from kernelrank.estimators import RankSVM
 
 COLUMNS = 20
 

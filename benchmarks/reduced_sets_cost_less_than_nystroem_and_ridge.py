@@ -21,7 +21,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 COLUMNS, BASIS, GAMMA = 20, 1000, 0.05
 

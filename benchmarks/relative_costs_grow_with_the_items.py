@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.harness import report, time_interleaved
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 COLUMNS = 20
 SHAPES = ((10_000, 1), (30_000, 1), (100_000, 1), (100_000, 20_000))

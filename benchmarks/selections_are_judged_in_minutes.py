@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kernelrank import GreedyRankRLS, selection_curve, selection_stability
+from kernelrank.estimators import GreedyRankRLS
+from kernelrank.model_selection import selection_curve, selection_stability
 
 PAIRS = 40
 

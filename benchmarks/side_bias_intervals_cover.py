@@ -19,7 +19,7 @@ import argparse
 import numpy as np
 from scipy import sparse
 
-from kernelrank import BradleyTerry
+from kernelrank.estimators import BradleyTerry
 
 BIAS = 0.4
 

@@ -15,7 +15,7 @@ from harness import peak_megabytes, report, rlscore_available, time_interleaved
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 ALPHA = 1000.0
 TOLERANCE = 1e-8

@@ -15,7 +15,7 @@ import numpy as np
 from harness import time_interleaved
 from scipy import sparse
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 
 SHAPES = (
     (20_000, 5_000, 0.002),

@@ -17,8 +17,8 @@ from harness import report, run_alone, time_interleaved
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
-from kernelrank import RankRLS, RankSVM
 from kernelrank.data import event_times
+from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.metrics import Concordance
 
 

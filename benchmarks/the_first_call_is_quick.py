@@ -50,7 +50,7 @@ def call(text: str, n_items: int, *, load_numba: bool) -> None:
     import sklearn.base  # noqa: F401
 
     import kernelrank
-    from kernelrank.compiled import compile_seconds
+    from kernelrank.base.compiled import compile_seconds
 
     names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     public = {name: getattr(kernelrank, name) for name in names & set(kernelrank.__all__)}

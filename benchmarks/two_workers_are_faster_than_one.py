@@ -23,8 +23,8 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from kernelrank import RankRLS
 from kernelrank.dask import DaskRankRLS
+from kernelrank.estimators import RankRLS
 
 COLUMNS = 50
 QUERY_ITEMS = 37

@@ -64,19 +64,19 @@ def write_array(path: Path, n_items: int) -> None:
 
 
 def fit_blocks(n_items: int, basis: int) -> None:
-    from kernelrank import CoRankRLS
+    from kernelrank.estimators import CoRankRLS
 
     CoRankRLS(1.0, 0.01, basis=basis, random_state=0).fit(**scored(), X_unscored=unscored(n_items))
 
 
 def fit_parquet(path: str, basis: int) -> None:
-    from kernelrank import CoRankRLS
+    from kernelrank.estimators import CoRankRLS
 
     CoRankRLS(1.0, 0.01, basis=basis, random_state=0).fit(**scored(), X_unscored=path, qid_unscored="query")
 
 
 def fit_map(path: str, basis: int) -> None:
-    from kernelrank import CoRankRLS
+    from kernelrank.estimators import CoRankRLS
 
     X = np.load(path, mmap_mode="r")
     qid = (7 + np.arange(len(X))) // QUERY_ITEMS
@@ -99,7 +99,7 @@ def main(n_items: int, basis: int) -> None:
     ratios = ", ".join(f"{after / before:.3f} × with {name}" for name, (before, after) in peaks.items())
     print(f"  twice the items: {ratios}; claimed: 0.9 to 1.1 ×")
 
-    from kernelrank import CoRankRLS
+    from kernelrank.estimators import CoRankRLS
 
     learner = CoRankRLS(1.0, 0.01, basis=basis, random_state=0)
     small, large = list(unscored(sizes[0])), list(unscored(sizes[1]))

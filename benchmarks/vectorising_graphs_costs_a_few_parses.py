@@ -26,7 +26,7 @@ from xml.etree import ElementTree
 import numpy as np
 from harness import report, run_alone, time_interleaved
 
-from kernelrank import AllPathsVectorizer
+from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.kernels import LabelledGraph
 from kernelrank.relations import candidate_graphs, read_interaction_xml
 

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 from distributed import Client, LocalCluster
 
-from kernelrank import RankRLS
 from kernelrank.dask import DaskRankRLS
+from kernelrank.estimators import RankRLS
 
 COLUMNS = 50
 QUERY_ITEMS = 37

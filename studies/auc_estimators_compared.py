@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from kernelrank import RLS
+from kernelrank.estimators import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
 from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses

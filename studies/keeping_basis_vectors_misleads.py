@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank import RLS, holdout
+from kernelrank.estimators import RLS
+from kernelrank.model_selection.holdout import holdout
 from studies.book.picture import picture
 from studies.book.study import Run, Study
 

@@ -28,8 +28,8 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.model_selection import GroupKFold
 
-from kernelrank import BradleyTerry, RankRLS, read_pairs
-from kernelrank.data import Preferences
+from kernelrank.data import Preferences, read_pairs
+from kernelrank.estimators import BradleyTerry, RankRLS
 from studies.book.picture import picture
 from studies.book.sources import LLMFAO, PREFLIB
 from studies.book.study import Run, Study

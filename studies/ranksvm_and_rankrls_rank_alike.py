@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_friedman1
 
-from kernelrank import RankRLS, RankSVM
+from kernelrank.estimators import RankRLS, RankSVM
 from studies.book.picture import picture
 from studies.book.study import Run, Study
 

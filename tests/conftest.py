@@ -83,7 +83,7 @@ WORKERS_COMPILED = pytest.StashKey[dict[str, float]]()
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
-        from kernelrank.compiled import compile_seconds
+        from kernelrank.base.compiled import compile_seconds
 
         session.config.workeroutput["compiled"] = dict(compile_seconds())
 
@@ -97,7 +97,7 @@ def pytest_testnodedown(node) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which loops were compiled, and how long that took: nothing where all came from the cache."""
-    from kernelrank.compiled import compile_seconds
+    from kernelrank.base.compiled import compile_seconds
 
     loops = compile_seconds() | terminalreporter.config.stash.get(WORKERS_COMPILED, {})
     if loops:

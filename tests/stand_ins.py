@@ -14,8 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from kernelrank import make_ranking
-from kernelrank.data import write_ranking
+from kernelrank.data import make_ranking, write_ranking
 from kernelrank.relations import make_corpus
 
 __all__ = ["FILES", "FILES_OF_PAGES", "MODELS", "make"]

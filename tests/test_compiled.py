@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelrank.compiled import compile_seconds, compiled
+from kernelrank.base.compiled import compile_seconds, compiled
 
 
 @pytest.mark.parametrize(("cause", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (None, SystemError)])

@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from kernelrank.base.labels import label_vector, number_labels, number_two, refuse_missing
 from kernelrank.errors import InvalidInputError
-from kernelrank.labels import label_vector, number_labels, number_two, refuse_missing
 
 WORDS = ["b", "a", "", "b", "c", "a", "日本", "b"]
 CODES = [0, 1, 2, 0, 3, 1, 4, 0]

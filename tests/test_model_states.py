@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 import kernelrank as kr
 from kernelrank import persistence
 from kernelrank.errors import InvalidInputError, ModelFileError
-from kernelrank.model_states import STATES
-from kernelrank.persistence import REGISTRY, load, save
+from kernelrank.model_states import REGISTRY, STATES
+from kernelrank.persistence import load, save
 from kernelrank.relations import PartsVectorizer, RelationExtractor, candidate_graphs, candidate_parts, make_corpus
 
 X, Y, QID = kr.make_ranking(n_queries=8, n_items=5, n_features=4, n_levels=4, random_state=0)

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kernelrank import RLS
 from kernelrank.data.container import SEAL_BYTES
 from kernelrank.errors import ModelFileError
+from kernelrank.estimators import RLS
 from kernelrank.persistence import load, save
 
 

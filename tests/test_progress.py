@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kernelrank as kr
-from kernelrank.progress import _DISPLAY, _VERBOSE, count_iteration, end_display, track, verbose_progress, working
+from kernelrank.base.progress import _DISPLAY, _VERBOSE, count_iteration, end_display, track, verbose_progress, working
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import kernelrank as kr
+from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.estimators.score_comparison import ScoreComparison
 from kernelrank.frames import to_frame
@@ -27,7 +28,6 @@ from kernelrank.metrics import (
 )
 from kernelrank.relations import RelationExtractor, cross_validate, evaluate_on, make_corpus
 from kernelrank.report import ROCDisplay, explain
-from kernelrank.result import Result
 from tests.report.html_page import HTMLPage
 
 ATTACK = "<script>window.hit = 1</script>"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 
 __all__ = ["Bars", "Chart", "Curves", "Estimates", "Histogram"]
 

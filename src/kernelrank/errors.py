@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelrank.terminal import printable
+from kernelrank.base.text import printable
 
 __all__ = [
     "EdgeOfGridWarning",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from kernelrank.arrays import Float, Matrix
 from kernelrank.attribute_kinds import SPARSE, Kind, Sizes
+from kernelrank.base.arrays import Float, Matrix
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

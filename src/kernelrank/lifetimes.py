@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from kernelrank.arrays import Float, is_structured
+from kernelrank.base.arrays import Float, is_structured
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["Lifetimes", "event_times"]

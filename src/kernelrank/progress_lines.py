@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from kernelrank.terminal import printable
+from kernelrank.base.text import printable
 
 __all__ = ["ProgressLines", "duration", "write_line"]
 

@@ -28,7 +28,7 @@ with suppress(ImportError):
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
 
 __all__ = ["FittedRanker", "RankLearner"]
 

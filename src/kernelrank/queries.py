@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix, is_sparse
+from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
+from kernelrank.base.labels import label_vector, number_labels, rank_by_first, refuse_missing
 from kernelrank.errors import InvalidInputError
-from kernelrank.labels import label_vector, number_labels, rank_by_first, refuse_missing
 
 __all__ = ["Grouping", "Queries"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank import RankSVM
+from kernelrank.estimators import RankSVM
 from kernelrank.relations import CrossValidation, document_folds
 from kernelrank.relations.choice import choose
 from kernelrank.relations.extraction_scores import measure

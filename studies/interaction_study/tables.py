@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank import AllPathsVectorizer
+from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.relations import CrossValidation, RelationExtractor, evaluate_on
 from kernelrank.relations.cross_validation import cross_validate_kernel
 from kernelrank.relations.extraction_scores import ExtractionScores

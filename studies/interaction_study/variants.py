@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from kernelrank import AllPathsVectorizer
+from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.relations import CrossValidation
 from kernelrank.relations.cross_validation import cross_validate_kernel
 from kernelrank.relations.feature_set import FeatureSet

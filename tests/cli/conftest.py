@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from kernelrank import make_ranking
 from kernelrank.cli.app import app
-from kernelrank.data import write_ranking
+from kernelrank.data import make_ranking, write_ranking
 
 
 class Ended(NamedTuple):

@@ -221,7 +221,7 @@ def test_a_bug_is_told_in_one_line(run, ranking, monkeypatch):
 
 
 def test_interrupted_it_leaves_nothing(run, ranking, monkeypatch):
-    from kernelrank import RankRLS
+    from kernelrank.estimators import RankRLS
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt

@@ -10,8 +10,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from kernelrank import load, make_ranking
 from kernelrank.cli import large_file, source_files
+from kernelrank.data import make_ranking
+from kernelrank.persistence import load
 
 
 @pytest.fixture(params=["parquet", "csv"])

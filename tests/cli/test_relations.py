@@ -136,7 +136,7 @@ def test_evaluate_within_and_across_corpora(files, tmp_path, monkeypatch):
 
 
 def test_the_graphs_are_made_as_the_options_say(files, tmp_path):
-    from kernelrank import load
+    from kernelrank.persistence import load
 
     model = tmp_path / "model.kr"
     run("train", files["one"], "-o", model, "--alphas", "1", "--lowercase", "--order-weight", "0.5", "--combine", "sum")
@@ -212,7 +212,8 @@ def test_damaged_xml_writes_nothing(files, tmp_path):
 
 
 def test_a_model_of_another_kind_is_refused(files, tmp_path):
-    from kernelrank import RLS, save
+    from kernelrank.estimators import RLS
+    from kernelrank.persistence import save
 
     save(RLS().fit([[1.0], [2.0]], [1.0, 2.0]), tmp_path / "other.kr")
     failed = run("extract", tmp_path / "other.kr", files["one"], code=1)

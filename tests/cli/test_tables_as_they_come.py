@@ -9,8 +9,9 @@ import statistics
 import numpy as np
 import pytest
 
-from kernelrank import RankRLS, load
 from kernelrank.data import read_table
+from kernelrank.estimators import RankRLS
+from kernelrank.persistence import load
 
 STAGES = ["I", "II", "III"]
 

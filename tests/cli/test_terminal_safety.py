@@ -11,10 +11,10 @@ import pytest
 import typer
 
 from kernelrank import cli
+from kernelrank.base.text import OBEYED
 from kernelrank.cli import interruption
 from kernelrank.cli.failures import failures_told
 from kernelrank.data import read_items
-from kernelrank.terminal import OBEYED
 
 EVIL = "\x1b[31m\x9b2J\u202eevil"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RankRLS
 from kernelrank.comparisons import RelativeScores
 from kernelrank.comparisons.inverse_differences import LARGE, InverseDifferences
+from kernelrank.estimators import RankRLS
 from kernelrank.queries import Queries
 
 SCORES = {

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kernelrank.arrays import GramSum
+from kernelrank.base.arrays import GramSum
 from kernelrank.comparisons.query_moments import QueryMeans, QueryMoments
 from tests.oracles.moments import exact_moments
 

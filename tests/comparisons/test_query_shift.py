@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RankRLS
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.query_shift import shift_queries
+from kernelrank.estimators import RankRLS
 from kernelrank.queries import Queries
 
 FORMATS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix]

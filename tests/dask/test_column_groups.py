@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster
 
-from kernelrank import RankRLS, make_ranking
 from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups
 from kernelrank.dask.column_groups import joined_columns, largest_partition
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.query_counts import count_queries
+from kernelrank.data import make_ranking
+from kernelrank.estimators import RankRLS
 
 X, y, qid = make_ranking(n_queries=30, n_items=(1, 12), n_features=19, n_levels=4, random_state=0)
 X = np.asarray(X)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from dask import delayed
 
-from kernelrank import RankRLS
 from kernelrank.dask import DaskRankRLS
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.query_counts import count_queries
+from kernelrank.estimators import RankRLS
 
 M, N, PARTS = 60, 3, 4
 

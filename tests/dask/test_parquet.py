@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernelrank import RankRLS, make_ranking
 from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups, parquet_columns
+from kernelrank.data import make_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.estimators import RankRLS
 
 X, y, qid = make_ranking(n_queries=40, n_items=(1, 12), n_features=11, n_levels=4, random_state=0)
 X = np.asarray(X)

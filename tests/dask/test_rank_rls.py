@@ -17,9 +17,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 import kernelrank as kr
-from kernelrank import RankRLS, make_ranking
 from kernelrank.dask import DaskRankRLS
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RankRLS
 
 X, y, qid = make_ranking(n_queries=15, n_items=(1, 12), n_features=5, n_levels=4, random_state=0)
 X = np.asarray(X)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from dask.delayed import delayed
 
-from kernelrank import RankRLS, make_ranking
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.query_counts import count_queries, merge_counts
 from kernelrank.dask.statistics import merge_statistics, partition_statistics
+from kernelrank.data import make_ranking
+from kernelrank.estimators import RankRLS
 from tests.oracles.pairs import scored_edges
 
 X, y, qid = make_ranking(n_queries=12, n_items=(1, 9), n_features=4, n_levels=4, random_state=0)

@@ -5,9 +5,10 @@ import dataclasses
 import pytest
 from scipy.sparse import csr_array
 
-from kernelrank import RLS, NystromMap, RankRLS, RankRLSCV, RankSVM
 from kernelrank.data import read_items, read_ranking, read_ranking_chunks, write_items
 from kernelrank.errors import FileFormatError, InvalidInputError
+from kernelrank.estimators import RLS, NystromMap, RankRLS, RankSVM
+from kernelrank.model_selection.search import RankRLSCV
 
 TEXT = "1 qid:1 1:1\n0 qid:1 2000000000:1\n1 qid:2 5:2\n0 qid:2 7:1\n"
 
@@ -57,7 +58,7 @@ def test_svmlight_takes_any_width(wide):
 
 @pytest.mark.parametrize("learner", [RankRLS(), RankRLS(kernel="rbf"), RankSVM(), RankRLSCV(), RLS(), NystromMap(2)])
 def test_learners_say_what_they_need(wide, learner, monkeypatch):
-    monkeypatch.setattr("kernelrank.validation.available_bytes", lambda: 16 * 10**9)
+    monkeypatch.setattr("kernelrank.base.validation.available_bytes", lambda: 16 * 10**9)
     items = read_items(wide)
     with pytest.raises(
         InvalidInputError, match=r"X has 2,000,000,000 columns: .* at least 48.0 GB of memory, and 16.0 GB"

@@ -8,8 +8,10 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 
-from kernelrank import RLS, QueryKFold, RankRLS, RLSClassifier, make_ranking
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
+from kernelrank.model_selection import QueryKFold
 
 X, y, qid = make_ranking(n_queries=5, n_items=4, n_features=3, random_state=0)
 K = X @ X.T

@@ -11,8 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import BradleyTerry, RankRLS, leave_preferences_out, load, make_ranking, save
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NotConverged, NothingToCompareError
+from kernelrank.estimators import BradleyTerry, RankRLS
+from kernelrank.model_selection import leave_preferences_out
+from kernelrank.persistence import load, save
 from tests.oracles import votes as oracle
 from tests.oracles.pairs import scored_edges
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RLS, RankRLS, TransductiveRankRLS, make_ranking
+from kernelrank.data import make_ranking
+from kernelrank.estimators import RLS, RankRLS, TransductiveRankRLS
 
 callback = pytest.importorskip("sklearn.callback")
 

@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from kernelrank import CoRankRLS, RankRLS, View
+from kernelrank.estimators import CoRankRLS, RankRLS
+from kernelrank.features import View
 from tests.oracles.co_rank_rls import OracleView, disagreement, fit_predict
 
 pd = pytest.importorskip("pandas")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import CoRankRLS, CoRankRLSCV, View, make_ranking
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import CoRankRLS
+from kernelrank.features import View
+from kernelrank.model_selection.search import CoRankRLSCV
 
 X, y, qid = make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
 known = qid < 4

@@ -12,8 +12,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import CoRankRLS, CoRankRLSCV, QueryKFold, View, load, make_ranking, save
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import CoRankRLS
+from kernelrank.features import View
+from kernelrank.model_selection import QueryKFold
+from kernelrank.model_selection.search import CoRankRLSCV
+from kernelrank.persistence import load, save
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import CoRankRLS, View, make_ranking
-from kernelrank.data import Ranking
+from kernelrank.data import Ranking, make_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError, NothingToCompareError
-from kernelrank.estimators import unscored_items
+from kernelrank.estimators import CoRankRLS, unscored_items
+from kernelrank.features import View
 from tests.oracles.co_rank_rls import OracleView, fit_predict
 
 pa = pytest.importorskip("pyarrow")

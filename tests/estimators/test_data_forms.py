@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
-from kernelrank import RLS, RankRLS, make_ranking
+from kernelrank.data import make_ranking
+from kernelrank.estimators import RLS, RankRLS
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

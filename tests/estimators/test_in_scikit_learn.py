@@ -16,8 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import kernelrank as kr
-from kernelrank import RLS, QueryKFold, RankRLS, RLSClassifier, make_ranking, metrics
+from kernelrank import metrics
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
+from kernelrank.model_selection import QueryKFold
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -15,12 +15,20 @@ from scipy.special import expit, ndtr
 from scipy.stats import binom
 from sklearn.base import clone
 
-from kernelrank import BradleyTerry, Leaderboard, RankRLS, load, save
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
-from kernelrank.estimators import feature_mixture, judge_agreement, next_votes, score_mixture
+from kernelrank.estimators import (
+    BradleyTerry,
+    Leaderboard,
+    RankRLS,
+    feature_mixture,
+    judge_agreement,
+    next_votes,
+    score_mixture,
+)
 from kernelrank.estimators.score_estimate import ScoreEstimate
 from kernelrank.losses.expected_votes import LogisticVotes
+from kernelrank.persistence import load, save
 from kernelrank.solvers import vote_precision
 from tests.oracles.variational import nearest_normal
 

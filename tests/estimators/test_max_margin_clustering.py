@@ -11,10 +11,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import MaxMarginClustering, load, save
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import MaxMarginClustering
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
+from kernelrank.persistence import load, save
 from kernelrank.solvers.cluster_cost import ColumnCost, DenseCost
 from tests.oracles.clustering import exhaustive_minimum, naive_search, objective
 

@@ -12,8 +12,9 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
 import kernelrank as kr
-from kernelrank import RLS, RankRLS, RLSClassifier, make_preferences, make_ranking
+from kernelrank.data import make_preferences, make_ranking
 from kernelrank.errors import NotConverged
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
 
 X, y, qid = make_ranking(n_queries=9, n_items=(1, 8), n_features=4, shuffle=True, random_state=2)
 M = len(y)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from kernelrank import BradleyTerry, Leaderboard, RankRLS, RankRLSCV, RankSVM
+from kernelrank.estimators import BradleyTerry, Leaderboard, RankRLS, RankSVM
+from kernelrank.model_selection.search import RankRLSCV
 
 X = np.eye(3)
 VOTES = [[0, 1]]

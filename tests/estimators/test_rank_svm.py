@@ -14,8 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import QueryKFold, RankRLS, RankSVM, load, make_ranking, save
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NotConverged, NothingToCompareError
+from kernelrank.estimators import RankRLS, RankSVM
+from kernelrank.model_selection import QueryKFold
+from kernelrank.persistence import load, save
 from tests.oracles import hinge as oracle
 from tests.oracles.pairs import Edges, scored_edges
 

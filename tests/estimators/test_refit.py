@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from kernelrank import RLS, RankRLS, RLSClassifier, make_ranking
+from kernelrank.data import make_ranking
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
 
 X, y, qid = make_ranking(n_queries=6, n_items=6, n_features=4, random_state=0)
 

@@ -6,8 +6,8 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RankRLS, RLSClassifier
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
 
 DRAWN = "an integer basis is drawn from other items when items are repeated"
 DRAWN_BASIS = {f"check_sample_weight_equivalence_on_{kind}_data": DRAWN for kind in ("dense", "sparse")}

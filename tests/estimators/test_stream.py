@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from kernelrank import RLS, RankRLS, RLSClassifier, make_ranking
-from kernelrank.data import read_parquet_chunks, read_ranking_chunks, write_ranking
+from kernelrank.data import make_ranking, read_parquet_chunks, read_ranking_chunks, write_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
 
 X, y, qid = make_ranking(n_queries=15, n_items=(1, 12), n_features=5, n_levels=4, random_state=0)
 X = np.asarray(X)

@@ -13,8 +13,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from kernelrank import RLS, RankRLS, load, make_ranking, save
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, ModelFileError, NothingToCompareError
+from kernelrank.estimators import RLS, RankRLS
+from kernelrank.persistence import load, save
 
 X, y, qid = make_ranking(n_queries=20, n_items=(2, 9), n_features=4, n_levels=4, random_state=0)
 X = np.asarray(X)

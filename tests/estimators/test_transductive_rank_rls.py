@@ -14,10 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelrank as kr
-from kernelrank import QueryKFold, RankRLS, TransductiveRankRLS
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RankRLS, TransductiveRankRLS
 from kernelrank.kernels import Kernel
+from kernelrank.model_selection import QueryKFold
 from tests.oracles.pairs import root_features
 from tests.oracles.transduction import minimise, objective
 

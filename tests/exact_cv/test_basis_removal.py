@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from kernelrank import RLS, RankRLS, RankSVM, holdout, leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.comparisons import ScoredQueries
+from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.exact_cv import ItemSets
 from kernelrank.exact_cv.basis_removal import leave_basis_out
 from kernelrank.features import ReducedSet
 from kernelrank.kernels import Kernel
+from kernelrank.model_selection import leave_one_out, leave_pair_out, leave_query_out
+from kernelrank.model_selection.holdout import holdout
 from kernelrank.queries import Queries
 
 GAUSSIAN = {"kernel": "rbf", "gamma": 0.5}

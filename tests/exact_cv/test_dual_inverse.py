@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RLS, RankRLS
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv.decomposition import decompose
 from kernelrank.exact_cv.dual_inverse import DualInverse

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, holdout, leave_one_out, leave_query_out
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.features import reduced_set
+from kernelrank.model_selection import leave_one_out, leave_query_out
+from kernelrank.model_selection.holdout import holdout
+from kernelrank.model_selection.search import RLSCV, RankRLSCV
 from tests.oracles.pairs import fit_weights, scored_edges
 
 GAUSSIAN = {"kernel": "rbf", "gamma": 0.5}

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import RankRLS, holdout, leave_query_out
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import leave_query_out
+from kernelrank.model_selection.holdout import holdout
 from tests.oracles.holdout import exact_kernel, exact_scores
 
 QID = np.repeat(np.arange(3), 4)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import RLS, RankRLS
-from kernelrank.compiled import CompilingPays
+from kernelrank.base.compiled import CompilingPays
+from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import DifferingPairs, PairHoldout, pair_accuracy
 from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank import RLS, RankRLS
+from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import ItemSets, set_systems
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.set_systems import SetSystems

@@ -8,23 +8,15 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.svm import SVC
 
-from kernelrank import (
-    RLS,
-    CoRankRLS,
-    NystromMap,
-    RankRLS,
-    RankRLSCV,
-    RankSVM,
-    TransductiveRankRLS,
-    View,
-    holdout,
-    leave_pair_out,
-    load,
-    save,
-)
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, CoRankRLS, NystromMap, RankRLS, RankSVM, TransductiveRankRLS
+from kernelrank.features import View
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.gamma_rule import gamma_by_rule
+from kernelrank.model_selection import leave_pair_out
+from kernelrank.model_selection.holdout import holdout
+from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.persistence import load, save
 
 
 def items(m=30, n=4, seed=0):

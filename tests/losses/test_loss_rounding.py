@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kernelrank.arrays import column_magnitudes
+from kernelrank.base.arrays import column_magnitudes
 from kernelrank.losses import Hinge, ListedPairs, ScoredPairs, SmoothedHinge, SquaredHinge
 from kernelrank.queries import Queries
 from tests.oracles.pairs import scored_edges

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RankRLS
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RankRLS
 from kernelrank.metrics import preference_agreement
 
 

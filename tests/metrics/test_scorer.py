@@ -11,8 +11,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RankRLS, make_ranking, metrics
+from kernelrank import metrics
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RankRLS
 
 
 class OneColumn(RegressorMixin, BaseEstimator):

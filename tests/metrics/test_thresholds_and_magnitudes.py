@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import fbeta_score, precision_score, recall_score
 
-from kernelrank import RankRLS, make_ranking, metrics
+from kernelrank import metrics
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RankRLS
 from tests.oracles import measures as oracle
 
 QID = np.repeat(np.arange(30), np.arange(30) % 6 + 1)

@@ -15,13 +15,15 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RLSClassifier, estimate_auc
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
 from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.model_selection import estimate_auc
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_halves import MOST_SPLITS, Halves, _draw_halves, hold_out_halves
 from kernelrank.model_selection.auc_methods import Task, held_out_components
+from kernelrank.model_selection.search import RLSCV, RankRLSCV
 from tests.oracles import auc as oracle
 
 METHODS = ["leave_pair_out", "averaged", "pooled", "balanced_leave_pair_out"]

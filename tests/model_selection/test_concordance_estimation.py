@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RLSCV, RankRLSCV, estimate_concordance, holdout, leave_query_out, make_ranking
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.lifetimes import event_times
+from kernelrank.model_selection import estimate_concordance, leave_query_out
+from kernelrank.model_selection.holdout import holdout
+from kernelrank.model_selection.search import RLSCV, RankRLSCV
 from tests.oracles import nested_search, survival
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")

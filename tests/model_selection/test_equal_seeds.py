@@ -8,9 +8,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import KFold
 
-from kernelrank import RLS, RLSCV, CoRankRLS, NystromMap, RankRLS, RankRLSCV, holdout
 from kernelrank.errors import EmptyBasisWarning
+from kernelrank.estimators import RLS, CoRankRLS, NystromMap, RankRLS
 from kernelrank.features import basis_stream
+from kernelrank.model_selection.holdout import holdout
+from kernelrank.model_selection.search import RLSCV, RankRLSCV
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge, RidgeClassifier
 
-from kernelrank import RLS, RankRLS, RLSClassifier, leave_pair_out, leave_query_out, permutation_test
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
 from kernelrank.metrics import PairwiseAccuracy
-from kernelrank.model_selection import permutation
+from kernelrank.model_selection import leave_pair_out, leave_query_out, permutation, permutation_test
 from tests.oracles import auc as oracle
 
 rng = np.random.default_rng(0)

@@ -8,8 +8,10 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, cross_val_score
 
-from kernelrank import QueryKFold, RankRLS, make_ranking
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import QueryKFold
 
 X, y, qid = make_ranking(n_queries=11, n_items=(1, 6), shuffle=True, random_state=3)
 

@@ -7,8 +7,9 @@ import pytest
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from kernelrank import RLS, RankRLS, RLSClassifier, estimate_auc, tournament_roc
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS, RLSClassifier
+from kernelrank.model_selection import estimate_auc, tournament_roc
 from tests.oracles import auc as oracle
 
 rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
-from kernelrank import RLS, RankRLS
+from kernelrank.estimators import RLS, RankRLS
 from kernelrank.relations import Sentence
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import AllPathsVectorizer
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.relations import (
     Candidate,
     Dependency,

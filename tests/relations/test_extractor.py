@@ -7,8 +7,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from kernelrank import AllPathsVectorizer, load, save
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, SkippedCandidateWarning, SplitDocumentWarning
+from kernelrank.estimators import AllPathsVectorizer
+from kernelrank.persistence import load, save
 from kernelrank.relations import (
     Candidate,
     Corpus,

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RLS, RankRLS, leave_one_out
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv.nested_sets import NestedHoldout
+from kernelrank.model_selection import leave_one_out
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning, hold_out_documents
 from tests.oracles.relations import train_and_score

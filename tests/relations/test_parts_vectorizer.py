@@ -6,9 +6,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from kernelrank import AllPathsVectorizer, load, save
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.kernels import LabelledGraph
+from kernelrank.persistence import load, save
 from kernelrank.relations import PartsVectorizer, candidate_parts, make_corpus
 from tests.oracles.all_paths import connections
 

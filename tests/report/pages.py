@@ -9,19 +9,12 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import (
-    RLS,
-    KroneckerRankRLS,
-    Leaderboard,
-    RankRLS,
-    RankRLSCV,
-    RankSVM,
-    estimate_auc,
-    make_ranking,
-    permutation_test,
-    tournament_roc,
-)
+from kernelrank.data import make_ranking
+from kernelrank.dyads import KroneckerRankRLS
+from kernelrank.estimators import RLS, Leaderboard, RankRLS, RankSVM
 from kernelrank.metrics import DyadicConcordance, Interval
+from kernelrank.model_selection import estimate_auc, permutation_test, tournament_roc
+from kernelrank.model_selection.search import RankRLSCV
 from kernelrank.report import (
     Page,
     auc_report,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from kernelrank import make_ranking
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import get_measure, paired_test
 from kernelrank.report import comparison_report

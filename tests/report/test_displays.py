@@ -11,10 +11,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
-from kernelrank import RankRLS, RankRLSCV, RLSClassifier, leave_pair_out, leave_query_out, make_ranking, tournament_roc
 from kernelrank.charts import Estimates
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, MissingExtraError
+from kernelrank.estimators import RankRLS, RLSClassifier
 from kernelrank.metrics import NDCG
+from kernelrank.model_selection import leave_pair_out, leave_query_out, tournament_roc
+from kernelrank.model_selection.search import RankRLSCV
 from kernelrank.report import AlphaCurveDisplay, ChartDisplay, QueryScoreDisplay, ROCDisplay
 from kernelrank.report.alpha_errors import pair_standard_errors, query_standard_errors
 from kernelrank.report.roc_band import roc_band

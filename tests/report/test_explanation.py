@@ -18,8 +18,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import RLS, RLSCV, RankRLS, RankRLSCV, RankSVM, RLSClassifier, make_ranking
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
+from kernelrank.model_selection.search import RLSCV, RankRLSCV
 from kernelrank.report import explain
 from kernelrank.report.contributions import Contributions, last_step, scores_of
 

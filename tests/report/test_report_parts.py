@@ -13,18 +13,11 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelrank import (
-    RLS,
-    RLSCV,
-    RankRLS,
-    RankRLSCV,
-    RankSVM,
-    RLSClassifier,
-    leave_pair_out,
-    make_ranking,
-    tournament_roc,
-)
+from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
+from kernelrank.model_selection import leave_pair_out, tournament_roc
+from kernelrank.model_selection.search import RLSCV, RankRLSCV
 from kernelrank.report import measured_items
 from kernelrank.report.contributions import Contributions
 from kernelrank.report.data_summary import DataSummary
@@ -111,7 +104,7 @@ def test_folds_of_queries_are_refitted(model):
 
 def _parts(items):
     """The queries of each fold, from the splitter that promises them."""
-    from kernelrank import QueryKFold
+    from kernelrank.model_selection import QueryKFold
 
     return [np.unique(QID[test]) for _, test in QueryKFold(5).split(items.X, groups=QID)]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RankSVM
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import NotConverged
+from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures
 from kernelrank.losses import Hinge
 from kernelrank.queries import Queries

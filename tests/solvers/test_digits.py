@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RankRLS
+from kernelrank.estimators import RankRLS
 from tests.oracles.digits import gaussian_rank_rls
 from tests.oracles.pairs import centred
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelrank import RLS, RankRLS
 from kernelrank.errors import NothingToCompareError
+from kernelrank.estimators import RLS, RankRLS
 from kernelrank.kernels import Kernel
 from tests.oracles.pairs import Edges, fit_regression, fit_weights, root_features, scored_edges, tolerance
 

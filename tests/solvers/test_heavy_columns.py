@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RankRLS
 from kernelrank.comparisons import Preferences, ScoredQueries
+from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures
 from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, heavy_columns, sparse_columns

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelrank import RankRLS
 from kernelrank.comparisons import Preferences
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
+from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.solvers import Cholesky, choose_solver

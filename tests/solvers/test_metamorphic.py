@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank import RLS, RankRLS, make_ranking
+from kernelrank.data import make_ranking
+from kernelrank.estimators import RLS, RankRLS
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from kernelrank import RankSVM
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.errors import NotConverged
+from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.queries import Queries

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelrank import RankRLS
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
+from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures
 from kernelrank.queries import Queries
 from kernelrank.solvers.tridiagonal import Tridiagonal

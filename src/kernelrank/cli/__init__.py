@@ -66,7 +66,7 @@ def _show_traceback(kind: type[BaseException], error: BaseException, where: Trac
     """Show where an error comes from; what it says of data is escaped."""
     import traceback
 
-    from kernelrank.terminal import printable
+    from kernelrank.base.text import printable
 
     if sys.stderr is not None:
         sys.stderr.write(printable("".join(traceback.format_exception(kind, error, where)), lines=True))

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from kernelrank.base.text import escaped_json, printable
 from kernelrank.cli.console import console, remark
-from kernelrank.terminal import escaped_json, printable
 
 __all__ = ["Answer", "plain"]
 

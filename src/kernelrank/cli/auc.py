@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from kernelrank.base.progress import working
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.auc_answer import answer_auc, auc_page
@@ -17,7 +18,6 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.source_files import SourceFile, speaking_of
-from kernelrank.progress import working
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.base.progress import working
 from kernelrank.cli.model_rows import counted
-from kernelrank.progress import working
 from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import Any
 
-from kernelrank.progress import shown_on
-from kernelrank.terminal import printable
+from kernelrank.base.progress import shown_on
+from kernelrank.base.text import printable
 
 __all__ = ["console", "remark", "tell"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelrank.base.progress import working
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.measuring import facts_of
 from kernelrank.cli.output_file import check_file, check_page
-from kernelrank.progress import working
 
 if TYPE_CHECKING:
     from kernelrank.model_selection.search import RankRLSCV
@@ -39,8 +39,8 @@ def demo(
     The data: documents of 120 queries, with grades from 0 to 4. Alpha is chosen by exact leave-query-out
     cross-validation on 80 queries; the other 40 queries are the test set.
     """
+    from kernelrank.base.compiled import compile_seconds
     from kernelrank.cli.model_file import command_line
-    from kernelrank.compiled import compile_seconds
     from kernelrank.data import write_ranking
     from kernelrank.model_selection.search import RankRLSCV
     from kernelrank.persistence import save

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from kernelrank.base.progress import working
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.dyads_evaluation import OUTER, Measured, measure_settings, measured, setting_facts, setting_table
@@ -36,7 +37,6 @@ from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas
 from kernelrank.cli.output_file import STANDARD_STREAM, check_file, check_output, check_page
-from kernelrank.progress import working
 
 __all__ = ["app"]
 

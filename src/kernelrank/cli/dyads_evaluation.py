@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kernelrank.base.progress import working
 from kernelrank.cli.dyads_learner import FOLDS, SETTINGS, DyadLearner, strengths
-from kernelrank.progress import working
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer

@@ -10,7 +10,7 @@ from kernelrank.cli.model_file import command_line
 from kernelrank.provenance import provenance
 
 if TYPE_CHECKING:
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.data.named_table import NamedTable
     from kernelrank.dyads.dyadic_learner import DyadicLearner

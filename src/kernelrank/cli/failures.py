@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import typer
 
+from kernelrank.base.progress import end_display
+from kernelrank.base.text import printable
 from kernelrank.cli import STOPPED
 from kernelrank.cli.console import remark, tell
 from kernelrank.cli.interruption import ignore_interruption, interrupted
-from kernelrank.progress import end_display
-from kernelrank.terminal import printable
 
 __all__ = ["DEBUG", "failures_told"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.base.progress import working
 from kernelrank.cli.model_rows import counted
-from kernelrank.progress import working
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

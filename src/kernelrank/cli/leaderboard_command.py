@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
+from kernelrank.base.progress import working
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import command_line
@@ -14,7 +15,6 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.source_files import SourceFile
-from kernelrank.progress import working
 from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:

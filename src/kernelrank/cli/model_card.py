@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelrank.base.text import printable
 from kernelrank.cli.model_rows import changed_parameters, counted, setting_rows
 from kernelrank.provenance import column_names, final_step, provenance
-from kernelrank.terminal import printable
 
 __all__ = ["model_card"]
 

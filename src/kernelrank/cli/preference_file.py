@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.cli.model_rows import counted
 
 if TYPE_CHECKING:
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.cli.learner import LearnerOptions
     from kernelrank.data import Items, Preferences

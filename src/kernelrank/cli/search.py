@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.cli.learner import KERNELS_WITH, LearnerOptions
 
 if TYPE_CHECKING:
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.data import Items
     from kernelrank.metrics import Measure
 
@@ -211,8 +211,8 @@ def _search_settings(
     """
     import numpy as np
 
+    from kernelrank.base.progress import track
     from kernelrank.model_selection.search.alpha_grid import grid_for
-    from kernelrank.progress import track
 
     grids = []
     for setting in track(settings, len(settings), description):

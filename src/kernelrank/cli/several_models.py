@@ -70,7 +70,7 @@ class SeveralModels:
 
     def write(self, answer: Answer, path: Path, data: Path) -> None:
         """Write the page."""
-        from kernelrank.progress import working
+        from kernelrank.base.progress import working
         from kernelrank.report.comparison_report import comparison_page
 
         with working("drawing the page"):

@@ -360,7 +360,7 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
     """Choose in every fold of a folder, and average what the test sets say."""
     import numpy as np
 
-    from kernelrank.progress import track
+    from kernelrank.base.progress import track
 
     found, chosen, tests = [], [], []
     for fold in track(folds, len(folds), "folds"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.provenance import final_step
 
 if TYPE_CHECKING:
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.data import Preferences
 

@@ -8,7 +8,17 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, GramSum, Index, Matrix, Sparse, blocks, is_sparse, largest_value, transpose_product
+from kernelrank.base.arrays import (
+    Float,
+    GramSum,
+    Index,
+    Matrix,
+    Sparse,
+    blocks,
+    is_sparse,
+    largest_value,
+    transpose_product,
+)
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.queries import Queries
 

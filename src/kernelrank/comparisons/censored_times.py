@@ -26,7 +26,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import BLOCK_BYTES, Float, GramSum, Index, Matrix, as_columns, block_rows, dense_rows, is_sparse
+from kernelrank.base.arrays import (
+    BLOCK_BYTES,
+    Float,
+    GramSum,
+    Index,
+    Matrix,
+    as_columns,
+    block_rows,
+    dense_rows,
+    is_sparse,
+)
 from kernelrank.comparisons.helmert_sweeps import FIRST, LAST, GroupWeights, HelmertRows
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons, compared_pair_weight

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.comparisons.censored_times import CensoredTimes
 from kernelrank.comparisons.preference_graph import Preferences
 from kernelrank.comparisons.relative_scores import RelativeScores

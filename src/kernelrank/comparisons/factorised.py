@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns, dense_rows
+from kernelrank.base.arrays import Float, Index, Matrix, as_columns, dense_rows
 from kernelrank.comparisons.base import Comparisons
 from kernelrank.comparisons.laplacian_root import laplacian_root
 

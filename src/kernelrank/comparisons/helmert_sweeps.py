@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 
 __all__ = ["GroupWeights", "HelmertRows"]
 

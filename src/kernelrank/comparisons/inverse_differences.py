@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.comparisons.score_tree import ScoreTree
 
 __all__ = ["InverseDifferences"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import (
+from kernelrank.base.arrays import (
     Float,
     GramSum,
     Index,

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float
+from kernelrank.base.compiled import compiled
 
 __all__ = ["laplacian_root"]
 

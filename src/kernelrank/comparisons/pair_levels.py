@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.queries import Queries
 
 __all__ = ["PairLevels"]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelrank.arrays import (
+from kernelrank.base.arrays import (
     Float,
     GramSum,
     Index,

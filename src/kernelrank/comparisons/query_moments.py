@@ -31,7 +31,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
+from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.comparisons.scored_comparisons import QueryWeight, item_squares, pair_weight
 from kernelrank.errors import InvalidInputError
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Sparse
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index, Sparse
+from kernelrank.base.compiled import compiled
 from kernelrank.queries import Queries
 
 __all__ = ["shift_queries"]

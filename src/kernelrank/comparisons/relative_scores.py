@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import (
+from kernelrank.base.arrays import (
     Float,
     Index,
     Matrix,

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, GramSum, Index, Matrix, block_rows
+from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.queries import Queries
 
 __all__ = ["query_scatter", "subtract_query_means"]

@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 
 __all__ = ["ScoreTree", "add_by_row"]
 

@@ -37,7 +37,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.base import Comparisons, NamedValues
 from kernelrank.item_sets import ItemSets
 from kernelrank.queries import Queries

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import (
+from kernelrank.base.arrays import (
     BLOCK_BYTES,
     DenseRows,
     Float,

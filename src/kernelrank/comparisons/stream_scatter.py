@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, GramSum, Index
+from kernelrank.base.arrays import Float, GramSum, Index
 from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.comparisons.scatter import subtract_query_means
 from kernelrank.comparisons.scored_comparisons import QueryWeight, pair_weight

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Sparse
+from kernelrank.base.arrays import Float, Index, Sparse
 from kernelrank.comparisons.preference_graph import Preferences
 from kernelrank.errors import NothingToCompareError
 

@@ -3,8 +3,8 @@
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.base.lazy import late_names
 from kernelrank.errors import MissingExtraError
-from kernelrank.late_names import late_names
 
 if TYPE_CHECKING:
     from kernelrank.dask.rank_rls import DaskRankRLS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import dask.array as da
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
 
 if TYPE_CHECKING:
     # Pandas takes its time, and arrays do without.

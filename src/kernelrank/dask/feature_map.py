@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.dask.collection_types import ItemBlock
 from kernelrank.dask.partitions import Partitions
 from kernelrank.estimators import RankRLS

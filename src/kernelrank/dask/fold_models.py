@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.dask.statistics import Statistics
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers.direct import spectrum

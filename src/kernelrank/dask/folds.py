@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 
 __all__ = ["fold_of"]
 

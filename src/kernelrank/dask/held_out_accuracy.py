@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index, product
+from kernelrank.base.arrays import Float, Index, product
 from kernelrank.dask.cluster import gathered, reduced
 from kernelrank.dask.collection_types import ColumnBlock, ItemBlock
 from kernelrank.dask.feature_map import FeatureMap

@@ -19,19 +19,19 @@ from dask.layers import ArrayBlockIdDep
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
+from kernelrank.base.validation import is_path
 from kernelrank.dask.collection_types import Collection, ColumnBlock, ItemBlock
 from kernelrank.dask.column_groups import joined_columns
 from kernelrank.dask.fused_tasks import fused_tasks
 from kernelrank.dask.parquet_columns import read_columns
 from kernelrank.errors import InvalidInputError
-from kernelrank.validation import is_path
 
 __all__ = ["Partitions", "column_names", "is_frame", "item_array"]
 
 NAMES = ("X", "y", "qid", "weight")
 
-SMALL = 4096
+SMALL_ARGUMENT = 4096
 """Arguments of fewer bytes are sent with each task."""
 
 
@@ -170,7 +170,7 @@ def _is_sent_with_tasks(shared: object) -> bool:
     # Arrays are measured, not copied.
     arrays: list[PickleBuffer] = []
     head: bytes = cloudpickle.dumps(shared, protocol=5, buffer_callback=arrays.append)
-    return len(head) + sum(memoryview(array).nbytes for array in arrays) < SMALL
+    return len(head) + sum(memoryview(array).nbytes for array in arrays) < SMALL_ARGUMENT
 
 
 def _calls_on_frames(

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.validation import check_weight
 from kernelrank.comparisons.scored_comparisons import item_squares
 from kernelrank.dask.collection_types import ColumnBlock
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
-from kernelrank.validation import check_weight
 
 __all__ = [
     "QueryCounts",

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kernelrank.arrays import Float, GramSum, Index, Matrix
+from kernelrank.base.arrays import Float, GramSum, Index, Matrix
+from kernelrank.base.validation import check_scores
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.comparisons.query_moments import QueryMeans
@@ -33,7 +34,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection.search.alpha_grid import centred_trace
 from kernelrank.queries import Grouping, Queries
-from kernelrank.validation import check_scores
 
 __all__ = ["Batch", "Statistics", "merge_statistics", "mergeable", "partition_statistics"]
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.compiled import compiled
+from kernelrank.base.compiled import compiled
 
 __all__ = ["powers_of_ten", "read_decimal", "read_decimals"]
 

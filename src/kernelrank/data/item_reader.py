@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.base.progress import track
 from kernelrank.data.array_builder import ArrayBuilder
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.delimited import DelimitedTable
@@ -25,7 +26,6 @@ from kernelrank.data.side_files import refuse_side_queries, with_side_files
 from kernelrank.data.source import Source, read_blocks, readable, source_name
 from kernelrank.data.table import Table
 from kernelrank.errors import FileFormatError, InvalidInputError
-from kernelrank.progress import track
 
 __all__ = ["items_of_source", "open_table", "read_item_chunks", "read_items"]
 

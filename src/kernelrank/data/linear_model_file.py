@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.data.line import LARGEST_INDEX, shown
 from kernelrank.errors import FileFormatError
 

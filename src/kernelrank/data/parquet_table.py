@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kernelrank.base.text import printable
 from kernelrank.data.arrow_block import ArrowBlock
 from kernelrank.data.file_format import compression_suffix, is_parquet
 from kernelrank.data.line import shown
@@ -26,7 +27,6 @@ from kernelrank.data.source import Source, source_name
 from kernelrank.data.table import Table, TableBlock
 from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, MissingExtraError
-from kernelrank.terminal import printable
 
 if TYPE_CHECKING:
     import pyarrow

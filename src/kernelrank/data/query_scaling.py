@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.data.items import Items
 from kernelrank.errors import FileFormatError
 from kernelrank.queries import Queries

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
-from kernelrank.arrays import available_bytes, blocks, in_gigabytes
+from kernelrank.base.arrays import available_bytes, blocks, in_gigabytes
 from kernelrank.data.array_builder import ArrayBuilder
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.line import LARGEST_INDEX

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from kernelrank.arrays import canonical
+from kernelrank.base.arrays import canonical
 from kernelrank.data.output_stream import opened_output
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelrank.base.progress import track
 from kernelrank.data.chunks import check_chunk_rows, cut
 from kernelrank.data.file_format import file_format
 from kernelrank.data.item_reader import open_table
@@ -22,7 +23,6 @@ from kernelrank.data.roles import ColumnRequest
 from kernelrank.data.rows import read_rows
 from kernelrank.data.table import Table
 from kernelrank.errors import FileFormatError, InvalidInputError
-from kernelrank.progress import track
 
 __all__ = ["StoredRanking", "open_stored", "read_parquet_chunks"]
 

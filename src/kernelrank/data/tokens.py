@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.compiled import compiled
+from kernelrank.base.compiled import compiled
 
 __all__ = ["Tokens", "find_docids", "gather_labels", "gather_words", "read_integers", "undecodable"]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.base.progress import track
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.file_format import FileFormat
 from kernelrank.data.item_codes import ItemCodes
@@ -27,7 +28,6 @@ from kernelrank.data.vote_columns import VoteColumns, VoteRequest
 from kernelrank.data.vote_words import READ_AS, UNKNOWN, WinnerWords, truth
 from kernelrank.data.words import join_labels
 from kernelrank.errors import FileFormatError
-from kernelrank.progress import track
 
 __all__ = ["open_votes", "read_votes"]
 

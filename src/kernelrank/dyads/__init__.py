@@ -1,12 +1,17 @@
 """Two sets of objects: a score belongs to a dyad, a pair of a row object and a column object, each with its kernel."""
 
-from kernelrank.dyads.dyadic_folds import Setting
-from kernelrank.dyads.dyadic_holdout import DyadicHoldout, dyadic_holdout
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
-from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
-from kernelrank.dyads.kronecker_rank_rls import KroneckerRankRLS
-from kernelrank.dyads.kronecker_rls import KroneckerRLS
-from kernelrank.dyads.two_step_rls import TwoStepRLS
+from typing import TYPE_CHECKING
+
+from kernelrank.base.lazy import late_names
+
+if TYPE_CHECKING:
+    from kernelrank.dyads.dyadic_folds import Setting
+    from kernelrank.dyads.dyadic_holdout import DyadicHoldout, dyadic_holdout
+    from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
+    from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
+    from kernelrank.dyads.kronecker_rank_rls import KroneckerRankRLS
+    from kernelrank.dyads.kronecker_rls import KroneckerRLS
+    from kernelrank.dyads.two_step_rls import TwoStepRLS
 
 __all__ = [
     "DyadicHoldout",
@@ -20,3 +25,19 @@ __all__ = [
     "TwoStepRLS",
     "dyadic_holdout",
 ]
+
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "DyadicHoldout": "dyadic_holdout",
+        "DyadicProblem": "dyadic_problem",
+        "DyadicSide": "dyadic_side",
+        "KroneckerRLS": "kronecker_rls",
+        "KroneckerRankRLS": "kronecker_rank_rls",
+        "Regularisation": "dyadic_problem",
+        "Setting": "dyadic_folds",
+        "SideSpectrum": "dyadic_side",
+        "TwoStepRLS": "two_step_rls",
+        "dyadic_holdout": "dyadic_holdout",
+    },
+)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.dyads.dyadic_problem import DyadicProblem
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.errors import NothingToCompareError

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.dyads.one_set import symmetrised
 

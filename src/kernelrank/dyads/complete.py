@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from kernelrank.arrays import Float, Matrix, dense_rows, transpose_product
+from kernelrank.base.arrays import Float, Matrix, dense_rows, transpose_product
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.dyads.complete import Spectral
 from kernelrank.dyads.dyadic_folds import DyadicFolds
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, check_cv
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["SETTINGS", "DyadicFolds", "LeavingDyads", "Setting", "mirrored"]

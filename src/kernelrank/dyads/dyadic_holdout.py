@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from kernelrank.argument_types import ItemsLike
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.progress import verbosely
 from kernelrank.dyads.complete_holdout import CompleteHoldout
 from kernelrank.dyads.dyadic_folds import DyadicFolds, Setting
 from kernelrank.dyads.dyadic_learner import DyadicLearner
@@ -22,7 +23,6 @@ from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
 from kernelrank.dyads.searched_holdout import searched_scores
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
-from kernelrank.progress import verbosely
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.double_precision import overflow_is_checked
 from kernelrank.threads import one_pool

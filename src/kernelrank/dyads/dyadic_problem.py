@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.scored_comparisons import QueryWeight, pair_weight
 from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 from kernelrank.dyads.known_cells import KnownCells, OutputCells

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, dense_rows
+from kernelrank.base.arrays import Float, Index, dense_rows
+from kernelrank.base.progress import track
 from kernelrank.dyads.automatic_choice import prepare
 from kernelrank.dyads.dyadic_folds import DyadicFolds, LeavingDyads
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
@@ -21,7 +22,6 @@ from kernelrank.dyads.eigenbasis import Eigenbasis
 from kernelrank.dyads.few_cells import FewCells
 from kernelrank.dyads.vec_trick import VecTrick
 from kernelrank.errors import InvalidInputError
-from kernelrank.progress import track
 from kernelrank.solvers import ConjugateGradient
 
 __all__ = ["masked_scores", "reduced_scores", "solution_block"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["check_dyad_list", "check_dyads", "check_score_matrix", "refuse_unknown_objects"]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from kernelrank.arrays import Float, Index, Matrix, available_bytes, in_gigabytes, is_sparse
+from kernelrank.base.arrays import Float, Index, Matrix, available_bytes, in_gigabytes, is_sparse
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel

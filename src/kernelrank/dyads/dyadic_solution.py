@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.dyads.dyadic_problem import Regularisation
 
 __all__ = ["DyadicSolution", "PreparedSolver"]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.dyads.cell_laplacian import CellLaplacian
 from kernelrank.dyads.cell_products import CellProducts
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.dyads.rotated_side import RotatedSide
 
 __all__ = ["cell_inverse", "cell_residuals", "few_cell_residuals", "ranked_cells"]

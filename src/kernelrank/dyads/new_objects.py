@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.dyads.rotated_side import RotatedSide
 
 __all__ = ["new_object_coefficients", "new_object_residuals"]

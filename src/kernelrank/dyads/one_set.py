@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["check_relation", "refuse_self_dyads", "symmetrised"]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.dyads.complete import Spectral
 from kernelrank.dyads.dyadic_folds import DyadicFolds
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.dyads.dyadic_folds import DyadicFolds
 from kernelrank.dyads.dyadic_learner import DyadicLearner
 from kernelrank.dyads.dyadic_problem import DyadicProblem

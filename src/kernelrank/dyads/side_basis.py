@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from kernelrank.arrays import Float, dense_rows
+from kernelrank.base.arrays import Float, dense_rows
 from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 
 __all__ = ["SideBasis"]

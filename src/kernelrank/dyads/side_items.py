@@ -7,11 +7,11 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from kernelrank.argument_types import ItemsLike
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
+from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel, takes_sparse
 from kernelrank.kernels.semidefinite import check_symmetric
-from kernelrank.validation import check_items
 
 __all__ = ["check_side", "remembered_names"]
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.dyads.dyadic_folds import DyadicFolds
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import SideSpectrum

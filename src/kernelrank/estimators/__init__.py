@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kernelrank.late_names import late_names
+from kernelrank.base.lazy import late_names
 
 if TYPE_CHECKING:
     from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
@@ -40,7 +40,6 @@ __all__ = [
 __getattr__, __dir__ = late_names(
     __name__,
     {
-        "RLS": "rls",
         "AllPathsVectorizer": "all_paths_vectorizer",
         "BradleyTerry": "bradley_terry",
         "CoRankRLS": "co_rank_rls",
@@ -49,6 +48,7 @@ __getattr__, __dir__ = late_names(
         "Leaderboard": "leaderboard",
         "MaxMarginClustering": "max_margin_clustering",
         "NystromMap": "nystrom_map",
+        "RLS": "rls",
         "RLSClassifier": "rls_classifier",
         "RankRLS": "rank_rls",
         "RankSVM": "rank_svm",

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 
 __all__ = ["Agreement"]
 

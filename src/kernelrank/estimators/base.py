@@ -19,7 +19,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from kernelrank.arrays import Float, Index, Matrix, product
+from kernelrank.base.arrays import Float, Index, Matrix, product
+from kernelrank.base.progress import verbose_progress
+from kernelrank.base.validation import check_items, is_path, mapped, refuse_infinite
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
@@ -44,7 +46,6 @@ from kernelrank.kernels import (
     check_precomputed,
     takes_sparse,
 )
-from kernelrank.progress import verbose_progress
 from kernelrank.queries import Queries
 from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
@@ -56,7 +57,6 @@ from kernelrank.solvers.double_precision import (
     overflow_is_checked,
 )
 from kernelrank.threads import one_pool
-from kernelrank.validation import check_items, is_path, mapped, refuse_infinite
 
 __all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 

@@ -11,7 +11,8 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.validation import check_pairs, check_sides
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.vote_learner import VoteLearner
@@ -19,7 +20,6 @@ from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.losses.vote_likelihood import outcome_probabilities
 from kernelrank.solvers.vote_newton import LinearSystem
 from kernelrank.solvers.vote_problem import JudgeEffect
-from kernelrank.validation import check_pairs, check_sides
 
 __all__ = ["BradleyTerry"]
 

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators import score_mixture
 from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate

@@ -27,7 +27,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Index, Matrix
+from kernelrank.base.arrays import Index, Matrix
+from kernelrank.base.progress import track
+from kernelrank.base.validation import FilePath
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.side_files import refuse_side_queries
@@ -35,8 +37,6 @@ from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
-from kernelrank.progress import track
-from kernelrank.validation import FilePath
 
 __all__ = ["batch_mode", "fit_file"]
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank.base.progress import track
+from kernelrank.base.validation import FilePath, is_path, mapped
 from kernelrank.data.ranking import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
-from kernelrank.progress import track
-from kernelrank.validation import FilePath, is_path, mapped
 
 if TYPE_CHECKING:
     from kernelrank.estimators.base import KernelLearner

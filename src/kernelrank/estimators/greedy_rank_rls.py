@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError

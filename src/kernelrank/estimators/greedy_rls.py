@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import GreedySelector

@@ -16,14 +16,15 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Index, Matrix
+from kernelrank.base.arrays import Index, Matrix
+from kernelrank.base.progress import track
+from kernelrank.base.validation import mapped
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.features import ExplicitFeatures
-from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.selection import (
     FallingError,
@@ -35,7 +36,6 @@ from kernelrank.selection import (
 )
 from kernelrank.selection.greedy_search import CRITERIA, Criterion
 from kernelrank.solvers.double_precision import check_finite, check_range
-from kernelrank.validation import mapped
 
 __all__ = ["CriterionName", "GreedySelector"]
 

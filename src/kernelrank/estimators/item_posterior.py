@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
 from kernelrank.features import ColumnFeatures

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincc, logit, ndtr
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators.item_posterior import ItemPosterior
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Float, Index, is_sparse
+from kernelrank.base.arrays import Float, Index, is_sparse
+from kernelrank.base.validation import check_pair_values, check_ties
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import UnconnectedVotesWarning
 from kernelrank.estimators.base import whole_or_not_at_all
@@ -24,7 +25,6 @@ from kernelrank.estimators.vote_gaps import VoteGaps
 from kernelrank.estimators.voted_items import named_features, number_votes, standardised
 from kernelrank.losses.expected_votes import SquaredVotes
 from kernelrank.queries import Queries
-from kernelrank.validation import check_pair_values, check_ties
 
 __all__ = ["Leaderboard"]
 

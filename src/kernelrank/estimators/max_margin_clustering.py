@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 from kernelrank.comparisons import ItemScores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators.item_posterior import ItemPosterior
 

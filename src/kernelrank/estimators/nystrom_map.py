@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Index, Matrix, as_columns
+from kernelrank.base.arrays import Float, Index, Matrix, as_columns
+from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.features.basis import (
@@ -36,7 +37,6 @@ from kernelrank.kernels import (
     takes_sparse,
 )
 from kernelrank.queries import Queries
-from kernelrank.validation import check_items
 
 __all__ = ["NystromMap"]
 

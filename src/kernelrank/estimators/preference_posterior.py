@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons import Preferences
 from kernelrank.estimators.score_comparison import ScoreComparison
 from kernelrank.estimators.score_posterior import COMPARISON_STATE, ScorePosterior

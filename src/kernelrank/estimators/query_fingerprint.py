@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Matrix, is_sparse, row_slices
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Matrix, is_sparse, row_slices
+from kernelrank.base.compiled import compiled
 from kernelrank.queries import Queries
 
 __all__ = ["query_fingerprints"]

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 
+from kernelrank.base.validation import is_path, mapped, scores_or_times
 from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -19,7 +20,6 @@ from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.validation import is_path, mapped, scores_or_times
 
 __all__ = ["RankRLS"]
 

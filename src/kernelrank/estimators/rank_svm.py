@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
+from kernelrank.base.validation import check_pair_values, check_pairs
 from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
@@ -22,7 +23,6 @@ from kernelrank.features import Features
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.lifetimes import event_times
 from kernelrank.solvers import Bundle, CertifiedSolution, Newton, Solution, Solver
-from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["RankSVM"]
 

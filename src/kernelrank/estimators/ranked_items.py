@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.charts import Estimates
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError

@@ -9,7 +9,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Matrix, is_structured
+from kernelrank.base.arrays import Float, Matrix, is_structured
+from kernelrank.base.validation import (
+    check_pair_values,
+    check_pairs,
+    check_scores,
+    check_weight,
+    is_path,
+    mapped,
+    scores_or_times,
+)
 from kernelrank.comparisons import Preferences, ScoredComparisons, ScoredQueries, compare_pairs, compare_scores
 from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
 from kernelrank.comparisons.scored_comparisons import QueryWeight
@@ -21,15 +30,6 @@ from kernelrank.lifetimes import Lifetimes
 from kernelrank.metrics import Concordance, PairwiseAccuracy
 from kernelrank.queries import Queries
 from kernelrank.solvers import Solution
-from kernelrank.validation import (
-    check_pair_values,
-    check_pairs,
-    check_scores,
-    check_weight,
-    is_path,
-    mapped,
-    scores_or_times,
-)
 
 __all__ = ["Ranker", "has_two_levels"]
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.base.arrays import Float, Matrix
+from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.costs import OutputGraph, by_missing_pattern
 from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.file_items import predict_scored
 from kernelrank.queries import Queries
-from kernelrank.validation import check_scores, check_weight
 
 __all__ = ["Regressor", "compare_items"]
 

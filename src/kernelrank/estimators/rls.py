@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from sklearn.base import _fit_context
 
+from kernelrank.base.validation import is_path, mapped
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.stream import StreamLearner
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.validation import is_path, mapped
 
 __all__ = ["RLS"]
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
-from kernelrank.result import Result
 
 __all__ = ["ScoreComparison", "matched_rows"]
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures
 from kernelrank.losses.expected_votes import LogisticVotes, SquaredVotes, VoteModel

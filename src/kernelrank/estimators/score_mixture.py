@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
 from kernelrank.losses.expected_votes import LogisticVotes

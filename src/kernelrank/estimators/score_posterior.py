@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Index, Matrix, dense_rows
+from kernelrank.base.arrays import Float, Index, Matrix, dense_rows
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.score_comparison import ScoreComparison, matched_rows

@@ -20,7 +20,8 @@ from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
+from kernelrank.base.progress import track
 from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.comparisons.scored_comparisons import QueryWeight
@@ -30,7 +31,6 @@ from kernelrank.estimators.query_fingerprint import query_fingerprints
 from kernelrank.estimators.stream_rounding import StreamRounding
 from kernelrank.estimators.stream_statistics import BatchStatistics, QueryMode, StreamStatistics
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
-from kernelrank.progress import track
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.direct import NormalEquations

@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 
 __all__ = ["StreamRounding"]
 

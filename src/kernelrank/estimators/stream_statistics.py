@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.query_moments import QueryMoments
 from kernelrank.errors import InvalidInputError

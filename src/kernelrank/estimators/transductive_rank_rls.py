@@ -11,20 +11,21 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.ranker import Ranker, has_two_levels
-from kernelrank.exact_cv import ItemSets, Problem
+from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import Features, ReducedSet
+from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.queries import Queries
 from kernelrank.solvers.double_precision import check_range, one_warning
-from kernelrank.validation import check_scores, check_weight
 
 __all__ = ["TransductiveRankRLS"]
 

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kernelrank.arrays import Index, Matrix, block_rows
+from kernelrank.base.arrays import Index, Matrix, block_rows
+from kernelrank.base.progress import track
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.comparisons.stream_scatter import StreamScatter
 from kernelrank.data.stored import open_stored
@@ -20,7 +21,6 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features.view_map import JointRows, ViewMap
-from kernelrank.progress import track
 from kernelrank.queries import Queries
 
 __all__ = ["UnscoredItems"]

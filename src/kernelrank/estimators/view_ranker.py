@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix
+from kernelrank.base.validation import check_items
 from kernelrank.comparisons import ScoredComparisons, compare_scores
 from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph, resolved_cost
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
@@ -28,7 +29,6 @@ from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.direct import NormalEquations, Spectrum
 from kernelrank.solvers.double_precision import check_energy, check_finite, one_warning
-from kernelrank.validation import check_items
 
 __all__ = ["ViewRanker", "co_equations"]
 

@@ -9,7 +9,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
+from kernelrank.base.validation import (
+    check_pair_values,
+    check_pairs,
+    check_scores,
+    check_sides,
+    check_ties,
+    check_weight,
+)
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.score_pairs import list_score_pairs
 from kernelrank.comparisons.scored_comparisons import QueryWeight
@@ -23,7 +31,6 @@ from kernelrank.queries import Queries
 from kernelrank.solvers.double_precision import check_range
 from kernelrank.solvers.vote_newton import LinearSystem, VoteNewton, VoteSolution
 from kernelrank.solvers.vote_problem import JudgeEffect, Unknowns, VoteProblem
-from kernelrank.validation import check_pair_values, check_pairs, check_scores, check_sides, check_ties, check_weight
 
 __all__ = ["VoteLearner"]
 

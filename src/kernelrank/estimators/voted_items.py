@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kernelrank.arrays import Float, Index, Matrix, is_sparse
+from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
+from kernelrank.base.labels import label_vector, number_labels, number_two, refuse_missing
 from kernelrank.errors import InvalidInputError
-from kernelrank.labels import label_vector, number_labels, number_two, refuse_missing
 
 __all__ = ["named_features", "nearest_names", "number_votes", "standardised"]
 

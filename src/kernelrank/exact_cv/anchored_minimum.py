@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 
 if TYPE_CHECKING:
     from kernelrank.exact_cv.transduction import FoldResiduals

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.exact_cv.basis_removal import BasisPlaces
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.item_pairs import DifferingPairs

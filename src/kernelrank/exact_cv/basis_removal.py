@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from kernelrank.arrays import Float, Index, block_rows
+from kernelrank.base.arrays import Float, Index, block_rows
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import ReducedSet
 from kernelrank.item_sets import ItemSets

@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.features import Features, FullKernel

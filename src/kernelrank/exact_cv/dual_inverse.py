@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, GramSum, Index, blocks
+from kernelrank.base.arrays import Float, GramSum, Index, blocks
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features

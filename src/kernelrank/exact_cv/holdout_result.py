@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.results import Result
 from kernelrank.charts import Bars, Histogram
 from kernelrank.errors import InvalidInputError
-from kernelrank.result import Result
 
 __all__ = ["PairHoldout", "pair_accuracy"]
 

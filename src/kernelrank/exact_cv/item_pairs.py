@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.item_sets import ItemSets
 from kernelrank.queries import Queries

@@ -22,13 +22,13 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
+from kernelrank.base.progress import track
 from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.item_pairs import DifferingPairs
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
-from kernelrank.progress import track
 
 __all__ = ["inner_agreements"]
 

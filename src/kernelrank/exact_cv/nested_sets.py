@@ -25,9 +25,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 from kernelrank.comparisons import ItemScores, ScoredQueries
-from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
 from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, settle_ties, share_scores

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.exact_cv.basis_pairs import BasisPairs, LostDirections
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs, ItemPairs, PairForm

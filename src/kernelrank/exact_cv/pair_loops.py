@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.compiled import CompilingPays, compiled
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
-from kernelrank.compiled import CompilingPays, compiled
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from kernelrank.arrays import Float, Index, blocks
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.compiled import compiled
 from kernelrank.exact_cv.basis_removal import BasisPlaces
 from kernelrank.exact_cv.preference_sets import PreferenceProblem, filled
 from kernelrank.exact_cv.reduced_systems import CONVERGED, solve_reduced

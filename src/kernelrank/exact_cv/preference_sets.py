@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.compiled import compiled
 from kernelrank.comparisons import Preferences
-from kernelrank.compiled import compiled
 from kernelrank.exact_cv.reduced_systems import solve_reduced
 from kernelrank.exact_cv.set_removal import PIVOT, SetRemoval
 from kernelrank.features import Features

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.exact_cv.basis_removal import leave_basis_out
 from kernelrank.exact_cv.decomposition import FEW_ALPHAS, Decomposition
 from kernelrank.exact_cv.dual_inverse import PIVOT

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 
 __all__ = ["PIVOT", "SetRemoval"]
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.compiled import CompilingPays, compiled
 from kernelrank.comparisons import Comparisons
-from kernelrank.compiled import CompilingPays, compiled
 
 __all__ = ["SMALL", "SetSystems"]
 

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
 from kernelrank.features import Features, FullKernel

@@ -64,7 +64,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, block_rows, blocks
+from kernelrank.base.arrays import Float, Index, block_rows, blocks
+from kernelrank.base.progress import track
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
@@ -75,7 +76,6 @@ from kernelrank.exact_cv.set_holdout import SET_BYTES
 from kernelrank.exact_cv.set_systems import SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.item_sets import ItemSets
-from kernelrank.progress import track
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.double_precision import one_warning
 

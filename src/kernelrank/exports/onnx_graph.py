@@ -17,7 +17,7 @@ import numpy as np
 from kernelrank.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.data.table_preparation import PreparedColumn
     from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
 

@@ -20,7 +20,7 @@ from sklearn.base import is_clusterer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float, Index, Matrix, is_sparse
+from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import NystromMap
 from kernelrank.estimators.base import KernelLearner

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.data.table_preparation import PreparedColumn
     from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index, Matrix, blocks, dense_rows, is_sparse, row_slices
+from kernelrank.base.arrays import Float, Index, Matrix, blocks, dense_rows, is_sparse, row_slices
 from kernelrank.comparisons import Comparisons
 
 __all__ = ["ColumnFeatures", "Features", "duplicate_rows"]

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import check_random_state
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.errors import EmptyBasisWarning, InvalidInputError
 from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import Kernel

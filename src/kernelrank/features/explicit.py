@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelrank.arrays import (
+from kernelrank.base.arrays import (
     Float,
     Index,
     Matrix,

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, Matrix, is_sparse
+from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import Features
 from kernelrank.features.basis import uniformly

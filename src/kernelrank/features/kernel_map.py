@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import blas, lapack, qr, solve_triangular, svd
 
-from kernelrank.arrays import Float, GramSum, Index, Matrix, product
+from kernelrank.base.arrays import Float, GramSum, Index, Matrix, product
 from kernelrank.errors import InvalidInputError
 from kernelrank.features.base import duplicate_rows
 from kernelrank.kernels import Kernel, refuse_indefinite

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from kernelrank.arrays import Float, Index, Matrix, product, transpose_product
+from kernelrank.base.arrays import Float, Index, Matrix, product, transpose_product
 from kernelrank.comparisons import Comparisons
 from kernelrank.features.base import Features
 from kernelrank.features.basis import uniformly

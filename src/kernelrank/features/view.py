@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import GammaLike, Kernel, KernelLike
 

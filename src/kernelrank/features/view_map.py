@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-from kernelrank.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.features.kernel_map import KernelMap
 from kernelrank.kernels import Kernel
 

@@ -22,8 +22,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 from kernelrank.kernels.packed_graphs import PackedGraphs
 from kernelrank.kernels.walks import sum_walks
 

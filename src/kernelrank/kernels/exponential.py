@@ -19,8 +19,8 @@ from functools import partial
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 
 __all__ = ["exponential"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Index
+from kernelrank.base.compiled import compiled
 from kernelrank.kernels.all_paths import ConnectedLabels
 
 __all__ = ["LabelPairs"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Matrix, blocks, is_sparse
+from kernelrank.base.arrays import Float, Matrix, blocks, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.kernel import Kernel
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Index
+from kernelrank.base.compiled import compiled
 
 __all__ = ["strong_components"]
 

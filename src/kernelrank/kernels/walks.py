@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.cycles import invert_cycles
 from kernelrank.kernels.packed_graphs import PackedGraphs

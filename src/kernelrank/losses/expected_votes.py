@@ -25,7 +25,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons.votes import Votes
 from kernelrank.losses.vote_likelihood import decided_probability
 

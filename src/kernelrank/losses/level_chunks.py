@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 from kernelrank.losses.sweeps import FEW_LEVELS, Complex, sums_above, sums_below
 
 __all__ = ["CHUNKED_BYTES", "LevelChunks"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.loss_rounding import sum_error
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.comparisons.scored_queries import ScoredQueries

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 
 __all__ = ["FEW_LEVELS", "Complex", "rounded_mass", "sums_above", "sums_below"]
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons.votes import Votes
 from kernelrank.losses.loss_rounding import sum_error
 

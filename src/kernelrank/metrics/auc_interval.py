@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 
 __all__ = ["Components", "interval_of_factor", "score_interval", "variance_at"]
 

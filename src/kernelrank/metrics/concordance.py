@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import is_structured
+from kernelrank.base.arrays import is_structured
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics.concordance_result import ConcordanceResult

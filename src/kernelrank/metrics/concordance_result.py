@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.lifetimes import Lifetimes
@@ -21,7 +22,6 @@ from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.metrics.measure_result import MeasureResult
 from kernelrank.pvalues import p_is, pvalue
 from kernelrank.queries import Queries
-from kernelrank.result import Result
 
 __all__ = ["ConcordanceDifference", "ConcordanceResult"]
 

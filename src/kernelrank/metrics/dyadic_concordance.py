@@ -22,12 +22,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
-from kernelrank.compiled import compiled
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.interval import Interval, check_confidence, wilson_interval
-from kernelrank.result import Result
 
 __all__ = ["DyadicConcordance", "Per", "dyadic_concordance"]
 

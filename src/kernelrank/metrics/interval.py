@@ -38,10 +38,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
-from kernelrank.result import Result
 
 if TYPE_CHECKING:
     from kernelrank.metrics.measure_result import MeasureResult

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import is_structured
+from kernelrank.base.arrays import is_structured
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["KaplanMeier", "censoring_weights", "log_rank_pvalue"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.interval import (
@@ -19,7 +20,6 @@ from kernelrank.metrics.interval import (
     mean_interval,
 )
 from kernelrank.metrics.judged_items import FloatArray
-from kernelrank.result import Result
 
 __all__ = ["MeasureResult"]
 

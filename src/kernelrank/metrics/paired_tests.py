@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, mean_interval
 from kernelrank.pvalues import p_is, pvalue
-from kernelrank.result import Result
 
 if TYPE_CHECKING:
     from kernelrank.metrics.judged_items import FloatArray

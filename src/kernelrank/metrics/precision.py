@@ -23,7 +23,8 @@ from kernelrank.argument_types import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import check_cutoff
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.ranked_lists import BinaryListMeasure, CutBinaryMeasure, EmptyRule, RankedLists, TieRule
+from kernelrank.metrics.ranked_lists import BinaryListMeasure, CutBinaryMeasure, RankedLists, TieRule
+from kernelrank.metrics.relevance import EmptyRule
 
 __all__ = ["MeanAveragePrecision", "Precision", "mean_average_precision", "precision_at"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.results import Result
+from kernelrank.base.validation import check_pair_values, check_pairs
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, wilson_interval
-from kernelrank.result import Result
-from kernelrank.validation import check_pair_values, check_pairs
 
 __all__ = ["PreferenceAgreement", "agreement_of", "preference_agreement"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.metrics.interval import Interval
-from kernelrank.result import Result
 
 __all__ = ["RateEstimate"]
 

@@ -25,19 +25,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.argument_types import Labels
-from kernelrank.compiled import compiled
+from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import check_cutoff
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.ranked_lists import (
-    CutBinaryMeasure,
-    EmptyRule,
-    ListMeasure,
-    RankedLists,
-    TieRule,
-    check_grades,
-)
+from kernelrank.metrics.ranked_lists import CutBinaryMeasure, ListMeasure, RankedLists, TieRule, check_grades
+from kernelrank.metrics.relevance import EmptyRule
 
 __all__ = ["ExpectedReciprocalRank", "ReciprocalRank", "expected_reciprocal_rank", "reciprocal_rank"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.compiled import CompilingPays, compiled
+from kernelrank.base.compiled import CompilingPays, compiled
 from kernelrank.metrics.judged_items import FloatArray
 
 __all__ = ["differing_pairs", "sort_segments"]

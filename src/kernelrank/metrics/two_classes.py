@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 

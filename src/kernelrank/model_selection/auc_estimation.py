@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.progress import verbosely
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.auc_interval import score_interval
 from kernelrank.metrics.interval import Interval, check_confidence
@@ -17,7 +18,6 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_methods import GIVEN, METHODS, Found, Task, of_scores
 from kernelrank.model_selection.estimator_refit import settled
-from kernelrank.progress import verbosely
 from kernelrank.threads import one_pool
 
 __all__ = ["GIVEN_SCORES", "INTERVALS", "check_scores", "estimate_auc", "to_estimate"]

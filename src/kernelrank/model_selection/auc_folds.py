@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 

@@ -39,13 +39,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import _safe_split
 
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
+from kernelrank.base.progress import track
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.model_selection.estimator_refit import without_basis
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.model_selection.search.nested_search import NestedSearch
-from kernelrank.progress import track
 
 if TYPE_CHECKING:
     from kernelrank.model_selection.auc_methods import Task

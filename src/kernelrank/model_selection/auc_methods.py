@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses

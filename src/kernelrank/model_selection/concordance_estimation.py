@@ -15,7 +15,9 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float, Index, is_structured
+from kernelrank.base.arrays import Float, Index, is_structured
+from kernelrank.base.progress import track, verbosely
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
@@ -25,9 +27,7 @@ from kernelrank.model_selection.auc_halves import trained_share
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
-from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
-from kernelrank.result import Result
 from kernelrank.threads import one_pool
 
 __all__ = ["ConcordanceEstimate", "estimate_concordance"]

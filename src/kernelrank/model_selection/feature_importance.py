@@ -19,15 +19,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float, Index, is_sparse
+from kernelrank.base.arrays import Float, Index, is_sparse
+from kernelrank.base.progress import track, verbosely
+from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import check_confidence, mean_interval
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.scorer import predicted_scores
-from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
-from kernelrank.result import Result
 from kernelrank.threads import one_pool
 
 __all__ = ["PermutationImportance", "permutation_importance"]

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import NothingToCompareError
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.auc_interval import Components, score_interval

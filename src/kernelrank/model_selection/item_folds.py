@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["deal_items"]

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.progress import track, verbosely
+from kernelrank.base.results import Result
+from kernelrank.base.validation import check_pair_values, check_pairs, check_ties
 from kernelrank.charts import Curves, Histogram
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
 from kernelrank.errors import InvalidInputError
@@ -25,12 +28,9 @@ from kernelrank.item_sets import ItemSets
 from kernelrank.losses.vote_likelihood import observed_probabilities
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
-from kernelrank.progress import track, verbosely
 from kernelrank.queries import Queries
-from kernelrank.result import Result
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.threads import one_pool
-from kernelrank.validation import check_pair_values, check_pairs, check_ties
 
 __all__ = ["PreferenceHoldout", "Refits", "exact_differences", "leave_preferences_out"]
 

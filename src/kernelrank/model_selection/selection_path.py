@@ -11,13 +11,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d
 
-from kernelrank.arrays import Float, Index, product
+from kernelrank.base.arrays import Float, Index, product
+from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import GreedySelector
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.queries import Queries
-from kernelrank.validation import check_scores
 
 __all__ = ["SelectionData", "SelectionPath", "mean_accuracy", "selector_of"]
 

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.kernels.labelled_graph import LabelledGraph
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.graph_scheme import GraphScheme

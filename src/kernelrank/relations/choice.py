@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.results import Result
 from kernelrank.charts import Curves
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid
 from kernelrank.relations.extraction_scores import ExtractionScores, measure
 from kernelrank.relations.held_out_documents import HeldOutDocuments, Learning, hold_out_documents
 from kernelrank.relations.threshold import Rule, best_threshold, calibrated_threshold, resampled_threshold
-from kernelrank.result import Result
 
 __all__ = ["Choice", "choose", "choose_alpha", "search_alphas"]
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.errors import SplitDocumentWarning
 from kernelrank.metrics.interval import Interval
@@ -22,7 +23,6 @@ from kernelrank.relations.extraction_scores import (
 )
 from kernelrank.relations.extractor import RelationExtractor
 from kernelrank.relations.threshold import Rule, best_threshold
-from kernelrank.result import Result
 
 __all__ = ["CrossCorpus", "evaluate_on"]
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.results import Result
 from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError, SplitDocumentWarning
 from kernelrank.metrics.interval import Interval
@@ -28,7 +29,6 @@ from kernelrank.relations.extraction_scores import (
 from kernelrank.relations.extractor import RelationExtractor, check_documents, check_labels
 from kernelrank.relations.held_out_documents import Learning, hold_out_documents
 from kernelrank.relations.threshold import RULES, Rule, threshold_of_share
-from kernelrank.result import Result
 
 __all__ = ["CrossValidation", "choose_inside", "cross_validate", "cross_validate_kernel", "document_folds"]
 

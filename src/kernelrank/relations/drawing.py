@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from xml.sax.saxutils import escape
 
+from kernelrank.base.text import printable
 from kernelrank.errors import InvalidInputError
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.dependency import Dependency
 from kernelrank.relations.shortest_paths import distances_from, neighbours, on_shortest_paths
-from kernelrank.terminal import printable
 
 __all__ = ["draw_candidate"]
 

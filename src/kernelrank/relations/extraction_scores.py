@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.results import Result
 from kernelrank.charts import Bars
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
 from kernelrank.queries import Queries
-from kernelrank.result import Result
 
 __all__ = ["ExtractionScores", "document_intervals", "measure", "measure_all_true"]
 

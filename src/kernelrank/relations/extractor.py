@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.errors import InvalidInputError, SkippedCandidateWarning
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.model_selection.search.alpha_grid import AUTO

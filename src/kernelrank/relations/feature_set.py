@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.kernels.all_paths import Combine

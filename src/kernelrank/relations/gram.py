@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import blas
 
-from kernelrank.arrays import Float
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float
+from kernelrank.base.compiled import compiled
 
 __all__ = ["linear_kernel"]
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.progress import track
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
@@ -19,7 +20,6 @@ from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
-from kernelrank.progress import track
 from kernelrank.queries import Queries
 
 __all__ = ["HeldOutDocuments", "Learning", "hold_out_documents"]

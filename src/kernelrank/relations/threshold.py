@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 

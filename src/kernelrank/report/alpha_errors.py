@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_methods import pair_components

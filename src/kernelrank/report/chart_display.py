@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelrank.base.results import Result
 from kernelrank.charts import Bars, Chart, Curves, Estimates, Histogram
 from kernelrank.metrics import ConcordanceResult, MeasureResult
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
 from kernelrank.report.display import Display, legend_above
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.selection import SelectionDisplay
-from kernelrank.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

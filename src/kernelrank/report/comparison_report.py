@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.report.baselines import random_order
@@ -17,7 +18,6 @@ from kernelrank.report.compared_models import ComparedModels
 from kernelrank.report.number_format import counted, with_decimals
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture, drawing
-from kernelrank.validation import check_scores
 
 __all__ = ["comparison_page", "comparison_report"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.queries import Queries
 
 __all__ = ["DataSummary"]

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 from kernelrank.metrics import MeasureResult
 from kernelrank.queries import Queries
 from kernelrank.report.contributions import scores_of

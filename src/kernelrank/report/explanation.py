@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float, Matrix, is_sparse
+from kernelrank.base.arrays import Float, Matrix, is_sparse
+from kernelrank.base.results import Result
 from kernelrank.charts import Bars
 from kernelrank.errors import InvalidInputError
 from kernelrank.report.contributions import Contributions, scores_of
-from kernelrank.result import Result
 
 __all__ = ["Explanation", "explain"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.argument_types import Labels
+from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.report.baselines import Baselines
@@ -16,7 +17,6 @@ from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import measure_all
 from kernelrank.report.page import Page, render
 from kernelrank.report.pictures import query_picture
-from kernelrank.validation import check_scores
 
 __all__ = ["folds_report"]
 

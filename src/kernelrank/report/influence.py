@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.arrays import Float, Matrix, is_sparse
+from kernelrank.base.arrays import Float, Matrix, is_sparse
 from kernelrank.report.contributions import Contributions
 
 __all__ = ["Influence"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.estimators import Leaderboard
 from kernelrank.metrics import Interval
 from kernelrank.report.environment import parameters_of, today, versions

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.holdout import holdout, takes_shortcut

@@ -9,11 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from kernelrank.base.text import printable
 from kernelrank.data.atomic import atomic_write
 from kernelrank.errors import MissingExtraError
 from kernelrank.report.environment import today, versions
 from kernelrank.report.number_format import FILTERS
-from kernelrank.terminal import printable
 
 __all__ = ["Page", "render"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.metrics import AUC, Interval
 from kernelrank.metrics.interval import FIXED
 from kernelrank.model_selection.auc_estimate import AUCEstimate

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.argument_types import Labels
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult
 from kernelrank.model_selection.feature_importance import permutation_importance
@@ -35,7 +36,6 @@ from kernelrank.report.query_roc import query_roc
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.report_warnings import report_warnings
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.validation import check_scores
 
 __all__ = ["ranking_report"]
 

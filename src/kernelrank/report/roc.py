@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_curve
 
 from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import check_scores, estimate_auc

@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 
 __all__ = ["LANES", "WIDTH", "column_products", "sweep_items", "sweep_pairs", "sweep_queries", "sweep_weighted_pairs"]
 

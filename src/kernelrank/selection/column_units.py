@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Index
+from kernelrank.base.arrays import Index
 from kernelrank.errors import InvalidInputError
 from kernelrank.queries import Queries
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState
 from kernelrank.selection.item_state import ItemState
 from kernelrank.selection.pair_state import PairState, one_scale

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.selection.column_sweeps import column_products
 from kernelrank.selection.selection_problem import SelectionProblem
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.item_sets import ItemSets

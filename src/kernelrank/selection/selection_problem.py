@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.arrays import Float, Index, Matrix, available_bytes, blocks, in_gigabytes, is_sparse
+from kernelrank.base.arrays import Float, Index, Matrix, available_bytes, blocks, in_gigabytes, is_sparse
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError

@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 
-from kernelrank.terminal import escaped_json
+from kernelrank.base.text import escaped_json
 
 __all__ = ["log_as_json"]
 

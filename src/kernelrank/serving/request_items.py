@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelrank.base.text import printable
 from kernelrank.data.table_preparation import CellColumn, PreparedColumn
 from kernelrank.errors import InvalidInputError, MissingExtraError
-from kernelrank.terminal import printable
 
 try:
     import orjson
@@ -25,7 +25,7 @@ except ImportError:
 if TYPE_CHECKING:
     import pyarrow
 
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.serving.served_models import ServedModel
 
 __all__ = ["MalformedRequestError", "TooLargeError", "items_of_columns", "items_of_rows", "read_arrow", "read_json"]

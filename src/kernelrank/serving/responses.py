@@ -14,7 +14,7 @@ from kernelrank.serving.request_items import items_of_columns, items_of_rows
 from kernelrank.serving.served_models import has_posterior
 
 if TYPE_CHECKING:
-    from kernelrank.arrays import Float
+    from kernelrank.base.arrays import Float
     from kernelrank.serving.served_models import ServedModel
 
 __all__ = ["compared", "ranked"]

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelrank.base.text import printable
 from kernelrank.data import TablePreparation
 from kernelrank.errors import InvalidInputError, KernelRankError
 from kernelrank.persistence import load
 from kernelrank.provenance import column_names, feature_names, final_step, provenance
-from kernelrank.terminal import printable
 
 __all__ = ["ServedModel", "ServedModels"]
 

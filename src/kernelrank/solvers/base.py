@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 

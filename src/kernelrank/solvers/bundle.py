@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.losses import Hinge, LossPoint
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.certificate import Certificate, Plane, follow, prove

@@ -23,10 +23,10 @@ from typing import Protocol
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.progress import count_iteration
 from kernelrank.losses import LossPoint, PairLoss
 from kernelrank.losses.loss_rounding import sum_error
-from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.pair_problem import PairProblem
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.comparisons import ItemScores
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.solvers.cluster_moves import move_by_columns, move_items, swap_by_columns, swap_items

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 
 __all__ = ["move_by_columns", "move_items", "swap_by_columns", "swap_items"]
 

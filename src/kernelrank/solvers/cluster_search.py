@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.progress import track
 from kernelrank.errors import InvalidInputError
-from kernelrank.progress import track
 from kernelrank.solvers.cluster_cost import ClusterCost, memberships
 
 __all__ = ["ClusterSearch", "automatic_kicks", "automatic_starts", "least_size"]

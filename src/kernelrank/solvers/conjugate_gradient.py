@@ -27,11 +27,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.progress import count_iteration, working
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, NotConverged
 from kernelrank.features import Features
-from kernelrank.progress import count_iteration, working
 from kernelrank.solvers.base import Solution, Solver, Step
 
 __all__ = ["LEAST_WAIT", "ConjugateGradient", "Operator", "Precondition", "differ_much", "inner_products", "iterate"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.solvers.certificate import Plane
 

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features

@@ -35,7 +35,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelrank.arrays import Float, Matrix, blocks, largest_value
+from kernelrank.base.arrays import Float, Matrix, blocks, largest_value
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
 from kernelrank.features import Features

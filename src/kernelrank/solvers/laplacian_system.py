@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, blocks
+from kernelrank.base.arrays import Float, blocks
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.features import Features
 from kernelrank.kernels.semidefinite import negative_part

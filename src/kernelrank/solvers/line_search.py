@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.losses import LossPoint, PairLoss
 
 __all__ = ["ConvexLine", "Line", "search"]

@@ -42,9 +42,9 @@ from typing import Literal
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.progress import count_iteration
 from kernelrank.losses import Curvature, LossPoint, PairLoss, SmoothedHinge, SquaredHinge
-from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.bundle import BundlePath
 from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 from scipy.sparse import csr_array
 
-from kernelrank.arrays import Float, Index, is_sparse
+from kernelrank.base.arrays import Float, Index, is_sparse
 from kernelrank.losses import Curvature
 from kernelrank.solvers.pair_problem import PairProblem
 from kernelrank.solvers.truncated_system import solve_roughly

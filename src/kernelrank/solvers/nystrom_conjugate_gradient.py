@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features

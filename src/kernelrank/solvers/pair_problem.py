@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
 
-from kernelrank.arrays import Float, is_sparse
+from kernelrank.base.arrays import Float, is_sparse
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelrank.arrays import Float, is_full, is_sparse
+from kernelrank.base.arrays import Float, is_full, is_sparse
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step

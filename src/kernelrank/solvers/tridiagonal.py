@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal, lapack
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver

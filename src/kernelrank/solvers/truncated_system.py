@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 
 __all__ = ["solve_roughly"]
 

@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
+from kernelrank.base.progress import count_iteration
 from kernelrank.losses.expected_votes import LogisticVotes
 from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.losses.vote_likelihood import decided_probability
-from kernelrank.progress import count_iteration
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.line_search import search
 from kernelrank.solvers.pair_problem import CertifiedSolution, warn_of_gap

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import lapack
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures
 from kernelrank.solvers.conjugate_gradient import ConjugateGradient, Operator, by_diagonal

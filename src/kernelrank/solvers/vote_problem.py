@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Sparse, is_sparse, row_slices
+from kernelrank.base.arrays import Float, Sparse, is_sparse, row_slices
 from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.losses.loss_rounding import sum_error

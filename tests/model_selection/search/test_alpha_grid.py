@@ -9,25 +9,18 @@ import pytest
 from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from kernelrank import (
-    RLSCV,
-    CoRankRLS,
-    CoRankRLSCV,
-    RankRLS,
-    RankRLSCV,
-    estimate_auc,
-    holdout,
-    leave_pair_out,
-    load,
-    save,
-)
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
+from kernelrank.estimators import CoRankRLS, RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.gamma_rule import gamma_by_rule
+from kernelrank.model_selection import estimate_auc, leave_pair_out
+from kernelrank.model_selection.holdout import holdout
+from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RankRLSCV
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, alpha_scale, centred_trace, edge_of
 from kernelrank.model_selection.search.nested_search import NestedSearch
+from kernelrank.persistence import load, save
 from kernelrank.queries import Queries
 
 WIDE = 2.0 ** np.arange(-25, 11)

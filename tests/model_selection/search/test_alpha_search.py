@@ -12,8 +12,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelrank import RLS, RLSCV, QueryKFold, RankRLS, RankRLSCV, RLSClassifierCV, leave_query_out, load, metrics, save
+from kernelrank import metrics
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RLS, RankRLS
+from kernelrank.model_selection import QueryKFold, leave_query_out
+from kernelrank.model_selection.search import RLSCV, RankRLSCV, RLSClassifierCV
+from kernelrank.persistence import load, save
 from tests.oracles.holdout import retrained_difference, retrained_scores
 
 ALPHAS = 2.0 ** np.arange(-6, 13, 3)

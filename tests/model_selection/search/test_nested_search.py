@@ -5,18 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import (
-    RLSCV,
-    RankRLSCV,
-    RLSClassifierCV,
-    estimate_auc,
-    leave_pair_out,
-    leave_query_out,
-    make_ranking,
-    tournament_roc,
-)
+from kernelrank.data import make_ranking
 from kernelrank.exact_cv.nested_pairs import inner_agreements
 from kernelrank.item_sets import ItemSets
+from kernelrank.model_selection import estimate_auc, leave_pair_out, leave_query_out, tournament_roc
+from kernelrank.model_selection.search import RLSCV, RankRLSCV, RLSClassifierCV
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from tests.oracles import nested_search as oracle
 
@@ -89,7 +82,7 @@ def test_the_same_alpha_is_chosen(seed):
 @pytest.mark.parametrize("alpha", [2.0**-15, 1.0, 2.0**15])
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
 def test_counts_of_inner_pairs_are_those_of_leave_pair_out(alpha, kernel):
-    from kernelrank import RankRLS
+    from kernelrank.estimators import RankRLS
 
     X, y, _ = cohort(8, None)
     learner = RankRLS(alpha, kernel=kernel, gamma=0.5 if kernel == "gaussian" else None)

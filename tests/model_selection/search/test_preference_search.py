@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import RankRLS, RankRLSCV, leave_preferences_out, make_preferences
+from kernelrank.data import make_preferences
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import leave_preferences_out
+from kernelrank.model_selection.search import RankRLSCV
 
 ALPHAS = 2.0 ** np.arange(-6, 7, 3)
 

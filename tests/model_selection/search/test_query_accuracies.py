@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from kernelrank.compiled import CompilingPays
+from kernelrank.base.compiled import CompilingPays
 from kernelrank.model_selection.search.holdout_plan import query_accuracies
 
 

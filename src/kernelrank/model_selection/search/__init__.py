@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kernelrank.late_names import late_names
+from kernelrank.base.lazy import late_names
 
 if TYPE_CHECKING:
     from kernelrank.model_selection.search.co_rank_rls_cv import CoRankRLSCV

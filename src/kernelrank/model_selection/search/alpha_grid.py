@@ -34,13 +34,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from kernelrank.arrays import Float, Index, blocks, row_slices
+from kernelrank.base.arrays import Float, Index, blocks, row_slices
+from kernelrank.base.validation import check_weight
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.features import Features
 from kernelrank.queries import Grouping, Queries
-from kernelrank.validation import check_weight
 
 __all__ = [
     "AUTO",

@@ -11,7 +11,8 @@ from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import StrOptions
 
-from kernelrank.arrays import Matrix
+from kernelrank.base.arrays import Matrix
+from kernelrank.base.progress import track
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
@@ -27,7 +28,6 @@ from kernelrank.model_selection.search.holdout_plan import (
     ItemLoss,
     read_scoring,
 )
-from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.solvers.double_precision import one_warning
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
-from kernelrank.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.progress import track
 from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -26,14 +27,13 @@ from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.view_ranker import ViewRanker, co_equations
-from kernelrank.exact_cv import ItemSets
 from kernelrank.features.base import duplicate_rows
 from kernelrank.features.view_map import JointRows, ViewMap
+from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
 from kernelrank.model_selection.search.candidates import Candidates, judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
-from kernelrank.progress import track
 from kernelrank.queries import Queries
 from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.double_precision import one_warning, report_error, spectral_error

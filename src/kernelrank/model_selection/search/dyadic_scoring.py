@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.dyads import DyadicProblem
 from kernelrank.errors import NothingToCompareError
 from kernelrank.metrics import Measure

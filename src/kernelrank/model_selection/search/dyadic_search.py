@@ -11,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.argument_types import ItemsLike
-from kernelrank.arrays import Float, dense_rows
+from kernelrank.base.arrays import Float, dense_rows
 from kernelrank.dyads import DyadicHoldout, DyadicProblem, DyadicSide, Regularisation, Setting
 from kernelrank.dyads.dyadic_folds import SETTINGS
 from kernelrank.dyads.dyadic_learner import DyadicLearner

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
 from kernelrank.argument_types import RandomStateLike
-from kernelrank.arrays import Float, Index
-from kernelrank.compiled import CompilingPays, compiled
+from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import CompilingPays, compiled
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.exact_cv import ItemSets
+from kernelrank.item_sets import ItemSets
 from kernelrank.lifetimes import event_times
 from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pair_measures import AUC

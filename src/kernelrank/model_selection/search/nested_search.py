@@ -14,10 +14,11 @@ from typing import Any, cast
 import numpy as np
 from sklearn.base import clone
 
-from kernelrank.arrays import Float, Index
-from kernelrank.exact_cv import ItemSets, Problem
+from kernelrank.base.arrays import Float, Index
+from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.nested_pairs import inner_agreements
 from kernelrank.exact_cv.nested_sets import inner_scores
+from kernelrank.item_sets import ItemSets
 from kernelrank.metrics import Measure
 from kernelrank.metrics.threshold_measures import ThresholdMeasure
 from kernelrank.model_selection.estimator_refit import refit_scores

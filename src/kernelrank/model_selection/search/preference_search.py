@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.base.arrays import Float, Matrix
 from kernelrank.comparisons import Preferences
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner

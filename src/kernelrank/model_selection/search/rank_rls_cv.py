@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context
 
-from kernelrank.arrays import Float, Matrix
+from kernelrank.base.arrays import Float, Matrix
+from kernelrank.base.progress import track
+from kernelrank.base.validation import check_pair_values, scores_or_times
 from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, Ties
 from kernelrank.comparisons.scored_comparisons import QueryWeight
@@ -21,9 +23,7 @@ from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.candidates import Candidates
 from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_groups, check_search
-from kernelrank.progress import track
 from kernelrank.solvers.double_precision import one_warning
-from kernelrank.validation import check_pair_values, scores_or_times
 
 __all__ = ["RankRLSCV"]
 

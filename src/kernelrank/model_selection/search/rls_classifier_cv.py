@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.estimators.classifier import Classifier
 from kernelrank.estimators.rls_classifier import RLSClassifier
 from kernelrank.kernels import GammaLike, KernelLike

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.estimators.regressor import Regressor
 from kernelrank.estimators.rls import RLS
 from kernelrank.model_selection.search.alpha_search import AlphaSearch

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from kernelrank.arrays import Float
+from kernelrank.base.arrays import Float
 from kernelrank.dyads import DyadicProblem, DyadicSide, Regularisation
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, is_auto
 from kernelrank.model_selection.search.candidates import Candidates, Measured

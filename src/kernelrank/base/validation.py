@@ -14,7 +14,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import assert_all_finite, check_array, validate_data
 
-from kernelrank.arrays import Float, Index, Matrix, available_bytes, canonical, in_gigabytes, is_sparse, is_structured
+from kernelrank.base.arrays import (
+    Float,
+    Index,
+    Matrix,
+    available_bytes,
+    canonical,
+    in_gigabytes,
+    is_sparse,
+    is_structured,
+)
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.lifetimes import event_times
 

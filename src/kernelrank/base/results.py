@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from kernelrank.base.text import printable
 from kernelrank.charts import Chart
 from kernelrank.frames import to_frame
-from kernelrank.terminal import printable
 
 __all__ = ["Result"]
 

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kernelrank.base.text import is_terminal, printable
 from kernelrank.progress_lines import ProgressLines, duration, write_line
-from kernelrank.terminal import is_terminal, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

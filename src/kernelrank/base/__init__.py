@@ -1,0 +1,1 @@
+"""What every room uses: arrays, labels and queries, checks of arguments, results, progress, compiled loops."""
