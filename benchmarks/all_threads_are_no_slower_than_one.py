@@ -5,8 +5,8 @@ Run: python -m benchmarks.all_threads_are_no_slower_than_one [--only basis ...]
 NumPy and SciPy come with a BLAS each, and each has threads that wait actively after a product. Where the two take
 turns, they take each other's cores: on two cores a fit with 300 basis items took 2.8 to 7.0 times as long with two
 threads each as with one, `CoRankRLS` 2.1 to 2.9, a Gaussian fit of 2,000 items 1.6, `estimate_auc` up to 8.8. Now NumPy
-has one thread while a fit or a hold-out runs (`kernelrank.threads`), and the 17 calls take 0.48 to 1.07 of the time of
-one thread. The column "both pools" is how it was: NumPy's threads are given back.
+has one thread while a fit or a hold-out runs (`kernelrank.base.arrays`), and the 17 calls take 0.48 to 1.07 of the time
+of one thread. The column "both pools" is how it was: NumPy's threads are given back.
 
 Wall-clock seconds, best of five; other work on the machine lengthens them, so the columns of one line are measured in
 turns. Beside other work that keeps a core busy all ratios are larger: two threads then wait for each other.
@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import kernelrank as kr
-from kernelrank import threads
+from kernelrank.base import arrays
 
 REPEATS = 5
 PAUSE = 0.05
@@ -76,7 +76,7 @@ def calls() -> dict[str, Callable[[], Any]]:
 @contextmanager
 def both_pools() -> Iterator[None]:
     """Give NumPy its threads back, as if there were one pool."""
-    with patch.object(threads, "_of_numpy", list):
+    with patch.object(arrays, "_of_numpy", list):
         yield
 
 

@@ -40,7 +40,7 @@ def walk(call: Callable[[], object]) -> dict[str, Any]:
         if event != "call" or not path.is_relative_to(ROOT):
             return
         module = path.relative_to(ROOT).with_suffix("").as_posix()
-        if module == "compiled" or module.endswith("__init__"):
+        if module == "base/compiled" or module.endswith("__init__"):
             return
         if module not in visited:
             visited.append(module)

@@ -29,9 +29,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import LinearSVC
 
+from kernelrank.base.labels import Queries
 from kernelrank.estimators import RankSVM
 from kernelrank.losses import Hinge, ScoredPairs, SquaredHinge
-from kernelrank.queries import Queries
 
 LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 

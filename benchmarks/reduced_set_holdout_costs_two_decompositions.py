@@ -19,10 +19,10 @@ from harness import time_interleaved
 from threadpoolctl import threadpool_limits
 
 import kernelrank as kr
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.features import ReducedSet
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 from kernelrank.solvers import Spectral
 
 PAPER = {598: 89, 1181: 43, 1742: 30, 2297: 22}

@@ -22,9 +22,9 @@ from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 import kernelrank as kr
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 
 ANCHORS = 10.0 ** np.arange(-5, 5)
 PER_QUERY = 10

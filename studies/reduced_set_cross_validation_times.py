@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 import kernelrank as kr
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.features import ReducedSet
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 from kernelrank.solvers import Spectral
 from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study

@@ -46,7 +46,7 @@ QUICK = (
     "solvers/test_automatic.py",
     "solvers/test_digits.py",
     "test_persistence.py",
-    "test_queries.py",
+    "base/test_queries.py",
 )
 """Modules that look into every room within a minute or two, compiling included. `.ci/run` runs them on the lowest and
 on the newest versions of what kernelrank stands on."""

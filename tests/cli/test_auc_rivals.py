@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import kernelrank as kr
+from kernelrank.base.text import pvalue
 from kernelrank.cli.auc_rivals import Rivals
 from kernelrank.data import Items, read_items
 from kernelrank.errors import InvalidInputError
-from kernelrank.pvalues import pvalue
 from tests.report.html_page import HTMLPage
 
 FEW = ["--target", "outcome", "--groups", "", "--features", "age,a,b,c", "--permutations", 0, "--no-roc", "--alpha", 1]

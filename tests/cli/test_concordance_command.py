@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import event_times
 from kernelrank.data import read_table
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS, RankSVM
-from kernelrank.lifetimes import event_times
 from kernelrank.metrics import Concordance
 from kernelrank.model_selection import estimate_concordance
 from kernelrank.model_selection.search import RankRLSCV

@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import Lifetimes, Queries, event_times
 from kernelrank.comparisons import CensoredTimes, compare_scores
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.lifetimes import Lifetimes, event_times
-from kernelrank.queries import Queries
 from tests.comparisons.laws import ComparisonLaws
 from tests.oracles.survival import censored_edges
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import RelativeScores
 from kernelrank.comparisons.inverse_differences import LARGE, InverseDifferences
 from kernelrank.estimators import RankRLS
-from kernelrank.queries import Queries
 
 SCORES = {
     "normal": lambda rng, n: rng.standard_normal(n),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons.costs import GRAPH_OF_COST
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection import leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.search import RankRLSCV
-from kernelrank.queries import Queries
 from tests.comparisons.laws import ComparisonLaws
 from tests.oracles.pairs import Edges
 

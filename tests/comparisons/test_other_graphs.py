@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ItemScores, Preferences, RelativeScores, compare_pairs, compare_scores
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.queries import Queries
 from tests.comparisons.laws import ComparisonLaws, Laws
 from tests.comparisons.test_scored_queries import draw
 from tests.oracles.pairs import Edges, scored_edges

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.estimators import RankRLS
-from kernelrank.queries import Queries
 
 FORMATS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix]
 

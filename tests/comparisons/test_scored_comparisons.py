@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import RelativeScores, ScoredQueries
 from kernelrank.comparisons.scored_comparisons import from_origin, score_origins
-from kernelrank.queries import Queries
 
 FLOATS = st.floats(-1e300, 1e300, allow_nan=False)
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.errors import NothingToCompareError
-from kernelrank.queries import Queries
 from tests.comparisons.laws import ComparisonLaws
 from tests.oracles.pairs import scored_edges
 

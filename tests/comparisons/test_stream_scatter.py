@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.stream_scatter import StreamScatter
-from kernelrank.queries import Queries
 
 
 @given(

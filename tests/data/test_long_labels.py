@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import Queries
 from kernelrank.data import (
     Qrels,
     Run,
@@ -26,7 +27,6 @@ from kernelrank.data.words import LONGEST_LABEL
 from kernelrank.errors import FileFormatError
 from kernelrank.metrics import NDCG
 from kernelrank.metrics.judged_run import JudgedRun
-from kernelrank.queries import Queries
 
 N_ROWS = 2_000
 LIMIT = 60 * 2**20

@@ -10,10 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelrank as kr
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.features.basis import SELECTIONS, by_leverage, by_query
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 4))

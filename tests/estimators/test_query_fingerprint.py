@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import Queries
 from kernelrank.estimators import query_fingerprint
 from kernelrank.estimators.query_fingerprint import query_fingerprints
-from kernelrank.queries import Queries
 
 
 @pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, np.float32])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.exact_cv import ItemSets
@@ -14,7 +15,6 @@ from kernelrank.features import ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out, leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.queries import Queries
 
 GAUSSIAN = {"kernel": "rbf", "gamma": 0.5}
 ALPHAS = 2.0 ** np.array([-15, -6, 0, 8, 15])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
@@ -15,7 +16,6 @@ from kernelrank.exact_cv.pair_loops import ResidualPairs
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.queries import Queries
 from tests.oracles.holdout import retrained_scores
 
 M = 14

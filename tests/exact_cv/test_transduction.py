@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
@@ -13,7 +14,6 @@ from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
 from kernelrank.exact_cv.transduction import FoldResiduals, transduce
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 from tests.oracles.pairs import root_features
 from tests.oracles.transduction import exact_transduction, minimise, objective
 

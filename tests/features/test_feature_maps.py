@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.costs import GRAPH_OF_COST
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet, choose_basis, kernel_scores
 from kernelrank.features.kernel_map import KernelMap
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((9, 4))

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import CensoredTimes
 from kernelrank.losses import ScoredPairs, SmoothedHinge, SquaredHinge
-from kernelrank.queries import Queries
 from tests.losses.test_hinge import listed, problems, scored
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelrank.base.labels import Queries
 from kernelrank.losses import Hinge, ListedPairs, ScoredPairs, SmoothedHinge, SquaredHinge
-from kernelrank.queries import Queries
 from tests.oracles import hinge as oracle
 from tests.oracles.pairs import Edges, scored_edges
 

@@ -9,13 +9,13 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 import kernelrank as kr
+from kernelrank.base.labels import Queries
+from kernelrank.base.text import p_is
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_halves import MOST_SPLITS, Halves, _draw_halves
 from kernelrank.model_selection.auc_methods import Task
-from kernelrank.pvalues import p_is
-from kernelrank.queries import Queries
 from tests.oracles import auc as oracle
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelrank.base.labels import event_times
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
-from kernelrank.lifetimes import event_times
 from kernelrank.model_selection import estimate_concordance, leave_query_out
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.search import RLSCV, RankRLSCV

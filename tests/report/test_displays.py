@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.estimators import RankRLS, RLSClassifier

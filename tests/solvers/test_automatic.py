@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NotConverged
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 from kernelrank.solvers import (
     Cholesky,
     ConjugateGradient,

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures
 from kernelrank.losses import Hinge
-from kernelrank.queries import Queries
 from kernelrank.solvers.certificate import Plane, Proof
 from kernelrank.solvers.pair_problem import PairProblem
 from tests.oracles.exact_minimum import minimum, objective

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures
-from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, heavy_columns, sparse_columns
 from kernelrank.solvers.heavy_columns import HeavyColumns, heavy_count
 

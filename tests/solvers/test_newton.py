@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 from kernelrank.solvers import pair_problem
 from kernelrank.solvers.bundle import Bundle
 from kernelrank.solvers.newton import Newton, _Path

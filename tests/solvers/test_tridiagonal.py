@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures
-from kernelrank.queries import Queries
 from kernelrank.solvers.tridiagonal import Tridiagonal
 from tests.oracles.digits import gaussian_rank_rls
 from tests.oracles.pairs import scored_edges

@@ -20,7 +20,7 @@ def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     package : str
         The ``__name__`` of the package.
     homes : mapping of str to str
-        The module of the package in which each name is found.
+        The module of the package in which each name is found, or the full name of a module of another room.
 
     Examples
     --------
@@ -32,7 +32,9 @@ def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        home = homes[name]
+        module = home if home.startswith("kernelrank.") else f"{package}.{home}"
+        found = getattr(importlib.import_module(module), name)
         setattr(sys.modules[package], name, found)  # from now on it is found without this function
         return found
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from importlib import import_module
+from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.base.arrays import Float
 from kernelrank.base.text import printable
-from kernelrank.charts import Chart
-from kernelrank.frames import to_frame
 
-__all__ = ["Result"]
+__all__ = ["Bars", "Chart", "Curves", "Estimates", "Histogram", "Result", "to_frame"]
 
 
 class Result(ABC):
@@ -102,3 +106,147 @@ def html_table(caption: str, facts: Sequence[tuple[str, str]]) -> str:
     ]
     table = ["<table>", f"<caption {left}>{escape(caption)}</caption>", "<tbody>", *rows, "</tbody>", "</table>"]
     return printable("\n".join(table), lines=True)
+
+
+# Charts ---------------------------------------------------------------------------------------------------------------
+#
+# Charts as data: what a result has to draw. `kernelrank.report` draws it, with matplotlib.
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Estimates with intervals, one below the other.
+
+    Parameters
+    ----------
+    rows : sequence of (str, float or None, float, float)
+        Name, estimate, lower and upper end. An interval alone has no estimate.
+    label : str
+        What is estimated.
+    reference : float, optional
+        The value that means no effect.
+    """
+
+    rows: Sequence[tuple[str, float | None, float, float]]
+    label: str
+    reference: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """How values are distributed, and one that is marked.
+
+    Parameters
+    ----------
+    values : ndarray
+    label, noun : str
+        What the values are, and what is counted.
+    mark : float
+    meaning : str
+        What the mark says.
+    """
+
+    values: Float
+    label: str
+    noun: str
+    mark: float
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """One bar for each name, the first at the top.
+
+    Parameters
+    ----------
+    names : sequence of str
+    values : sequence of float
+    label : str
+        What the values are.
+    """
+
+    names: Sequence[str]
+    values: Sequence[float]
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Curves over one axis.
+
+    Parameters
+    ----------
+    x : ndarray
+    lines : mapping of str to ndarray
+        The curves by their names.
+    x_label, y_label : str
+    bands : mapping of str to (ndarray, ndarray), optional
+        The ends of the intervals of some curves.
+    logarithmic : bool, default=False
+        Whether x has a logarithmic axis.
+    mark : (float, str), optional
+        A place on the axis, and what it says.
+    """
+
+    x: Float
+    lines: Mapping[str, Float]
+    x_label: str
+    y_label: str
+    bands: Mapping[str, tuple[Float, Float]] = field(default_factory=dict)
+    logarithmic: bool = False
+    mark: tuple[float, str] | None = None
+
+
+Chart: TypeAlias = Estimates | Histogram | Bars | Curves
+"""What a result draws."""
+
+
+# Frames ---------------------------------------------------------------------------------------------------------------
+#
+# Columns as a data frame: pandas if it is installed, else Polars, else a dict of arrays.
+
+LIBRARIES = ("pandas", "polars")
+"""The packages to try, in this order."""
+
+
+def to_frame(columns: Mapping[str, Any]) -> Any:
+    """Make a data frame of columns of one length.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        The columns in their order, each a sequence or an array of one dimension.
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame or dict of ndarray
+        The first of them whose library is installed.
+
+    Notes
+    -----
+    Time and memory O(cells). The library is imported at the first call, and not with kernelrank.
+
+    Examples
+    --------
+    >>> frame = to_frame({"alpha": [0.5, 1.0], "accuracy": [0.75, 0.8]})
+    >>> list(frame["accuracy"])
+    [0.75, 0.8]
+    """
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    for library in LIBRARIES:
+        try:
+            frames: Any = import_module(library)
+        except ImportError:
+            continue
+        return frames.DataFrame({name: _column(a, frames) if a.dtype == object else a for name, a in arrays.items()})
+    return arrays
+
+
+def _column(values: NDArray[Any], frames: Any) -> Any:
+    """Return a column of Python objects as `pandas` or `polars` takes it."""
+    if frames.__name__ == "pandas":
+        return list(values)
+    try:
+        return frames.Series(list(values))
+    except TypeError:  # labels of several types
+        return frames.Series(list(values), dtype=frames.Object)

@@ -10,7 +10,7 @@ import json
 import re
 from typing import IO
 
-__all__ = ["escaped_json", "is_terminal", "printable"]
+__all__ = ["escaped_json", "is_terminal", "p_is", "printable", "pvalue"]
 
 OBEYED = re.compile(
     "["
@@ -61,3 +61,33 @@ def is_terminal(stream: IO[str] | None) -> bool:
     # What a progress bar puts in the place of a stream says that it is none.
     stream = getattr(stream, "rich_proxied_file", stream)
     return stream is not None and bool(stream.isatty())
+
+
+# Pvalues --------------------------------------------------------------------------------------------------------------
+#
+# p-values as text, in one format on pages, in tables and in results; importing it imports nothing else.
+
+LEAST_PVALUE = 0.001
+"""Smaller values are written as this bound."""
+
+
+def pvalue(value: float) -> str:
+    """Write a p-value with three decimals, so that a column of them is aligned.
+
+    Examples
+    --------
+    >>> pvalue(0.0123), pvalue(0.5), pvalue(1.0), pvalue(0.00001)
+    ('0.012', '0.500', '1.000', '< 0.001')
+    """
+    return f"{value:.3f}" if value >= LEAST_PVALUE else f"< {LEAST_PVALUE:g}"
+
+
+def p_is(value: float) -> str:
+    """Write what follows the letter p in a sentence.
+
+    Examples
+    --------
+    >>> p_is(0.0123), p_is(0.00001)
+    ('= 0.012', '< 0.001')
+    """
+    return pvalue(value) if value < LEAST_PVALUE else f"= {pvalue(value)}"

@@ -24,8 +24,8 @@ from kernelrank.base.arrays import (
     is_sparse,
     is_structured,
 )
+from kernelrank.base.labels import event_times
 from kernelrank.errors import FileFormatError, InvalidInputError
-from kernelrank.lifetimes import event_times
 
 __all__ = [
     "FilePath",

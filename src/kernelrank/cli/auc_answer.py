@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.base.text import pvalue
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
-from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer

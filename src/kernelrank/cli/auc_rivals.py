@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kernelrank.base.progress import working
+from kernelrank.base.text import pvalue
 from kernelrank.cli.model_rows import counted
-from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelrank.base.text import pvalue
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.judgement import Judgement, judge, measured
@@ -16,7 +17,6 @@ from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.several_models import SeveralModels
 from kernelrank.cli.source_files import SourceFile, fold_part, survival_columns
-from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.metrics import Measure

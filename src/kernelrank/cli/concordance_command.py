@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelrank.base.progress import working
+from kernelrank.base.text import p_is
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
@@ -16,7 +17,6 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.source_files import SourceFile, speaking_of
-from kernelrank.pvalues import p_is
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 import typer
 
 from kernelrank.base.progress import working
+from kernelrank.base.text import pvalue
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import command_line
@@ -15,7 +16,6 @@ from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.preference_file import PreferenceFile
 from kernelrank.cli.source_files import SourceFile
-from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences

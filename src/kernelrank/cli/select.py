@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelrank.base.progress import working
+from kernelrank.base.text import p_is
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.learner import joined
@@ -16,7 +17,6 @@ from kernelrank.cli.model_file import command_line, save_model
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
-from kernelrank.pvalues import p_is
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

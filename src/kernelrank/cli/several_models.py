@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelrank.base.text import pvalue
 from kernelrank.cli.judgement import Judgement, measured
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.model_file import command_line
-from kernelrank.pvalues import pvalue
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer

@@ -139,7 +139,7 @@ class SourceFile:
 
     def _with_events(self, items: Items) -> Items:
         """Return the items with times and events for their targets."""
-        from kernelrank.lifetimes import event_times
+        from kernelrank.base.labels import event_times
 
         assert self.event is not None
         events = read_events(items, self.event, self.happened)

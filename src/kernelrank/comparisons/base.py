@@ -19,8 +19,8 @@ from kernelrank.base.arrays import (
     largest_value,
     transpose_product,
 )
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons.pair_levels import PairLevels
-from kernelrank.queries import Queries
 
 __all__ = ["Comparisons", "NamedValues"]
 

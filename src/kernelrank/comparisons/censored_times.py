@@ -37,12 +37,12 @@ from kernelrank.base.arrays import (
     dense_rows,
     is_sparse,
 )
+from kernelrank.base.compiled import sort_queries
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons.helmert_sweeps import FIRST, LAST, GroupWeights, HelmertRows
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons, compared_pair_weight
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
-from kernelrank.sorting import sort_queries
 
 __all__ = ["CensoredTimes"]
 

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.labels import Lifetimes, Queries
 from kernelrank.comparisons.censored_times import CensoredTimes
 from kernelrank.comparisons.preference_graph import Preferences
 from kernelrank.comparisons.relative_scores import RelativeScores
 from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.lifetimes import Lifetimes
-from kernelrank.queries import Queries
 
 __all__ = [
     "COSTS",

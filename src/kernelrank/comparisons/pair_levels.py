@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.queries import Queries
+from kernelrank.base.labels import Queries
 
 __all__ = ["PairLevels"]
 

@@ -24,10 +24,10 @@ from kernelrank.base.arrays import (
     transpose_product,
     weighted_squares,
 )
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons.base import COLUMNS, NamedValues
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.query_shift import shift_queries
-from kernelrank.queries import Queries
 
 __all__ = ["Preferences"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index, Sparse
 from kernelrank.base.compiled import compiled
-from kernelrank.queries import Queries
+from kernelrank.base.labels import Queries
 
 __all__ = ["shift_queries"]
 

@@ -21,12 +21,12 @@ from kernelrank.base.arrays import (
     row_slices,
     weighted_squares,
 )
+from kernelrank.base.labels import Grouping, Queries
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.inverse_differences import InverseDifferences
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
-from kernelrank.queries import Grouping, Queries
 
 __all__ = ["RelativeScores"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows
-from kernelrank.queries import Queries
+from kernelrank.base.labels import Queries
 
 __all__ = ["query_scatter", "subtract_query_means"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.queries import Queries
 
 __all__ = ["MOST_PAIRS", "list_score_pairs"]
 

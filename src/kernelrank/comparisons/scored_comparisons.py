@@ -38,9 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.comparisons.base import Comparisons, NamedValues
-from kernelrank.item_sets import ItemSets
-from kernelrank.queries import Queries
 
 __all__ = [
     "QUERY_WEIGHTS",

@@ -38,13 +38,12 @@ from kernelrank.base.arrays import (
     weighted_gram,
     weighted_squares,
 )
+from kernelrank.base.compiled import sort_queries
+from kernelrank.base.labels import Grouping, ItemSets, Queries
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.scatter import query_scatter
 from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons, item_squares, pair_weight
-from kernelrank.item_sets import ItemSets
-from kernelrank.queries import Grouping, Queries
-from kernelrank.sorting import sort_queries
 
 __all__ = ["ScoredQueries"]
 

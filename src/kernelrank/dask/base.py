@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float, Matrix
+from kernelrank.base.arrays import Float, Labels, Matrix
 from kernelrank.dask.cluster import connected
 from kernelrank.dask.collection_types import Collection, Frame, ItemBlock
 from kernelrank.dask.column_groups import joined_columns, largest_partition

@@ -18,8 +18,7 @@ from dask.delayed import Delayed, delayed
 from dask.layers import ArrayBlockIdDep
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Index
+from kernelrank.base.arrays import Index, Labels
 from kernelrank.base.validation import is_path
 from kernelrank.dask.collection_types import Collection, ColumnBlock, ItemBlock
 from kernelrank.dask.column_groups import joined_columns

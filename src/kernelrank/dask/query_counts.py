@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_weight
 from kernelrank.comparisons.scored_comparisons import item_squares
 from kernelrank.dask.collection_types import ColumnBlock
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = [
     "QueryCounts",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from kernelrank.argument_types import Labels, RandomStateLike
+from kernelrank.base.arrays import Labels, RandomStateLike
 from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.dask.base import DaskLearner

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, GramSum, Index, Matrix
+from kernelrank.base.labels import Grouping, Queries
 from kernelrank.base.validation import check_scores
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.comparisons.costs import resolved_cost
@@ -33,7 +34,6 @@ from kernelrank.dask.spanning_parts import SpanningParts
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection.search.alpha_grid import centred_trace
-from kernelrank.queries import Grouping, Queries
 
 __all__ = ["Batch", "Statistics", "merge_statistics", "mergeable", "partition_statistics"]
 

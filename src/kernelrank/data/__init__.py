@@ -1,5 +1,6 @@
 """Data: ranking and preference files, read and written, and generators of both."""
 
+from kernelrank.base.labels import event_times
 from kernelrank.data.fold_folder import Fold, letor_folds
 from kernelrank.data.generators import make_preferences, make_ranking
 from kernelrank.data.item_reader import read_item_chunks, read_items
@@ -16,7 +17,6 @@ from kernelrank.data.scores import write_scores
 from kernelrank.data.stored import read_parquet_chunks
 from kernelrank.data.table_preparation import TablePreparation
 from kernelrank.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
-from kernelrank.lifetimes import event_times
 
 __all__ = [
     "Fold",

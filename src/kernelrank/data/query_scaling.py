@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from kernelrank.base.arrays import Float
+from kernelrank.base.labels import Queries
 from kernelrank.data.items import Items
 from kernelrank.errors import FileFormatError
-from kernelrank.queries import Queries
 
 __all__ = ["scale_items_by_query", "scale_within_queries"]
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from kernelrank.base.arrays import canonical
+from kernelrank.base.labels import Queries
 from kernelrank.data.output_stream import opened_output
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = ["write_ranking"]
 

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, check_cv
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import Index
+from kernelrank.base.arrays import Index, RandomStateLike
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["SETTINGS", "DyadicFolds", "LeavingDyads", "Setting", "mirrored"]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from kernelrank.argument_types import ItemsLike
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, ItemsLike, one_pool
 from kernelrank.base.progress import verbosely
 from kernelrank.dyads.complete_holdout import CompleteHoldout
 from kernelrank.dyads.dyadic_folds import DyadicFolds, Setting
@@ -25,7 +24,6 @@ from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.double_precision import overflow_is_checked
-from kernelrank.threads import one_pool
 
 __all__ = ["DyadicHoldout", "dyadic_holdout", "settle_ties"]
 

@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.argument_types import ItemsLike
-from kernelrank.base.arrays import Float, Index, Matrix, blocks, is_sparse, product
+from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, blocks, is_sparse, product
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 
-from kernelrank.argument_types import ItemsLike
+from kernelrank.base.arrays import ItemsLike
 from kernelrank.dyads.dyadic_learner import DyadicLearner
 from kernelrank.dyads.dyadic_problem import DyadicProblem
 from kernelrank.dyads.dyadic_scores import check_dyad_list, check_dyads, refuse_unknown_objects

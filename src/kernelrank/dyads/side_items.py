@@ -6,8 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from kernelrank.argument_types import ItemsLike
-from kernelrank.base.arrays import Matrix
+from kernelrank.base.arrays import ItemsLike, Matrix
 from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel, takes_sparse

@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from kernelrank.base.arrays import Float, Index, Matrix, product
+from kernelrank.base.arrays import Float, Index, Matrix, one_pool, product
+from kernelrank.base.labels import Queries
 from kernelrank.base.progress import verbose_progress
 from kernelrank.base.validation import check_items, is_path, mapped, refuse_infinite
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
@@ -46,7 +47,6 @@ from kernelrank.kernels import (
     check_precomputed,
     takes_sparse,
 )
-from kernelrank.queries import Queries
 from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.double_precision import (
@@ -56,7 +56,6 @@ from kernelrank.solvers.double_precision import (
     one_warning,
     overflow_is_checked,
 )
-from kernelrank.threads import one_pool
 
 __all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 
@@ -82,7 +81,7 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
     """Decorate a fit so that a failure (also Ctrl-C) restores the state from before the call.
 
     Another thread that fits the same estimator waits for its turn. A fit may call another one of the same estimator.
-    With ``verbose=True`` the fit shows its progress. NumPy's BLAS has one thread meanwhile (`kernelrank.threads`).
+    With ``verbose=True`` the fit shows its progress. NumPy's BLAS has one thread meanwhile (`kernelrank.base.arrays`).
     """
 
     @functools.wraps(fit)

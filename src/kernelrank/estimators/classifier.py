@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from kernelrank.base.arrays import Float, Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores, check_weight, require_scores
 from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.costs import OutputGraph
@@ -24,7 +25,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.file_items import predict_scored
 from kernelrank.estimators.regressor import compare_items
-from kernelrank.queries import Queries
 
 __all__ = ["Classifier"]
 

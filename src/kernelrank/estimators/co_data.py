@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kernelrank.base.arrays import Float, Index, Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.unscored_items import UnscoredItems
 from kernelrank.features import choose_basis
 from kernelrank.features.view import View
-from kernelrank.queries import Queries
 
 __all__ = ["CoData"]
 

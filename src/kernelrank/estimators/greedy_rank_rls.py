@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.arrays import Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import CriterionName, GreedySelector
 from kernelrank.estimators.ranker import Ranker
-from kernelrank.queries import Queries
 from kernelrank.selection import SelectionProblem
 from kernelrank.selection.greedy_search import Criterion
 

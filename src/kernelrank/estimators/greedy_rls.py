@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import GreedySelector
 from kernelrank.estimators.regressor import Regressor
-from kernelrank.queries import Queries
 from kernelrank.selection import SelectionProblem
 from kernelrank.selection.greedy_search import Criterion
 

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Index, Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.base.validation import mapped
 from kernelrank.comparisons import ScoredComparisons
@@ -25,7 +26,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.features import ExplicitFeatures
-from kernelrank.queries import Queries
 from kernelrank.selection import (
     FallingError,
     GreedySearch,

@@ -12,6 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.base.arrays import Float, Index, is_sparse
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_pair_values, check_ties
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import UnconnectedVotesWarning
@@ -24,7 +25,6 @@ from kernelrank.estimators.score_mixture import MIXED_LIMIT, mix_scores
 from kernelrank.estimators.vote_gaps import VoteGaps
 from kernelrank.estimators.voted_items import named_features, number_votes, standardised
 from kernelrank.losses.expected_votes import SquaredVotes
-from kernelrank.queries import Queries
 
 __all__ = ["Leaderboard"]
 

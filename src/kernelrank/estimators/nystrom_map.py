@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, as_columns
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
@@ -36,7 +37,6 @@ from kernelrank.kernels import (
     refuse_indefinite_on,
     takes_sparse,
 )
-from kernelrank.queries import Queries
 
 __all__ = ["NystromMap"]
 

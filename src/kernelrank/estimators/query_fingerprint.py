@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Matrix, is_sparse, row_slices
 from kernelrank.base.compiled import compiled
-from kernelrank.queries import Queries
+from kernelrank.base.labels import Queries
 
 __all__ = ["query_fingerprints"]
 

@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.base.arrays import Matrix
+from kernelrank.base.labels import event_times
 from kernelrank.base.validation import check_pair_values, check_pairs
 from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
@@ -21,7 +22,6 @@ from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.lifetimes import event_times
 from kernelrank.solvers import Bundle, CertifiedSolution, Newton, Solution, Solver
 
 __all__ = ["RankSVM"]

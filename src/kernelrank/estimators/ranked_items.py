@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates, to_frame
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.item_posterior import ItemPosterior
@@ -22,7 +22,6 @@ from kernelrank.estimators.score_comparison import ScoreComparison
 from kernelrank.estimators.score_estimate import ScoreEstimate
 from kernelrank.estimators.voted_items import nearest_names
 from kernelrank.features import ExplicitFeatures
-from kernelrank.frames import to_frame
 from kernelrank.losses.expected_votes import LogisticVotes, SquaredVotes, VoteModel
 
 __all__ = ["RankedItems"]

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Matrix, is_structured
+from kernelrank.base.labels import Lifetimes, Queries
 from kernelrank.base.validation import (
     check_pair_values,
     check_pairs,
@@ -26,9 +27,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, OutputGraphs
 from kernelrank.estimators.file_items import predict_scored_file
 from kernelrank.features import Features
-from kernelrank.lifetimes import Lifetimes
 from kernelrank.metrics import Concordance, PairwiseAccuracy
-from kernelrank.queries import Queries
 from kernelrank.solvers import Solution
 
 __all__ = ["Ranker", "has_two_levels"]

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from kernelrank.base.arrays import Float, Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ItemScores
 from kernelrank.comparisons.costs import OutputGraph, by_missing_pattern
 from kernelrank.errors import NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.file_items import predict_scored
-from kernelrank.queries import Queries
 
 __all__ = ["Regressor", "compare_items"]
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.base.results import Result
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["ScoreComparison", "matched_rows"]

@@ -12,6 +12,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
@@ -22,9 +23,7 @@ from kernelrank.estimators.ranker import Ranker, has_two_levels
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import Features, ReducedSet
-from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.queries import Queries
 from kernelrank.solvers.double_precision import check_range, one_warning
 
 __all__ = ["TransductiveRankRLS"]

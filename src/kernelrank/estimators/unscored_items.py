@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kernelrank.base.arrays import Index, Matrix, block_rows
+from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.comparisons.stream_scatter import StreamScatter
@@ -21,7 +22,6 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features.view_map import JointRows, ViewMap
-from kernelrank.queries import Queries
 
 __all__ = ["UnscoredItems"]
 

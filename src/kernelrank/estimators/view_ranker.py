@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_items
 from kernelrank.comparisons import ScoredComparisons, compare_scores
 from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph, resolved_cost
@@ -25,7 +26,6 @@ from kernelrank.features import basis_stream, kernel_scores
 from kernelrank.features.view import View
 from kernelrank.features.view_map import JointRows, ViewMap
 from kernelrank.kernels import Kernel, takes_sparse
-from kernelrank.queries import Queries
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.direct import NormalEquations, Spectrum
 from kernelrank.solvers.double_precision import check_energy, check_finite, one_warning

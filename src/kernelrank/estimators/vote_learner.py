@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
 from kernelrank.base.arrays import Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import (
     check_pair_values,
     check_pairs,
@@ -27,7 +28,6 @@ from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.score_posterior import ScorePosterior
 from kernelrank.features import Features, ReducedSet
-from kernelrank.queries import Queries
 from kernelrank.solvers.double_precision import check_range
 from kernelrank.solvers.vote_newton import LinearSystem, VoteNewton, VoteSolution
 from kernelrank.solvers.vote_problem import JudgeEffect, Unknowns, VoteProblem

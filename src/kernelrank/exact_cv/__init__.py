@@ -1,11 +1,11 @@
 """Exact cross-validation without refitting: one dual inverse; sets, pairs, a basis, sets inside sets."""
 
+from kernelrank.base.labels import ItemSets
 from kernelrank.exact_cv.holdout_result import PairHoldout, pair_accuracy
 from kernelrank.exact_cv.item_pairs import DifferingPairs, GivenPairs, ItemPairs
 from kernelrank.exact_cv.pair_holdout import leave_pair_out
 from kernelrank.exact_cv.set_holdout import leave_sets_out
 from kernelrank.exact_cv.shortcut_rules import Problem
-from kernelrank.item_sets import ItemSets
 
 __all__ = [
     "DifferingPairs",

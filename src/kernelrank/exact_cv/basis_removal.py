@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
 from kernelrank.base.arrays import Float, Index, block_rows
+from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import ReducedSet
-from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.double_precision import report_error, spectral_error
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.base.results import Result
-from kernelrank.charts import Bars, Histogram
+from kernelrank.base.results import Bars, Histogram, Result
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["PairHoldout", "pair_accuracy"]

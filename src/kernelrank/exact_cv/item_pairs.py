@@ -9,9 +9,8 @@ from typing import Protocol, Self
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.item_sets import ItemSets
-from kernelrank.queries import Queries
 
 __all__ = ["DifferingPairs", "GivenPairs", "ItemPairs", "PairForm"]
 

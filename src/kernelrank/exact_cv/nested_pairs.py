@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
+from kernelrank.base.labels import ItemSets
 from kernelrank.base.progress import track
 from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.item_pairs import DifferingPairs
 from kernelrank.exact_cv.shortcut_rules import Problem
-from kernelrank.item_sets import ItemSets
 
 __all__ = ["inner_agreements"]
 

@@ -27,15 +27,14 @@ from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
 from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, settle_ties, share_scores
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import FullKernel
-from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 
 __all__ = ["NestedHoldout", "inner_scores"]
 

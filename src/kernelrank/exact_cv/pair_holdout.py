@@ -35,6 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets
 from kernelrank.exact_cv.basis_pairs import BasisPairs, LostDirections
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs, ItemPairs, PairForm
@@ -44,7 +45,6 @@ from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet
-from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.double_precision import report_error
 

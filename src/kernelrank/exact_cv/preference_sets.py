@@ -32,11 +32,11 @@ from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.compiled import compiled
+from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons import Preferences
 from kernelrank.exact_cv.reduced_systems import solve_reduced
 from kernelrank.exact_cv.set_removal import PIVOT, SetRemoval
 from kernelrank.features import Features
-from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.direct import spectrum
 
 __all__ = ["PreferenceProblem", "filled"]

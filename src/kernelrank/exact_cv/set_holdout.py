@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.labels import ItemSets
 from kernelrank.exact_cv.basis_removal import leave_basis_out
 from kernelrank.exact_cv.decomposition import FEW_ALPHAS, Decomposition
 from kernelrank.exact_cv.dual_inverse import PIVOT
@@ -42,7 +43,6 @@ from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_systems import SMALL, SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet, lose_the_basis
-from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.double_precision import report_error
 
 __all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out", "settle_ties", "share_scores"]

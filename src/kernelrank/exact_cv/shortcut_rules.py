@@ -32,11 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index, Matrix
+from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons.scored_comparisons import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
 from kernelrank.features import Features, FullKernel
 from kernelrank.features.full_kernel import KEPT_BYTES
-from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import Kernel
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 

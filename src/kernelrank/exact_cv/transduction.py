@@ -65,6 +65,7 @@ from functools import cached_property
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index, block_rows, blocks
+from kernelrank.base.labels import ItemSets
 from kernelrank.base.progress import track
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
@@ -75,7 +76,6 @@ from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_holdout import SET_BYTES
 from kernelrank.exact_cv.set_systems import SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
-from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.double_precision import one_warning
 

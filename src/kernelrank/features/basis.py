@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import check_random_state
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix, RandomStateLike
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.errors import EmptyBasisWarning, InvalidInputError
-from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import Kernel
-from kernelrank.queries import Queries
 
 __all__ = [
     "SELECTIONS",

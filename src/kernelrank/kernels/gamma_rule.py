@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import Float, Matrix, is_sparse, largest_value, row_slices
+from kernelrank.base.arrays import Float, Matrix, RandomStateLike, is_sparse, largest_value, row_slices
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["GAMMA_RULES", "GammaLike", "gamma_by_rule"]

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import BLOCK_BYTES, Float, GramSum, Matrix, blocks, is_sparse, largest_value
+from kernelrank.base.arrays import (
+    BLOCK_BYTES,
+    Float,
+    GramSum,
+    Matrix,
+    RandomStateLike,
+    blocks,
+    is_sparse,
+    largest_value,
+)
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.exponential import exponential
 from kernelrank.kernels.gamma_rule import GammaLike, gamma_by_rule

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import sort_queries
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.comparisons.scored_queries import ScoredQueries
@@ -17,8 +19,6 @@ from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
 from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.losses.sweeps import FEW_LEVELS, Complex, rounded_mass, sums_above, sums_below
-from kernelrank.queries import Queries
-from kernelrank.sorting import sort_queries
 
 __all__ = ["ScoredPairs"]
 

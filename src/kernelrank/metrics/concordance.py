@@ -26,10 +26,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import is_structured
+from kernelrank.base.arrays import Labels, is_structured
+from kernelrank.base.labels import Lifetimes, event_times
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics.concordance_result import ConcordanceResult
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
 from kernelrank.metrics.kaplan_meier import censoring_weights

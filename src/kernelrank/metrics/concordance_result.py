@@ -9,19 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.base.arrays import Float, Index
-from kernelrank.base.results import Result
-from kernelrank.charts import Estimates
+from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike
+from kernelrank.base.labels import Lifetimes, Queries
+from kernelrank.base.results import Estimates, Result
+from kernelrank.base.text import p_is, pvalue
 from kernelrank.errors import InvalidInputError
-from kernelrank.lifetimes import Lifetimes
 from kernelrank.metrics.auc_interval import EDGE, score_interval
 from kernelrank.metrics.concordance_sweeps import KnownOrders
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
 from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.pvalues import p_is, pvalue
-from kernelrank.queries import Queries
 
 __all__ = ["ConcordanceDifference", "ConcordanceResult"]
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.base.compiled import compiled
-from kernelrank.queries import Queries
-from kernelrank.sorting import sort_queries
+from kernelrank.base.compiled import compiled, sort_queries
+from kernelrank.base.labels import Queries
 
 __all__ = ["KnownOrders"]
 

@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
-from kernelrank.base.results import Result
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.interval import Interval, check_confidence, wilson_interval
 

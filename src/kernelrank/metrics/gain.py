@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.argument_types import Labels
+from kernelrank.base.arrays import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import check_cutoff, check_option
 from kernelrank.metrics.measure_result import MeasureResult

@@ -39,8 +39,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from kernelrank.base.arrays import Float
-from kernelrank.base.results import Result
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError
 
 if TYPE_CHECKING:

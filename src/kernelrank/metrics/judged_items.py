@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import is_structured
+from kernelrank.base.arrays import Labels, is_structured
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = ["FloatArray", "JudgedItems", "read_items"]
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.argument_types import Labels
+from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.interval import UNBOUNDED
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, check_confidence, wilson_interval
 from kernelrank.metrics.rate_estimate import RateEstimate

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.argument_types import Labels
+from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems

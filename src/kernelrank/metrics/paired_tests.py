@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelrank.base.results import Result
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates, Result
+from kernelrank.base.text import p_is, pvalue
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, mean_interval
-from kernelrank.pvalues import p_is, pvalue
 
 if TYPE_CHECKING:
     from kernelrank.metrics.judged_items import FloatArray

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.base.results import Result
+from kernelrank.base.results import Estimates, Result
 from kernelrank.base.validation import check_pair_values, check_pairs
-from kernelrank.charts import Estimates
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, wilson_interval
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from kernelrank.argument_types import Labels
+from kernelrank.base.arrays import Labels
+from kernelrank.base.labels import event_times
 from kernelrank.errors import InvalidInputError
-from kernelrank.lifetimes import event_times
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.named_measures import MeasureOption, get_measure
 

@@ -12,10 +12,9 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Index
+from kernelrank.base.arrays import Index, Labels
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = ["TwoClasses", "check_groups", "shared_groups"]
 

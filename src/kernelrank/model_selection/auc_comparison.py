@@ -34,9 +34,10 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, one_pool
 from kernelrank.base.progress import verbosely
 from kernelrank.base.results import Result
+from kernelrank.base.text import p_is, pvalue
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import EDGE, Components
 from kernelrank.metrics.interval import Interval, check_confidence
@@ -54,8 +55,6 @@ from kernelrank.model_selection.auc_methods import (
 )
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.search.nested_search import NestedSearch
-from kernelrank.pvalues import p_is, pvalue
-from kernelrank.threads import one_pool
 
 __all__ = ["AUCComparison", "compare_auc"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, one_pool
 from kernelrank.base.progress import verbosely
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.auc_interval import score_interval
@@ -18,7 +18,6 @@ from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_folds import auc_folds
 from kernelrank.model_selection.auc_methods import GIVEN, METHODS, Found, Task, of_scores
 from kernelrank.model_selection.estimator_refit import settled
-from kernelrank.threads import one_pool
 
 __all__ = ["GIVEN_SCORES", "INTERVALS", "check_scores", "estimate_auc", "to_estimate"]
 

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import Index
+from kernelrank.base.arrays import Index, RandomStateLike
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 

@@ -15,20 +15,17 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Float, Index, is_structured
+from kernelrank.base.arrays import Float, Index, is_structured, one_pool
+from kernelrank.base.labels import Lifetimes, Queries, event_times
 from kernelrank.base.progress import track, verbosely
-from kernelrank.base.results import Result
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.lifetimes import Lifetimes, event_times
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
 from kernelrank.model_selection.auc_halves import trained_share
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
-from kernelrank.queries import Queries
-from kernelrank.threads import one_pool
 
 __all__ = ["ConcordanceEstimate", "estimate_concordance"]
 

@@ -13,13 +13,13 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets
 from kernelrank.base.progress import track
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankSVM
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv.set_holdout import settle_ties
 from kernelrank.features import ExplicitFeatures, ReducedSet, lose_the_basis
-from kernelrank.item_sets import ItemSets
 
 __all__ = ["check_classes", "refit_on_map", "refit_scores", "settled", "without_basis"]
 

@@ -18,8 +18,8 @@ from scipy.sparse import csc_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float, Index, is_sparse
+from kernelrank.base.arrays import Float, Index, Labels, is_sparse, one_pool
+from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError
@@ -27,8 +27,6 @@ from kernelrank.metrics.interval import check_confidence, mean_interval
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.scorer import predicted_scores
-from kernelrank.queries import Queries
-from kernelrank.threads import one_pool
 
 __all__ = ["PermutationImportance", "permutation_importance"]
 

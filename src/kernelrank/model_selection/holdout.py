@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Float, Index, is_structured
+from kernelrank.base.arrays import Float, Index, is_structured, one_pool
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import verbosely
 from kernelrank.base.validation import check_pairs, check_weight, scores_or_times
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, PairHoldout
-from kernelrank.item_sets import ItemSets
 from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.nested_search import NestedSearch, can_be_nested
-from kernelrank.queries import Queries
-from kernelrank.threads import one_pool
 
 __all__ = [
     "held_from",

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, PairHoldout, Problem, leave_pair_out, leave_sets_out
-from kernelrank.item_sets import ItemSets
 from kernelrank.solvers.double_precision import check_finite, check_range, one_warning, overflow_is_checked
 
 __all__ = ["HELD_OUT_BASIS", "HoldoutData"]

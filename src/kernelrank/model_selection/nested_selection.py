@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, one_pool
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError
@@ -23,7 +23,6 @@ from kernelrank.model_selection.holdout import leave_one_out, leave_query_out
 from kernelrank.model_selection.item_folds import deal_items
 from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.selection_path import SelectionData, SelectionPath, mean_accuracy
-from kernelrank.threads import one_pool
 
 __all__ = ["SelectionCurve", "selection_curve"]
 

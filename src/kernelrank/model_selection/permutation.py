@@ -25,16 +25,17 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, one_pool
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
+from kernelrank.base.text import p_is, pvalue
 from kernelrank.base.validation import check_scores
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.rls import RLS
 from kernelrank.estimators.rls_classifier import RLSClassifier
-from kernelrank.item_sets import ItemSets
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.estimator_refit import settled
@@ -44,9 +45,6 @@ from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.item_folds import deal_items
 from kernelrank.model_selection.query_k_fold import QueryKFold
 from kernelrank.model_selection.search.nested_search import can_be_nested
-from kernelrank.pvalues import p_is, pvalue
-from kernelrank.queries import Queries
-from kernelrank.threads import one_pool
 
 __all__ = ["PermutationTest", "permutation_test"]
 

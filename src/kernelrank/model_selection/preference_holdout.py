@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, one_pool
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track, verbosely
-from kernelrank.base.results import Result
+from kernelrank.base.results import Curves, Histogram, Result
 from kernelrank.base.validation import check_pair_values, check_pairs, check_ties
-from kernelrank.charts import Curves, Histogram
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import BradleyTerry, RankRLS
@@ -24,13 +24,10 @@ from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.exact_cv.preference_items import leave_items_out
 from kernelrank.exact_cv.preference_sets import PreferenceProblem
 from kernelrank.features import Features
-from kernelrank.item_sets import ItemSets
 from kernelrank.losses.vote_likelihood import observed_probabilities
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
-from kernelrank.queries import Queries
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.threads import one_pool
 
 __all__ = ["PreferenceHoldout", "Refits", "exact_differences", "leave_preferences_out"]
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from sklearn.model_selection import GroupKFold
 
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = ["QueryKFold"]
 

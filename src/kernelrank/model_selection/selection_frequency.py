@@ -19,13 +19,12 @@ import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, one_pool
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection.item_folds import deal_items
 from kernelrank.model_selection.selection_path import SelectionData, SelectionPath
-from kernelrank.threads import one_pool
 
 __all__ = ["SelectionStability", "selection_stability"]
 

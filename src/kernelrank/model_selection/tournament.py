@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.metrics import roc_curve
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, one_pool
 from kernelrank.base.progress import verbosely
 from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError
@@ -36,7 +36,6 @@ from kernelrank.model_selection.auc_methods import Found, Task, pair_components,
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import pairs_held_out
 from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.threads import one_pool
 
 __all__ = ["TournamentROC", "tournament_roc", "tournament_scores"]
 

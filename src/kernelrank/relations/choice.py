@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float
-from kernelrank.base.results import Result
-from kernelrank.charts import Curves
+from kernelrank.base.results import Curves, Result
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid
 from kernelrank.relations.extraction_scores import ExtractionScores, measure
 from kernelrank.relations.held_out_documents import HeldOutDocuments, Learning, hold_out_documents

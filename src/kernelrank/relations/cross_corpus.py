@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float
-from kernelrank.base.results import Result
-from kernelrank.charts import Estimates
+from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import SplitDocumentWarning
 from kernelrank.metrics.interval import Interval
 from kernelrank.relations.corpus import Corpus

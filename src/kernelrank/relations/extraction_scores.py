@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.base.results import Result
-from kernelrank.charts import Bars
+from kernelrank.base.labels import Queries
+from kernelrank.base.results import Bars, Result
 from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
-from kernelrank.queries import Queries
 
 __all__ = ["ExtractionScores", "document_intervals", "measure", "measure_all_true"]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
@@ -20,7 +21,6 @@ from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
-from kernelrank.queries import Queries
 
 __all__ = ["HeldOutDocuments", "Learning", "hold_out_documents"]
 

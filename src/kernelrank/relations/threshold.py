@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from kernelrank.base.arrays import Float
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = ["RULES", "Rule", "best_threshold", "calibrated_threshold", "resampled_threshold", "threshold_of_share"]
 

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Index
+from kernelrank.base.arrays import Index, Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection.search.alpha_grid import edge_of
 from kernelrank.report.alpha_errors import standard_errors

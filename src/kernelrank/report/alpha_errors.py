@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, Labels
 from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_methods import pair_components

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelrank.argument_types import Labels
+from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import AUC
 from kernelrank.model_selection import AUCComparison, AUCEstimate, PermutationTest, TournamentROC

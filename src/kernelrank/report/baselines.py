@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float, is_sparse
+from kernelrank.base.arrays import Float, Labels, is_sparse
 from kernelrank.metrics import Measure
 from kernelrank.report.measured_items import MeasuredItems
 from kernelrank.report.measured_values import MeasuredValue

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelrank.base.results import Result
-from kernelrank.charts import Bars, Chart, Curves, Estimates, Histogram
+from kernelrank.base.results import Bars, Chart, Curves, Estimates, Histogram, Result
 from kernelrank.metrics import ConcordanceResult, MeasureResult
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
 from kernelrank.report.display import Display, legend_above

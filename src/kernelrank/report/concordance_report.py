@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelrank.argument_types import Labels
+from kernelrank.base.arrays import Labels
 from kernelrank.metrics import KaplanMeier, concordance, log_rank_pvalue
 from kernelrank.model_selection import ConcordanceEstimate
 from kernelrank.report.baselines import BestColumn

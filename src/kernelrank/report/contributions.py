@@ -17,8 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float, Index, Matrix, canonical
+from kernelrank.base.arrays import Float, Index, Labels, Matrix, canonical
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel

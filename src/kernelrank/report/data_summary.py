@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float, Index
-from kernelrank.queries import Queries
+from kernelrank.base.arrays import Float, Index, Labels
+from kernelrank.base.labels import Queries
 
 __all__ = ["DataSummary"]
 

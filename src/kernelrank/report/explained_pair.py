@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Index
+from kernelrank.base.arrays import Index, Labels
+from kernelrank.base.labels import Queries
 from kernelrank.metrics import MeasureResult
-from kernelrank.queries import Queries
 from kernelrank.report.contributions import scores_of
 from kernelrank.report.explanation import Explanation, explain
 from kernelrank.report.measured_items import MeasuredItems

@@ -12,10 +12,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float, Matrix, is_sparse
-from kernelrank.base.results import Result
-from kernelrank.charts import Bars
+from kernelrank.base.arrays import Float, Labels, Matrix, is_sparse
+from kernelrank.base.results import Bars, Result
 from kernelrank.errors import InvalidInputError
 from kernelrank.report.contributions import Contributions, scores_of
 

@@ -12,14 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
-from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.model_selection.tournament import tournament_scores
-from kernelrank.queries import Queries
 from kernelrank.report.contributions import scores_of
 from kernelrank.report.model_description import describe_holdout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelrank.argument_types import RandomStateLike
+from kernelrank.base.arrays import RandomStateLike
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
 from kernelrank.report.measured_items import MeasuredItems

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import floor, isfinite, log10
 from typing import Any
 
-from kernelrank.pvalues import p_is, pvalue
+from kernelrank.base.text import p_is, pvalue
 
 __all__ = ["FILTERS", "counted", "in_column", "plural", "signed", "with_commas", "with_digits"]
 

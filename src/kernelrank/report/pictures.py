@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, RandomStateLike
 from kernelrank.metrics import MeasureResult
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.importance import ImportanceDisplay

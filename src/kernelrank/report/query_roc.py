@@ -12,12 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, Labels, RandomStateLike
+from kernelrank.base.labels import Queries
 from kernelrank.metrics import AUC, Interval
 from kernelrank.metrics.interval import FIXED
 from kernelrank.model_selection.auc_estimate import AUCEstimate
-from kernelrank.queries import Queries
 from kernelrank.report.roc import ROCDisplay
 
 __all__ = ["query_roc"]

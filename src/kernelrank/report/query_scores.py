@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from kernelrank.argument_types import Labels, RandomStateLike
+from kernelrank.base.arrays import Labels, RandomStateLike
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult, get_measure
 from kernelrank.report.display import Display

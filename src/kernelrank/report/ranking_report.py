@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.argument_types import Labels
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, Labels
+from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult
 from kernelrank.model_selection.feature_importance import permutation_importance
-from kernelrank.queries import Queries
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.alpha_errors import query_standard_errors
 from kernelrank.report.baselines import Baselines

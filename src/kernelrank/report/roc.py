@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_curve
 
-from kernelrank.argument_types import Labels, RandomStateLike
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, Labels, RandomStateLike
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc_estimate import AUCEstimate
 from kernelrank.model_selection.auc_estimation import check_scores, estimate_auc

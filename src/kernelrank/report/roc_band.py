@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, RandomStateLike
 from kernelrank.metrics.roc_resamples import RocResamples
 
 __all__ = ["roc_band"]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from kernelrank.base.text import p_is
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
-from kernelrank.pvalues import p_is
 from kernelrank.report.display import Display, legend_above
 
 if TYPE_CHECKING:

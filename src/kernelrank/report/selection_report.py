@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sklearn.base import BaseEstimator
 
-from kernelrank.argument_types import Labels
+from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
 from kernelrank.report.environment import parameters_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelrank.lifetimes import Lifetimes
+from kernelrank.base.labels import Lifetimes
 from kernelrank.metrics import KaplanMeier
 from kernelrank.report.number_format import with_decimals, with_digits
 from kernelrank.report.picture import Picture, drawing

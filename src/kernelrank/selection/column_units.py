@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Index
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = ["column_units", "required_units"]
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
-from kernelrank.item_sets import ItemSets
 from kernelrank.selection.column_sweeps import LANES, sweep_pairs
 from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState, RemovedColumn
 from kernelrank.selection.selection_problem import SelectionProblem

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.base.arrays import Float, Index, Matrix, available_bytes, blocks, in_gigabytes, is_sparse
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.comparisons.scored_comparisons import QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 __all__ = ["SelectionProblem"]
 

@@ -29,13 +29,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import blas, lapack
 
-from kernelrank.base.arrays import Float, Sparse, is_sparse, weighted_squares
+from kernelrank.base.arrays import Float, Sparse, is_sparse, one_thread, weighted_squares
 from kernelrank.base.progress import working
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.conjugate_gradient import differ_much, inner_products
-from kernelrank.threads import one_thread
 
 __all__ = ["HeavyColumns", "HeavySystem", "heavy_count"]
 

@@ -23,10 +23,10 @@ import numpy as np
 from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, blocks
+from kernelrank.base.labels import Grouping, Queries
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.features import Features
 from kernelrank.kernels.semidefinite import negative_part
-from kernelrank.queries import Grouping, Queries
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.direct import Cholesky
 

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
 
-from kernelrank.base.arrays import Float, is_sparse
+from kernelrank.base.arrays import Float, is_sparse, one_thread
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
 from kernelrank.solvers.base import Solution, Solver
-from kernelrank.threads import one_thread
 
 __all__ = ["CertifiedSolution", "ItemSpan", "PairProblem", "PairSolver", "warn_of_gap"]
 
@@ -243,7 +242,7 @@ def pairs_of(comparisons: Comparisons) -> Pairs:
     Examples
     --------
     >>> from kernelrank.comparisons import ScoredQueries
-    >>> from kernelrank.queries import Queries
+    >>> from kernelrank.base.labels import Queries
     >>> graph = ScoredQueries(np.array([[3.0], [1.0], [1.0]]), Queries.from_labels(None, 3), ties="exclude")
     >>> pairs_of(graph).total
     2.0

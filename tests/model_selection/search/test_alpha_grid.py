@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
 from kernelrank.estimators import CoRankRLS, RankRLS
@@ -21,7 +22,6 @@ from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RankRLSCV
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, alpha_scale, centred_trace, edge_of
 from kernelrank.model_selection.search.nested_search import NestedSearch
 from kernelrank.persistence import load, save
-from kernelrank.queries import Queries
 
 WIDE = 2.0 ** np.arange(-25, 11)
 

@@ -7,13 +7,13 @@ import pytest
 from sklearn.model_selection import GroupKFold
 
 from kernelrank import metrics
+from kernelrank.base.labels import Queries
 from kernelrank.data import make_ranking
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators import CoRankRLS, RankRLS
 from kernelrank.features import View
 from kernelrank.model_selection import QueryKFold
 from kernelrank.model_selection.search import CoRankRLSCV
-from kernelrank.queries import Queries
 
 ALPHAS = 2.0 ** np.arange(-6, 7, 3)
 NUS = [0.0, 0.01, 1.0]

@@ -35,12 +35,12 @@ import numpy as np
 from scipy import sparse
 
 from kernelrank.base.arrays import Float, Index, blocks, row_slices
+from kernelrank.base.labels import Grouping, Queries
 from kernelrank.base.validation import check_weight
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.features import Features
-from kernelrank.queries import Grouping, Queries
 
 __all__ = [
     "AUTO",

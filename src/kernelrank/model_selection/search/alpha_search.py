@@ -12,6 +12,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.arrays import Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
@@ -28,7 +29,6 @@ from kernelrank.model_selection.search.holdout_plan import (
     ItemLoss,
     read_scoring,
 )
-from kernelrank.queries import Queries
 from kernelrank.solvers.double_precision import one_warning
 
 __all__ = ["AlphaSearch", "KernelGrid"]

@@ -18,6 +18,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track
 from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
 from kernelrank.comparisons.scored_comparisons import QueryWeight
@@ -29,12 +30,10 @@ from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.view_ranker import ViewRanker, co_equations
 from kernelrank.features.base import duplicate_rows
 from kernelrank.features.view_map import JointRows, ViewMap
-from kernelrank.item_sets import ItemSets
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
 from kernelrank.model_selection.search.candidates import Candidates, judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
-from kernelrank.queries import Queries
 from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.double_precision import one_warning, report_error, spectral_error
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
-from kernelrank.argument_types import ItemsLike
-from kernelrank.base.arrays import Float, dense_rows
+from kernelrank.base.arrays import Float, ItemsLike, dense_rows
 from kernelrank.dyads import DyadicHoldout, DyadicProblem, DyadicSide, Regularisation, Setting
 from kernelrank.dyads.dyadic_folds import SETTINGS
 from kernelrank.dyads.dyadic_learner import DyadicLearner

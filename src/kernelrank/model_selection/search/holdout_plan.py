@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 
-from kernelrank.argument_types import RandomStateLike
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, RandomStateLike
 from kernelrank.base.compiled import CompilingPays, compiled
+from kernelrank.base.labels import ItemSets, Queries, event_times
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.item_sets import ItemSets
-from kernelrank.lifetimes import event_times
 from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pair_measures import AUC
-from kernelrank.queries import Queries
 
 __all__ = [
     "CENSORED_FOLDS",

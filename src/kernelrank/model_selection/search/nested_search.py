@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.nested_pairs import inner_agreements
 from kernelrank.exact_cv.nested_sets import inner_scores
-from kernelrank.item_sets import ItemSets
 from kernelrank.metrics import Measure
 from kernelrank.metrics.threshold_measures import ThresholdMeasure
 from kernelrank.model_selection.estimator_refit import refit_scores
@@ -26,7 +26,6 @@ from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 from kernelrank.model_selection.search.candidates import judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
-from kernelrank.queries import Queries
 
 __all__ = ["NestedSearch", "can_be_nested"]
 

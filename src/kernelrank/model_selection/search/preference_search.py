@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelrank.base.arrays import Float, Matrix
+from kernelrank.base.labels import Queries
 from kernelrank.comparisons import Preferences
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
@@ -16,7 +17,6 @@ from kernelrank.features import Features
 from kernelrank.model_selection.preference_holdout import Refits, exact_differences
 from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue
 from kernelrank.model_selection.search.candidates import Measured
-from kernelrank.queries import Queries
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
 __all__ = ["PreferenceMeasure", "check_groups", "check_search"]

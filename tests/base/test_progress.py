@@ -152,8 +152,8 @@ def test_processes_that_work_for_another_draw_nothing(terminal, monkeypatch):
 @pytest.fixture
 def every_line(monkeypatch):
     """Write a line for every step, however little time has passed."""
-    monkeypatch.setattr("kernelrank.progress_lines.FIRST", 0.0)
-    monkeypatch.setattr("kernelrank.progress_lines.GROWTH", 0.0)
+    monkeypatch.setattr("kernelrank.base.progress.FIRST", 0.0)
+    monkeypatch.setattr("kernelrank.base.progress.GROWTH", 0.0)
 
 
 @pytest.mark.usefixtures("every_line")
@@ -183,7 +183,7 @@ def test_iterations_say_nothing_while_something_else_is_counted(capsys):
 
 def test_lines_come_less_often_the_longer_it_takes(capsys, monkeypatch):
     now = 0.0
-    monkeypatch.setattr("kernelrank.progress_lines.time.monotonic", lambda: now)
+    monkeypatch.setattr("kernelrank.base.progress.time.monotonic", lambda: now)
     with verbose_progress("waiting"):
         for _ in track(range(36_000), 36_000, "seconds", noun="tenths"):
             now += 0.1

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kernelrank as kr
-from kernelrank import threads
-from kernelrank.threads import OnePool, numpy_alone, one_pool
+from kernelrank.base import arrays
+from kernelrank.base.arrays import OnePool, numpy_alone, one_pool
 
 NUMPY = Path("/env/site-packages/numpy")
 
@@ -31,7 +31,7 @@ class Library:
 @pytest.fixture
 def library(monkeypatch):
     only = Library(4)
-    monkeypatch.setattr(threads, "_of_numpy", lambda: [only])
+    monkeypatch.setattr(arrays, "_of_numpy", lambda: [only])
     return only
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.queries import Queries
 
 Place = namedtuple("Place", ["city", "year"])
 DAY = datetime.date(2020, 1, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank import sorting
-from kernelrank.sorting import sort_queries
+from kernelrank.base import compiled
+from kernelrank.base.compiled import sort_queries
 
 RNG = np.random.default_rng(0)
 
@@ -26,9 +26,9 @@ RNG = np.random.default_rng(0)
         lambda m: np.arange(m, 0.0, -1.0),
     ],
 )
-@pytest.mark.parametrize("compiled_from", [0, sorting.COMPILED])
+@pytest.mark.parametrize("compiled_from", [0, compiled.COMPILED])
 def test_each_query_is_in_order(monkeypatch, scores, size, compiled_from):
-    monkeypatch.setattr(sorting, "COMPILED", compiled_from)
+    monkeypatch.setattr(compiled, "COMPILED", compiled_from)
     f = np.concatenate([scores(size) for _ in range(3)])
     bounds = np.array([0, size, 2 * size, 3 * size])
     order = sort_queries(f, bounds)

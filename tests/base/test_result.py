@@ -13,10 +13,9 @@ import polars as pl
 import pytest
 
 import kernelrank as kr
-from kernelrank.base.results import Result
+from kernelrank.base.results import Result, to_frame
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.estimators.score_comparison import ScoreComparison
-from kernelrank.frames import to_frame
 from kernelrank.metrics import (
     AUC,
     NDCG,
