@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
-from kernelrank import persistence
 from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.model_states import REGISTRY, STATES
-from kernelrank.persistence import load, save
+from kernelrank.persistence import model_files
+from kernelrank.persistence.model_files import load, save
 from kernelrank.relations import PartsVectorizer, RelationExtractor, candidate_graphs, candidate_parts, make_corpus
 
 X, Y, QID = kr.make_ranking(n_queries=8, n_items=5, n_features=4, n_levels=4, random_state=0)
@@ -116,7 +116,7 @@ def used(model, items):
 def saved_without_doubt(model, path):
     """Save a model as a forger does, who does not ask what it should be."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(persistence, "STATES", {})
+        patch.setattr(model_files, "STATES", {})
         patch.setattr("os.fsync", lambda _: None)
         save(model, path)
 

@@ -18,10 +18,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import validate_data
 
 import kernelrank
-from kernelrank import persistence
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
-from kernelrank.persistence import load, register, save
+from kernelrank.persistence import model_files
+from kernelrank.persistence.model_files import load, register, save
 
 
 class Mean(BaseEstimator):
@@ -48,7 +48,7 @@ class Stranger(BaseEstimator):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    monkeypatch.setattr(persistence, "REGISTRY", dict(persistence.REGISTRY))
+    monkeypatch.setattr(model_files, "REGISTRY", dict(model_files.REGISTRY))
     register("Mean", f"{__name__}:Mean")
 
 
@@ -268,8 +268,8 @@ class TestEstimators:
         assert list(again.named_steps) == ["scale", "rank"]
 
     def test_every_registered_class_exists(self):
-        for name, place in persistence.REGISTRY.items():
-            assert persistence._resolve(name).__name__ == name, place
+        for name, place in model_files.REGISTRY.items():
+            assert model_files._resolve(name).__name__ == name, place
 
 
 class TestRefusedOnSave:
@@ -350,7 +350,7 @@ class TestAtomic:
         def interrupt(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(persistence, "write_container", interrupt)
+        monkeypatch.setattr(model_files, "write_container", interrupt)
         with pytest.raises(KeyboardInterrupt):
             save(fitted(a_=2), tmp_path / "model.kr")
         assert load(tmp_path / "model.kr").a_ == 1

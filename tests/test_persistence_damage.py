@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from kernelrank.data.container import SEAL_BYTES
 from kernelrank.errors import ModelFileError
 from kernelrank.estimators import RLS
-from kernelrank.persistence import load, save
+from kernelrank.persistence.model_files import load, save
 
 
 @pytest.fixture(scope="module")

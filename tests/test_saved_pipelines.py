@@ -119,7 +119,7 @@ def test_damaged_transformers_are_refused(tmp_path, monkeypatch):
         (numbers[0], "_fit_dtype", 3),
         (numbers[1], "scale_", np.zeros(2)),
     ]
-    monkeypatch.setattr("kernelrank.persistence._state_fault", lambda _: None)
+    monkeypatch.setattr("kernelrank.persistence.model_files._state_fault", lambda _: None)
     for number, (owner, name, value) in enumerate(changes):
         before = copy.copy(vars(owner)[name])
         vars(owner)[name] = value

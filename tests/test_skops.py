@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank.persistence import trusted_types
+from kernelrank.persistence.model_files import trusted_types
 from tests.exports.fitted_models import KERNELS, LINEAR, fitted_models, random_items, scores_of
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         RLSClassifierCV,
         TwoStepRLSCV,
     )
-    from kernelrank.persistence import load, save
+    from kernelrank.persistence.model_files import load, save
 
 __version__ = "0.1.0"
 

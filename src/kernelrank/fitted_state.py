@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from kernelrank.attribute_kinds import SPARSE, Kind, Sizes
 from kernelrank.base.arrays import Float, Matrix
+from kernelrank.persistence.fitted_states import SPARSE, Kind, Sizes
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -63,7 +63,7 @@ class FittedState:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> from kernelrank.attribute_kinds import Array, WholeNumber
+    >>> from kernelrank.persistence.model_files.fitted_states import Array, WholeNumber
     >>> state = FittedState({"n_features_in_": WholeNumber(1, "features"), "mean_": Array(("features",))})
     >>> state.fault(SimpleNamespace(n_features_in_=2, mean_=np.zeros(3)))
     'mean_: expected an array of finite floats of shape (2,), got an array of float64 of shape (3,)'

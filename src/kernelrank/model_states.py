@@ -8,20 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.attribute_kinds import (
-    Array,
-    Flag,
-    Items,
-    KernelValue,
-    Kind,
-    ListOf,
-    Nested,
-    NoneOr,
-    Number,
-    Record,
-    Text,
-    WholeNumber,
-)
 from kernelrank.fitted_state import (
     FittedState,
     coefficients_of_features_and_items,
@@ -40,6 +26,20 @@ from kernelrank.fitted_state import (
     precomputed_columns,
     rising_bounds,
     view_kernels_work,
+)
+from kernelrank.persistence.fitted_states import (
+    Array,
+    Flag,
+    Items,
+    KernelValue,
+    Kind,
+    ListOf,
+    Nested,
+    NoneOr,
+    Number,
+    Record,
+    Text,
+    WholeNumber,
 )
 
 if TYPE_CHECKING:

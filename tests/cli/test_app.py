@@ -231,7 +231,7 @@ def test_interrupted_it_leaves_nothing(run, ranking, monkeypatch):
     assert ended.err == "kernelrank: stopped; nothing was left half written\n"
     monkeypatch.undo()
     monkeypatch.chdir(ranking)
-    monkeypatch.setattr("kernelrank.persistence.write_container", interrupt)
+    monkeypatch.setattr("kernelrank.persistence.model_files.write_container", interrupt)
     run("fit", "train.txt", code=130)
     assert sorted(path.name for path in ranking.iterdir()) == ["test.txt", "train.txt"]
 

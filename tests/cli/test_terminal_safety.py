@@ -313,7 +313,7 @@ def test_a_full_disk_names_the_file(run, ranking, monkeypatch, kind):
     import errno
     import os
 
-    from kernelrank.data import atomic
+    from kernelrank.persistence import atomic
 
     class Full:
         """A file of a disk that takes nothing."""

@@ -11,8 +11,8 @@ import threading
 
 import pytest
 
-from kernelrank.data.atomic import atomic_write, is_stream, remove_abandoned
 from kernelrank.data.output_stream import opened_output
+from kernelrank.persistence.atomic import atomic_write, is_stream, remove_abandoned
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
@@ -74,7 +74,7 @@ def test_a_missing_folder_is_the_operating_systems_error(tmp_path):
 
 WRITER = """
 import sys, time
-from kernelrank.data.atomic import atomic_write
+from kernelrank.persistence.atomic import atomic_write
 with atomic_write(sys.argv[1]) as file:
     file.write(b"new")
     print("writing", flush=True)

@@ -116,7 +116,7 @@ class Answer:
 
     def show(self) -> None:
         """Write the answer."""
-        from kernelrank.data.atomic import naming
+        from kernelrank.persistence.atomic import naming
 
         with naming("standard error" if self.quiet else "standard output"):
             self._write()

@@ -78,7 +78,7 @@ def _convert_model(answer: Answer, source: Path, output: Path) -> None:
     """Write a linear model of RankLib or SVM-rank as a model file."""
     from kernelrank.data import read_linear_model
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence import save
+    from kernelrank.persistence.model_files import save
 
     if output.suffix != ".kr":
         raise InvalidInputError(f"{source}: Expected a name that ends with .kr for a model; got {output}.")

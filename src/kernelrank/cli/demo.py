@@ -43,7 +43,7 @@ def demo(
     from kernelrank.cli.model_file import command_line
     from kernelrank.data import write_ranking
     from kernelrank.model_selection.search import RankRLSCV
-    from kernelrank.persistence import save
+    from kernelrank.persistence.model_files import save
     from kernelrank.report import ranking_report
 
     answer = Answer("demo", as_json=as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.dyads_files import DyadFiles, Dyads, read_side
 from kernelrank.cli.model_file import command_line
-from kernelrank.provenance import provenance
+from kernelrank.persistence.provenance import provenance
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
@@ -21,7 +21,7 @@ __all__ = ["load_dyad_model", "objects", "save_dyad_model", "write_ranking"]
 def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadFiles) -> None:
     """Write a model with the names that predictions need, atomically."""
     from kernelrank import __version__
-    from kernelrank.persistence import save
+    from kernelrank.persistence.model_files import save
 
     def side(name: str, table: NamedTable) -> dict[str, Any]:
         return {
@@ -46,7 +46,7 @@ def load_dyad_model(path: Path) -> Any:
     """Load a model file; raise an error if the model is not for dyads."""
     from kernelrank.dyads.dyadic_learner import DyadicLearner
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence import load
+    from kernelrank.persistence.model_files import load
 
     model = load(path)
     if not isinstance(model, DyadicLearner):

@@ -18,7 +18,7 @@ from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
 from kernelrank.cli.scoring import scores_of
 from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
 from kernelrank.cli.vote_effects import vote_log_loss
-from kernelrank.provenance import final_step
+from kernelrank.persistence.provenance import final_step
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences

@@ -11,7 +11,7 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import load_model
 from kernelrank.cli.output_file import check_output
-from kernelrank.provenance import final_step
+from kernelrank.persistence.provenance import final_step
 
 __all__ = ["app"]
 

@@ -16,7 +16,7 @@ from kernelrank.cli.output_file import STANDARD_STREAM, check_output
 from kernelrank.cli.scoring import columns_matched
 from kernelrank.cli.source_files import SourceFile, fold_part
 from kernelrank.cli.vote_effects import answer_effects
-from kernelrank.provenance import column_names, final_step, provenance
+from kernelrank.persistence.provenance import column_names, final_step, provenance
 
 __all__ = ["app"]
 
@@ -91,7 +91,7 @@ def _write_card(model: Path, card: Path, source: SourceFile | None) -> None:
     from kernelrank.cli.judgement import judge, measured
     from kernelrank.cli.measuring import MeasureRules, facts_of
     from kernelrank.cli.model_card import model_card
-    from kernelrank.data.atomic import atomic_write
+    from kernelrank.persistence.atomic import atomic_write
 
     to_stdout = str(card) == STANDARD_STREAM
     answer = Answer("inspect", as_json=False, quiet=to_stdout)

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelrank.base.text import printable
 from kernelrank.cli.model_rows import changed_parameters, counted, setting_rows
-from kernelrank.provenance import column_names, final_step, provenance
+from kernelrank.persistence.provenance import column_names, final_step, provenance
 
 __all__ = ["model_card"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.source_files import SourceFile
-from kernelrank.provenance import feature_names, final_step, provenance
+from kernelrank.persistence.provenance import feature_names, final_step, provenance
 
 if TYPE_CHECKING:
     from kernelrank.cli.large_file import LargeFile
@@ -44,7 +44,7 @@ def is_model_file(path: Path) -> bool:
 def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceFile, **facts: Any) -> None:
     """Write a model with what is known of its data, atomically."""
     from kernelrank import __version__
-    from kernelrank.persistence import save
+    from kernelrank.persistence.model_files import save
 
     named = {name: getattr(source, name) for name in REMEMBERED}
     if items.classes is not None:
@@ -74,7 +74,7 @@ def _keeps_items(model: Any) -> bool:
 def load_model(path: Path) -> Any:
     """Load a model file; raise an error if it does not hold a ranker of items."""
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence import load
+    from kernelrank.persistence.model_files import load
 
     model = load(path)
     if not hasattr(model, "predict"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kernelrank.cli.vote_effects import effect_rows
-from kernelrank.provenance import final_step, provenance
+from kernelrank.persistence.provenance import final_step, provenance
 
 if TYPE_CHECKING:
     from kernelrank.cli.large_file import LargeFile

@@ -43,8 +43,8 @@ def check_output(path: Path | None, inputs: Iterable[Path] = ()) -> None:
     """Raise an error for a place that cannot be written to, or that is one of the inputs."""
     if path is None or str(path) == STANDARD_STREAM:
         return
-    from kernelrank.data.atomic import is_stream
     from kernelrank.errors import InvalidInputError
+    from kernelrank.persistence.atomic import is_stream
 
     if is_stream(path):
         return

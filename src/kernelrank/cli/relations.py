@@ -75,7 +75,7 @@ def train(
 
     kernelrank relations train a.conllu --mentions mentions.tsv --pairs p.tsv
     """
-    from kernelrank.persistence import save
+    from kernelrank.persistence.model_files import save
 
     answer = Answer("relations train", as_json=as_json)
     check_file(output, corpora)
@@ -279,7 +279,7 @@ def show(
 
 def _load(path: Path) -> RelationExtractor:
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence import load
+    from kernelrank.persistence.model_files import load
     from kernelrank.relations import RelationExtractor
 
     model = load(path)

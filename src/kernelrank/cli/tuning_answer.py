@@ -13,7 +13,7 @@ from kernelrank.cli.search import Search
 from kernelrank.cli.source_files import (
     SourceFile,
 )
-from kernelrank.provenance import final_step
+from kernelrank.persistence.provenance import final_step
 
 if TYPE_CHECKING:
     from kernelrank.cli.tuning_plan import Plan

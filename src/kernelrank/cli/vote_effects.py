@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernelrank.provenance import final_step
+from kernelrank.persistence.provenance import final_step
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO
 
 from kernelrank.base.text import is_terminal, printable
-from kernelrank.data.atomic import IN_MEMORY, atomic_write, is_stream, naming
 from kernelrank.data.source import opened_for_writing
 from kernelrank.errors import InvalidInputError
+from kernelrank.persistence.atomic import IN_MEMORY, atomic_write, is_stream, naming
 
 __all__ = ["opened_output"]
 

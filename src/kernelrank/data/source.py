@@ -17,8 +17,8 @@ from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from kernelrank.data.atomic import IN_MEMORY, is_stream
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
+from kernelrank.persistence.atomic import IN_MEMORY, is_stream
 
 __all__ = [
     "DECOMPRESSORS",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelrank.data.atomic import atomic_write
 from kernelrank.errors import InvalidInputError
 from kernelrank.exports.json_coefficients import json_coefficients
 from kernelrank.exports.onnx_graph import Precision, onnx_fault, onnx_model
@@ -16,6 +15,7 @@ from kernelrank.exports.python_function import python_fault, python_function
 from kernelrank.exports.scoring_formula import ScoringFormula, formula_of
 from kernelrank.exports.search_engines import engine_fault, engine_notes, plugin_model, solr_model
 from kernelrank.exports.sql_expression import sql_expression, sql_fault
+from kernelrank.persistence.atomic import atomic_write
 
 __all__ = ["FORMAT_NAMES", "export"]
 

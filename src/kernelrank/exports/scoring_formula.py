@@ -24,7 +24,7 @@ from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import NystromMap
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.provenance import column_names, provenance
+from kernelrank.persistence.provenance import column_names, provenance
 
 if TYPE_CHECKING:
     from kernelrank.data import TablePreparation

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelrank.base.text import printable
-from kernelrank.data.atomic import atomic_write
 from kernelrank.errors import MissingExtraError
+from kernelrank.persistence.atomic import atomic_write
 from kernelrank.report.environment import today, versions
 from kernelrank.report.number_format import FILTERS
 

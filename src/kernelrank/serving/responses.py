@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.provenance import final_step, provenance
+from kernelrank.persistence.provenance import final_step, provenance
 from kernelrank.report import explain
 from kernelrank.report.contributions import scores_of
 from kernelrank.serving.request_items import items_of_columns, items_of_rows

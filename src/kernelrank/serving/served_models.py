@@ -16,8 +16,8 @@ from typing import Any
 from kernelrank.base.text import printable
 from kernelrank.data import TablePreparation
 from kernelrank.errors import InvalidInputError, KernelRankError
-from kernelrank.persistence import load
-from kernelrank.provenance import column_names, feature_names, final_step, provenance
+from kernelrank.persistence.model_files import load
+from kernelrank.persistence.provenance import column_names, feature_names, final_step, provenance
 
 __all__ = ["ServedModel", "ServedModels"]
 

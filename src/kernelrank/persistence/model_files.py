@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from kernelrank.data.atomic import atomic_write
 from kernelrank.data.container import read_container, storable, write_container
 from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.fitted_state import FittedState
 from kernelrank.model_states import PRIVATE, REGISTRY, STATES
+from kernelrank.persistence.atomic import atomic_write
 
 __all__ = ["load", "register", "save", "trusted_types"]
 
