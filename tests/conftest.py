@@ -45,7 +45,7 @@ QUICK = (
     "report/test_explanation.py",
     "solvers/test_automatic.py",
     "solvers/test_digits.py",
-    "test_persistence.py",
+    "persistence/test_persistence.py",
     "base/test_queries.py",
 )
 """Modules that look into every room within a minute or two, compiling included. `.ci/run` runs them on the lowest and

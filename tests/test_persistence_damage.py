@@ -14,10 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kernelrank.data.container import SEAL_BYTES
 from kernelrank.errors import ModelFileError
 from kernelrank.estimators import RLS
-from kernelrank.persistence.model_files import load, save
+from kernelrank.persistence.model_files import SEAL_BYTES, load, save
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError, ModelFileError
-from kernelrank.model_states import REGISTRY, STATES
 from kernelrank.persistence import model_files
+from kernelrank.persistence.fitted_states import REGISTRY, STATES
 from kernelrank.persistence.model_files import load, save
 from kernelrank.relations import PartsVectorizer, RelationExtractor, candidate_graphs, candidate_parts, make_corpus
 
