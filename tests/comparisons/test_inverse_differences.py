@@ -50,8 +50,8 @@ def test_every_sum_has_nearly_all_digits(kind):
 @pytest.mark.parametrize("kept", [0, 10**7])
 @pytest.mark.parametrize("kind", ["normal", "near ties"])
 def test_the_graph_of_a_large_query_beside_small_ones(kind, kept, monkeypatch):
-    monkeypatch.setattr("kernelrank.comparisons.relative_scores.STORED_PAIRS", kept)
-    monkeypatch.setattr("kernelrank.comparisons.relative_scores.COLUMN_BYTES", 8 * 2500 * 2)
+    monkeypatch.setattr("kernelrank.comparisons.relative.STORED_PAIRS", kept)
+    monkeypatch.setattr("kernelrank.comparisons.relative.COLUMN_BYTES", 8 * 2500 * 2)
     rng = np.random.default_rng(1)
     m = 1500
     codes = np.where(rng.random(m) < 0.6, 0, rng.integers(1, 40, m))

@@ -73,8 +73,8 @@ class TestRelativeScoresThatAreNotKept(TestRelativeScores):
 
     @pytest.fixture(autouse=True)
     def _small_limits(self, monkeypatch):
-        monkeypatch.setattr("kernelrank.comparisons.relative_scores.STORED_PAIRS", 0)
-        monkeypatch.setattr("kernelrank.comparisons.relative_scores.ROW_BYTES", 64)
+        monkeypatch.setattr("kernelrank.comparisons.relative.STORED_PAIRS", 0)
+        monkeypatch.setattr("kernelrank.comparisons.relative.ROW_BYTES", 64)
 
 
 class TestItemScores(Laws):

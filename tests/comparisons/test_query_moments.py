@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from kernelrank.base.arrays import GramSum
-from kernelrank.comparisons.query_moments import QueryMeans, QueryMoments
+from kernelrank.comparisons.moments import QueryMeans, QueryMoments
 from tests.oracles.moments import exact_moments
 
 N_COLUMNS, N_OUTPUTS = 3, 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import RelativeScores, ScoredQueries
-from kernelrank.comparisons.scored_comparisons import from_origin, score_origins
+from kernelrank.comparisons.scored import from_origin, score_origins
 
 FLOATS = st.floats(-1e300, 1e300, allow_nan=False)
 

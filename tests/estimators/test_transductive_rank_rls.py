@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelrank as kr
-from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
+from kernelrank.comparisons.scored import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankRLS, TransductiveRankRLS
 from kernelrank.kernels import Kernel

@@ -7,7 +7,7 @@ import pytest
 
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
-from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
+from kernelrank.comparisons.scored import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import ItemSets, Problem, transduction
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum

@@ -1,12 +1,12 @@
 """What is compared: graphs over the items, each known by its Laplacian."""
 
-from kernelrank.comparisons.base import Comparisons
-from kernelrank.comparisons.censored_times import CensoredTimes
+from kernelrank.comparisons.censored import CensoredTimes
 from kernelrank.comparisons.costs import compare_pairs, compare_scores
+from kernelrank.comparisons.graph import Comparisons
 from kernelrank.comparisons.item_scores import ItemScores
-from kernelrank.comparisons.preference_graph import Preferences
-from kernelrank.comparisons.relative_scores import RelativeScores
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.relative import RelativeScores
+from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 
 __all__ = [

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.labels import Lifetimes, Queries
-from kernelrank.comparisons.censored_times import CensoredTimes
-from kernelrank.comparisons.preference_graph import Preferences
-from kernelrank.comparisons.relative_scores import RelativeScores
-from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons
+from kernelrank.comparisons.censored import CensoredTimes
+from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.relative import RelativeScores
+from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 
 from kernelrank.base.arrays import Float, Index, Matrix, as_columns, dense_rows
-from kernelrank.comparisons.base import Comparisons
+from kernelrank.comparisons.graph import Comparisons
 from kernelrank.comparisons.laplacian_root import laplacian_root
 
 __all__ = ["FactorisedComparisons"]

@@ -16,7 +16,7 @@ from kernelrank.base.arrays import (
     weighted_gram,
     weighted_squares,
 )
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored import ScoredComparisons
 
 __all__ = ["ItemScores"]
 

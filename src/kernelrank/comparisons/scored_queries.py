@@ -43,7 +43,7 @@ from kernelrank.base.labels import Grouping, ItemSets, Queries
 from kernelrank.comparisons.pair_levels import PairLevels
 from kernelrank.comparisons.query_shift import shift_queries
 from kernelrank.comparisons.scatter import query_scatter
-from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons, item_squares, pair_weight
+from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, item_squares, pair_weight
 
 __all__ = ["ScoredQueries"]
 
@@ -70,7 +70,7 @@ class ScoredQueries(ScoredComparisons):
     ties : {"include", "exclude"}, default="include"
         Whether two items with the same score are a pair with difference zero, or none.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
-        Which units have equal weight: pairs, items or queries; see `kernelrank.comparisons.scored_comparisons`.
+        Which units have equal weight: pairs, items or queries; see `kernelrank.comparisons.scored`.
 
     Notes
     -----

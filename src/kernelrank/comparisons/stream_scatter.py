@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float, GramSum, Index
-from kernelrank.comparisons.query_moments import QueryMoments
+from kernelrank.comparisons.moments import QueryMoments
 from kernelrank.comparisons.scatter import subtract_query_means
-from kernelrank.comparisons.scored_comparisons import QueryWeight, pair_weight
+from kernelrank.comparisons.scored import QueryWeight, pair_weight
 
 __all__ = ["StreamScatter"]
 

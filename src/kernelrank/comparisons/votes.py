@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelrank.base.arrays import Float, Index, Sparse
-from kernelrank.comparisons.preference_graph import Preferences
+from kernelrank.comparisons.preferences import Preferences
 from kernelrank.errors import NothingToCompareError
 
 __all__ = ["Votes"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_weight
-from kernelrank.comparisons.scored_comparisons import item_squares
+from kernelrank.comparisons.scored import item_squares
 from kernelrank.dask.collection_types import ColumnBlock
 from kernelrank.errors import InvalidInputError
 
@@ -36,7 +36,7 @@ class SpanningQueries:
     weight : ndarray, shape (s,)
         ``W_q``, the weight of all their items together.
     uncompared : ndarray, shape (s,)
-        How much of ``W_q²`` is not compared; see `kernelrank.comparisons.scored_comparisons`.
+        How much of ``W_q²`` is not compared; see `kernelrank.comparisons.scored`.
     n_parts : ndarray of int64, shape (s,)
         In how many partitions each lies.
     """

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from kernelrank.base.arrays import Labels, RandomStateLike
 from kernelrank.comparisons.costs import Cost, Ties
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
 from kernelrank.dask.collection_types import Collection

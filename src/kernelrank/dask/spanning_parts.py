@@ -1,7 +1,7 @@
 """Spanning parts: the part that a partition has of each query that lies in several partitions.
 
 The scatter inside the parts of a query needs no other partition; the scatter between them needs the weights and means
-of the parts only (see `kernelrank.comparisons.query_moments`). So r numbers for each part are passed on, not r².
+of the parts only (see `kernelrank.comparisons.moments`). So r numbers for each part are passed on, not r².
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.query_moments import QueryMeans
+from kernelrank.comparisons.moments import QueryMeans
 
 __all__ = ["SpanningParts"]
 

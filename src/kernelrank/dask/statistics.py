@@ -24,8 +24,8 @@ from kernelrank.base.labels import Grouping, Queries
 from kernelrank.base.validation import check_scores
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.comparisons.costs import resolved_cost
-from kernelrank.comparisons.query_moments import QueryMeans
-from kernelrank.comparisons.scored_comparisons import item_squares, pair_weight
+from kernelrank.comparisons.moments import QueryMeans
+from kernelrank.comparisons.scored import item_squares, pair_weight
 from kernelrank.dask.collection_types import ColumnBlock, ItemBlock
 from kernelrank.dask.feature_map import FeatureMap
 from kernelrank.dask.folds import fold_of

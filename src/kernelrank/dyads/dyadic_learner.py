@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, blocks, is_sparse, product
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
 from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation
 from kernelrank.dyads.dyadic_scores import check_dyads, check_score_matrix, refuse_unknown_objects

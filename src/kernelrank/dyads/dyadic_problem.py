@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.scored_comparisons import QueryWeight, pair_weight
+from kernelrank.comparisons.scored import QueryWeight, pair_weight
 from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
 from kernelrank.dyads.known_cells import KnownCells, OutputCells
 from kernelrank.errors import NothingToCompareError

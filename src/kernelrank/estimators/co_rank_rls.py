@@ -10,7 +10,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval
 
 from kernelrank.comparisons.costs import Cost, Ties
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.fit_progress import FitProgress

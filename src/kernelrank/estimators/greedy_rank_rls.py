@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from kernelrank.base.arrays import Matrix
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredComparisons
-from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import CriterionName, GreedySelector
 from kernelrank.estimators.ranker import Ranker

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.validation import is_path, mapped, scores_or_times
 from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties
-from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file

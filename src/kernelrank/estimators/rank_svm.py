@@ -15,7 +15,7 @@ from kernelrank.base.labels import event_times
 from kernelrank.base.validation import check_pair_values, check_pairs
 from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
-from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, OutputGraphs, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import GapProgress

@@ -22,7 +22,7 @@ from kernelrank.base.validation import (
 )
 from kernelrank.comparisons import Preferences, ScoredComparisons, ScoredQueries, compare_pairs, compare_scores
 from kernelrank.comparisons.costs import CostOption, OutputGraph, resolved_cost
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, OutputGraphs
 from kernelrank.estimators.file_items import predict_scored_file

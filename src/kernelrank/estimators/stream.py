@@ -5,7 +5,7 @@ batches, subtracted by `forget`, and suffice for any alpha. Fingerprints check t
 learnt; the rounding errors of all batches remain in the sums and are estimated (see `stream_rounding`).
 
 A query that continues in a later batch changes the weights of its earlier pairs. With
-``queries="mergeable"`` the moments of each query are kept apart and merged (`kernelrank.comparisons.query_moments`).
+``queries="mergeable"`` the moments of each query are kept apart and merged (`kernelrank.comparisons.moments`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kernelrank.base.arrays import Matrix
 from kernelrank.base.progress import track
 from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.costs import OutputGraph
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.estimators.query_fingerprint import query_fingerprints

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelrank.base.arrays import Float
 from kernelrank.comparisons import ScoredComparisons
-from kernelrank.comparisons.query_moments import QueryMoments
+from kernelrank.comparisons.moments import QueryMoments
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.stream_rounding import StreamRounding
 from kernelrank.estimators.versioned_dict import VersionedDict

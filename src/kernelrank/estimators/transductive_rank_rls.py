@@ -15,7 +15,7 @@ from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ScoredQueries, compare_scores
-from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS, QueryWeight
+from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress

@@ -15,7 +15,7 @@ import numpy as np
 from kernelrank.base.arrays import Index, Matrix, block_rows
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.comparisons.stream_scatter import StreamScatter
 from kernelrank.data.stored import open_stored
 from kernelrank.errors import InvalidInputError, NothingToCompareError

@@ -16,7 +16,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_items
 from kernelrank.comparisons import ScoredComparisons, compare_scores
 from kernelrank.comparisons.costs import COSTS, TIES, OutputGraph, resolved_cost
-from kernelrank.comparisons.scored_comparisons import QUERY_WEIGHTS
+from kernelrank.comparisons.scored import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner

@@ -21,7 +21,7 @@ from kernelrank.base.validation import (
 )
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.score_pairs import list_score_pairs
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.fit_progress import FitProgress

@@ -40,7 +40,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, GramSum, Index, blocks
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 from kernelrank.solvers.double_precision import Rounding

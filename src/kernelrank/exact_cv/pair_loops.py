@@ -29,7 +29,7 @@ from scipy.linalg import blas
 
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.compiled import CompilingPays, compiled
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.item_pairs import DifferingPairs
 from kernelrank.exact_cv.pair_loops import difference_places, row_blocks, tied_numbers

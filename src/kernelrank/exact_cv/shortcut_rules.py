@@ -1,6 +1,6 @@
 """The shortcut rules: which hold-outs of a problem need no training.
 
-A graph declares which sets of items have a shortcut (`kernelrank.comparisons.scored_comparisons`), and at which ``λ /
+A graph declares which sets of items have a shortcut (`kernelrank.comparisons.scored`), and at which ``λ /
 κ``:
 
 =================================  ====================================  ==========================================
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.base.labels import ItemSets
-from kernelrank.comparisons.scored_comparisons import ScoredComparisons
+from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
 from kernelrank.features import Features, FullKernel
 from kernelrank.features.full_kernel import KEPT_BYTES

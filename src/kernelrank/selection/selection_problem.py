@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from kernelrank.base.arrays import Float, Index, Matrix, available_bytes, blocks, in_gigabytes, is_sparse
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ItemScores, ScoredQueries
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["SelectionProblem"]

@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.scored_comparisons import item_squares, pair_weight
+from kernelrank.comparisons.scored import item_squares, pair_weight
 from kernelrank.selection.column_sweeps import LANES, sweep_weighted_pairs
 from kernelrank.selection.held_out_state import ChosenColumns
 from kernelrank.selection.pair_state import PairState

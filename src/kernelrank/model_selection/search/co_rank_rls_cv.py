@@ -21,7 +21,7 @@ from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track
 from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import whole_or_not_at_all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dyads import KroneckerRankRLS
 from kernelrank.dyads.dyadic_folds import Setting
 from kernelrank.dyads.dyadic_problem import Ranked, Relation

@@ -13,7 +13,7 @@ from kernelrank.base.progress import track
 from kernelrank.base.validation import check_pair_values, scores_or_times
 from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, Ties
-from kernelrank.comparisons.scored_comparisons import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.rank_rls import RankRLS

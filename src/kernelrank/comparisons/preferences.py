@@ -25,8 +25,8 @@ from kernelrank.base.arrays import (
     weighted_squares,
 )
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons.base import COLUMNS, NamedValues
 from kernelrank.comparisons.factorised import FactorisedComparisons
+from kernelrank.comparisons.graph import COLUMNS, NamedValues
 from kernelrank.comparisons.query_shift import shift_queries
 
 __all__ = ["Preferences"]

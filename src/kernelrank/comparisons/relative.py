@@ -25,7 +25,7 @@ from kernelrank.base.labels import Grouping, Queries
 from kernelrank.comparisons.factorised import FactorisedComparisons
 from kernelrank.comparisons.inverse_differences import InverseDifferences
 from kernelrank.comparisons.query_shift import shift_queries
-from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons
+from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons
 from kernelrank.comparisons.scored_queries import ScoredQueries
 
 __all__ = ["RelativeScores"]

@@ -41,7 +41,7 @@ from kernelrank.base.compiled import sort_queries
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons.helmert_sweeps import FIRST, LAST, GroupWeights, HelmertRows
 from kernelrank.comparisons.pair_levels import PairLevels
-from kernelrank.comparisons.scored_comparisons import QueryWeight, ScoredComparisons, compared_pair_weight
+from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, compared_pair_weight
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["CensoredTimes"]

@@ -32,7 +32,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows
-from kernelrank.comparisons.scored_comparisons import QueryWeight, item_squares, pair_weight
+from kernelrank.comparisons.scored import QueryWeight, item_squares, pair_weight
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["QueryMeans", "QueryMoments"]
@@ -174,7 +174,7 @@ class QueryMoments:
     n_items : int
         How many items have a positive weight.
     uncompared : float
-        How much of W² is not compared; see `kernelrank.comparisons.scored_comparisons`.
+        How much of W² is not compared; see `kernelrank.comparisons.scored`.
     means : QueryMeans or None
         W, φ̄ and ȳ, in one row; None before an item with a weight has come.
 

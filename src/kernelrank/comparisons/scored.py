@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import ItemSets, Queries
-from kernelrank.comparisons.base import Comparisons, NamedValues
+from kernelrank.comparisons.graph import Comparisons, NamedValues
 
 __all__ = [
     "QUERY_WEIGHTS",
