@@ -14,7 +14,7 @@ class Laws:
     """What holds for every kind of comparisons."""
 
     exact_gram_diagonal = True
-    blocks_of = "kernelrank.comparisons.scored_queries"  # the module whose block size is changed
+    blocks_of = "kernelrank.comparisons.scored"  # the module whose block size is changed
 
     def graph(self, seed):
         """Return a random graph of this kind."""

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import RelativeScores
-from kernelrank.comparisons.inverse_differences import LARGE, InverseDifferences
+from kernelrank.comparisons.relative import LARGE, InverseDifferences
 from kernelrank.estimators import RankRLS
 
 SCORES = {

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from kernelrank.comparisons.laplacian_root import laplacian_root
+from kernelrank.comparisons.graph import laplacian_root
 
 
 def draw(seed, n, *, spread, density=1.0):

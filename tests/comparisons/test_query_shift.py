@@ -8,7 +8,7 @@ from scipy import sparse
 
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
-from kernelrank.comparisons.query_shift import shift_queries
+from kernelrank.comparisons.scatter import shift_queries
 from kernelrank.estimators import RankRLS
 
 FORMATS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix]

@@ -145,9 +145,9 @@ def test_a_large_query_and_a_cut_level_do_not_change_the_gram_matrix(monkeypatch
     weight = rng.integers(0, 3, size=500).astype(float)
     for ties in ("include", "exclude"):
         graph = ScoredQueries(y[:, None], Queries.from_labels(qid, 500), weight=weight, ties=ties)
-        monkeypatch.setattr("kernelrank.comparisons.scored_queries.BLOCK_BYTES", 2**30)
+        monkeypatch.setattr("kernelrank.comparisons.scored.BLOCK_BYTES", 2**30)
         whole = graph.gram(X)
-        monkeypatch.setattr("kernelrank.comparisons.scored_queries.BLOCK_BYTES", 8 * 5 * 7)
+        monkeypatch.setattr("kernelrank.comparisons.scored.BLOCK_BYTES", 8 * 5 * 7)
         np.testing.assert_allclose(graph.gram(X), whole, rtol=1e-12)
 
 

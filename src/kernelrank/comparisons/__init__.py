@@ -3,11 +3,9 @@
 from kernelrank.comparisons.censored import CensoredTimes
 from kernelrank.comparisons.costs import compare_pairs, compare_scores
 from kernelrank.comparisons.graph import Comparisons
-from kernelrank.comparisons.item_scores import ItemScores
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.comparisons.relative import RelativeScores
-from kernelrank.comparisons.scored import ScoredComparisons
-from kernelrank.comparisons.scored_queries import ScoredQueries
+from kernelrank.comparisons.scored import ItemScores, ScoredComparisons, ScoredQueries
 
 __all__ = [
     "CensoredTimes",

@@ -14,8 +14,7 @@ from kernelrank.base.labels import Lifetimes, Queries
 from kernelrank.comparisons.censored import CensoredTimes
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.comparisons.relative import RelativeScores
-from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons
-from kernelrank.comparisons.scored_queries import ScoredQueries
+from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
 __all__ = [

@@ -25,9 +25,8 @@ from kernelrank.base.arrays import (
     weighted_squares,
 )
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons.factorised import FactorisedComparisons
-from kernelrank.comparisons.graph import COLUMNS, NamedValues
-from kernelrank.comparisons.query_shift import shift_queries
+from kernelrank.comparisons.graph import COLUMNS, FactorisedComparisons, NamedValues
+from kernelrank.comparisons.scatter import shift_queries
 
 __all__ = ["Preferences"]
 

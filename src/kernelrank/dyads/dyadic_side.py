@@ -21,7 +21,7 @@ from scipy.linalg import eigh
 
 from kernelrank.base.arrays import Float, Index, Matrix, available_bytes, in_gigabytes, is_sparse
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons.query_shift import shift_queries
+from kernelrank.comparisons.scatter import shift_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.semidefinite import ADVICE, COMPUTED_DIGITS

@@ -20,8 +20,7 @@ from kernelrank.base.validation import (
     check_weight,
 )
 from kernelrank.comparisons.costs import Cost
-from kernelrank.comparisons.score_pairs import list_score_pairs
-from kernelrank.comparisons.scored import QueryWeight
+from kernelrank.comparisons.scored import QueryWeight, list_score_pairs
 from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.fit_progress import FitProgress

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import sort_queries
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons.pair_levels import PairLevels
-from kernelrank.comparisons.scored import QueryWeight
-from kernelrank.comparisons.scored_queries import ScoredQueries
+from kernelrank.comparisons.graph import PairLevels
+from kernelrank.comparisons.scored import QueryWeight, ScoredQueries
 from kernelrank.losses.base import Pairs, PlacedPairs
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
 from kernelrank.losses.loss_rounding import sum_error

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.base.arrays import Float
 from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores
-from kernelrank.comparisons.score_pairs import list_score_pairs
+from kernelrank.comparisons.scored import list_score_pairs
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.score_posterior import ScorePosterior
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
