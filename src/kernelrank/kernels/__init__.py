@@ -2,7 +2,7 @@
 
 from kernelrank.kernels.gamma_rule import GAMMA_RULES, GammaLike
 from kernelrank.kernels.kernel import KERNEL_NAMES, Kernel, KernelLike, takes_sparse
-from kernelrank.kernels.labelled_graph import LabelledGraph
+from kernelrank.kernels.labelled_graphs import LabelledGraph
 from kernelrank.kernels.semidefinite import check_precomputed, refuse_indefinite, refuse_indefinite_on
 
 __all__ = [

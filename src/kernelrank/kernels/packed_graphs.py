@@ -13,7 +13,7 @@ from scipy import sparse
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError
-from kernelrank.kernels.labelled_graph import LabelledGraph
+from kernelrank.kernels.labelled_graphs import LabelledGraph
 
 if TYPE_CHECKING:
     from networkx import DiGraph

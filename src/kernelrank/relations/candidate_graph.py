@@ -40,7 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.kernels.labelled_graph import LabelledGraph
+from kernelrank.kernels.labelled_graphs import LabelledGraph
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.graph_scheme import GraphScheme
 from kernelrank.relations.sentence import Sentence
