@@ -10,7 +10,7 @@ from kernelrank.cli.learner import LearnerOptions
 from kernelrank.cli.search import search_folds, search_on_file
 from kernelrank.data import read_items
 from kernelrank.errors import EdgeOfGridWarning
-from kernelrank.kernels.gamma_rule import gamma_by_rule
+from kernelrank.kernels.kernel import gamma_by_rule
 from kernelrank.model_selection.search.alpha_grid import grid_for
 
 

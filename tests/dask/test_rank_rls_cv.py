@@ -11,7 +11,7 @@ from kernelrank.dask.folds import fold_of
 from kernelrank.data import make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
 from kernelrank.estimators import RankRLS
-from kernelrank.kernels.gamma_rule import gamma_by_rule
+from kernelrank.kernels.kernel import gamma_by_rule
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection.search import RankRLSCV
 from tests.oracles.pairs import scored_edges

@@ -24,7 +24,7 @@ import kernelrank as kr
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import LabelledGraph
 from kernelrank.kernels.all_paths import ConnectedLabels, connect_labels
-from kernelrank.kernels.packed_graphs import LabelCodes, PackedGraphs
+from kernelrank.kernels.labelled_graphs import LabelCodes, PackedGraphs
 from tests.oracles.all_paths import adjacency, connections, spectral_radius
 
 COMBINE = ["max", "sum"]

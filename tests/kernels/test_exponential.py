@@ -8,8 +8,8 @@ import pytest
 
 from kernelrank.features import ReducedSet, kernel_scores
 from kernelrank.kernels import Kernel
-from kernelrank.kernels import exponential as module
-from kernelrank.kernels.exponential import SMALLEST, exponential
+from kernelrank.kernels import kernel as module
+from kernelrank.kernels.kernel import SMALLEST, exponential
 
 
 @pytest.fixture(params=["numpy", "compiled"])

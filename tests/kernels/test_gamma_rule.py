@@ -12,7 +12,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, CoRankRLS, NystromMap, RankRLS, RankSVM, TransductiveRankRLS
 from kernelrank.features import View
 from kernelrank.kernels import Kernel
-from kernelrank.kernels.gamma_rule import gamma_by_rule
+from kernelrank.kernels.kernel import gamma_by_rule
 from kernelrank.model_selection import leave_pair_out
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.search import RankRLSCV

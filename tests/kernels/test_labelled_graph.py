@@ -8,7 +8,7 @@ import pytest
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import LabelledGraph
-from kernelrank.kernels.packed_graphs import LabelCodes, PackedGraphs
+from kernelrank.kernels.labelled_graphs import LabelCodes, PackedGraphs
 
 
 def test_it_holds_arrays_and_tuples():

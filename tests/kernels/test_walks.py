@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import LabelledGraph
-from kernelrank.kernels.packed_graphs import LabelCodes, PackedGraphs
-from kernelrank.kernels.strong_components import strong_components
-from kernelrank.kernels.walks import sum_walks
+from kernelrank.kernels.all_paths import strong_components, sum_walks
+from kernelrank.kernels.labelled_graphs import LabelCodes, PackedGraphs
 from tests.oracles.all_paths import adjacency, reachable, spectral_radius, walk_weights
 
 

@@ -24,7 +24,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons.scatter import shift_queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
-from kernelrank.kernels.semidefinite import ADVICE, COMPUTED_DIGITS
+from kernelrank.kernels.kernel import ADVICE, COMPUTED_DIGITS
 
 __all__ = ["DyadicSide", "SideSpectrum"]
 

@@ -10,7 +10,7 @@ from kernelrank.base.arrays import ItemsLike, Matrix
 from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel, takes_sparse
-from kernelrank.kernels.semidefinite import check_symmetric
+from kernelrank.kernels.kernel import check_symmetric
 
 __all__ = ["check_side", "remembered_names"]
 

@@ -16,9 +16,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.progress import track
-from kernelrank.kernels.all_paths import Combine, ConnectedLabels, connect_labels
-from kernelrank.kernels.label_pairs import LabelPairs
-from kernelrank.kernels.packed_graphs import LabelCodes, PackedGraphs
+from kernelrank.kernels.all_paths import Combine, ConnectedLabels, LabelPairs, connect_labels
+from kernelrank.kernels.labelled_graphs import LabelCodes, PackedGraphs
 
 __all__ = ["AllPathsVectorizer"]
 

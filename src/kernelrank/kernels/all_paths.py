@@ -24,10 +24,19 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
-from kernelrank.kernels.packed_graphs import PackedGraphs
-from kernelrank.kernels.walks import sum_walks
+from kernelrank.errors import InvalidInputError
+from kernelrank.kernels.labelled_graphs import PackedGraphs
 
-__all__ = ["Combine", "ConnectedLabels", "connect_labels"]
+__all__ = [
+    "Combine",
+    "ConnectedLabels",
+    "LabelPairs",
+    "Walks",
+    "connect_labels",
+    "invert_cycles",
+    "strong_components",
+    "sum_walks",
+]
 
 Combine: TypeAlias = Literal["max", "sum"]
 
@@ -111,7 +120,7 @@ def connect_labels(graphs: PackedGraphs, combine: Combine) -> ConnectedLabels:
     Examples
     --------
     >>> from kernelrank.kernels import LabelledGraph
-    >>> from kernelrank.kernels.packed_graphs import LabelCodes
+    >>> from kernelrank.kernels.labelled_graphs import LabelCodes
     >>> graph = LabelledGraph([("a",), ("b",), ("b",)], [0, 1], [1, 2], [0.5, 0.5])
     >>> connected = connect_labels(PackedGraphs.of([graph], LabelCodes()), "sum")
     >>> connected.firsts, connected.seconds, connected.values
@@ -224,3 +233,437 @@ def _connect(
         seconds[:n_entries].copy(),
         values[:n_entries].copy(),
     )
+
+
+# Walks ----------------------------------------------------------------------------------------------------------------
+#
+# Walks: the summed weights of all walks between the vertices of graphs.
+#
+# The weight of a walk is the product of the weights of its edges, and with the adjacency matrix A, whose spectral
+# radius is below one, the weights of all walks of length one or more sum to
+#
+#     W = A + A² + … = (I - A)⁻¹ - I,      so that      W = A + A W.
+#
+# No graph needs a dense inverse. Strong components s are taken in an order where edges lead to components o that are
+# done, or stay inside:
+#
+#     (I - A_ss) W_s = A_s + A_so W_o.
+#
+# A vertex on no cycle has A_ss = 0, and its row is a sum of rows that are there already: a graph without cycles takes
+# one multiplication for each edge and vertex that can be reached through it. Rows are sparse, and an entry is zero
+# exactly where no walk leads, unless weights of both signs cancel.
+
+
+@dataclass(frozen=True)
+class Walks:
+    """The rows of W for all vertices of packed graphs: row v holds entries ``starts[v]`` to ``stops[v]``.
+
+    Parameters
+    ----------
+    starts, stops : ndarrays of int64, shape (n_vertices,)
+    columns : ndarray of int64
+        The vertices that walks lead to, in no order.
+    values : ndarray of float64
+        Their summed weights, none of them zero.
+    """
+
+    starts: Index
+    stops: Index
+    columns: Index
+    values: Float
+
+
+def sum_walks(graphs: PackedGraphs) -> Walks:
+    """Sum the weights of all walks in each graph.
+
+    Time O(edges × vertices reached) and O(k³ + k² reached) for a strong component of k vertices; memory O(nonzeros).
+
+    Parameters
+    ----------
+    graphs : PackedGraphs
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    InvalidInputError
+        When the sum does not converge, for a spectral radius is one or more; the message names the graph.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import LabelledGraph
+    >>> from kernelrank.kernels.labelled_graphs import LabelCodes
+    >>> cycle = LabelledGraph([(), ()], [0, 1], [1, 0], [0.5, 0.5])
+    >>> walks = sum_walks(PackedGraphs.of([cycle], LabelCodes()))
+    >>> 3 * walks.values
+    array([2., 1., 1., 2.])
+    """
+    component = strong_components(graphs.edge_bounds, graphs.targets)
+    order = np.argsort(component, kind="stable")
+    block_starts, inverses = invert_cycles(graphs, component, order)
+    starts, stops, columns, values = _sum_walks(
+        graphs.edge_bounds, graphs.targets, graphs.weights, component, order, block_starts, inverses
+    )
+    if not np.isfinite(values).all():
+        entry = np.argmin(np.isfinite(values))
+        vertex = int(np.argmax((starts <= entry) & (entry < stops)))
+        raise InvalidInputError(
+            f"{graphs.name_of(vertex)}: the sum of the weights of its walks overflows: use smaller weights"
+        )
+    return Walks(starts, stops, columns, values)
+
+
+@compiled
+def _sum_walks(
+    bounds: Index,
+    targets: Index,
+    weights: Float,
+    component: Index,
+    order: Index,
+    block_starts: Index,
+    inverses: Float,
+) -> tuple[Index, Index, Index, Float]:
+    """Return the fields of `Walks`."""
+    n = len(order)
+    starts, stops = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    columns, values = np.empty(4 * n + 16, dtype=np.int64), np.empty(4 * n + 16)
+    used = 0
+    place = np.full(n, -1, dtype=np.int64)  # of a column among those that the component reaches
+    reached = np.empty(n, dtype=np.int64)
+    first = 0
+    while first < n:
+        number = component[order[first]]
+        last = first + 1
+        while last < n and component[order[last]] == number:
+            last += 1
+        members = order[first:last]
+        k = last - first
+        first = last
+        r = 0
+        for v in members:
+            for e in range(bounds[v], bounds[v + 1]):
+                t = targets[e]
+                if place[t] < 0:
+                    place[t] = r
+                    reached[r] = t
+                    r += 1
+                if component[t] != number:
+                    for i in range(starts[t], stops[t]):
+                        c = columns[i]
+                        if place[c] < 0:
+                            place[c] = r
+                            reached[r] = c
+                            r += 1
+        # A_s + A_so W_o, in the columns that are reached.
+        rows = np.zeros((k, r))
+        for m in range(k):
+            v = members[m]
+            for e in range(bounds[v], bounds[v + 1]):
+                t, w = targets[e], weights[e]
+                rows[m, place[t]] += w
+                if component[t] != number:
+                    for i in range(starts[t], stops[t]):
+                        rows[m, place[columns[i]]] += w * values[i]
+        if block_starts[number] >= 0:
+            inverse = inverses[block_starts[number] : block_starts[number] + k * k].reshape((k, k))
+            rows = np.dot(inverse, rows)
+        if used + k * r > len(columns):
+            more = max(k * r, len(columns))
+            columns = np.concatenate((columns, np.empty(more, dtype=np.int64)))
+            values = np.concatenate((values, np.empty(more)))
+        for m in range(k):
+            starts[members[m]] = used
+            for i in range(r):
+                if rows[m, i] != 0:
+                    columns[used], values[used] = reached[i], rows[m, i]
+                    used += 1
+            stops[members[m]] = used
+        for i in range(r):
+            place[reached[i]] = -1
+    return starts, stops, columns[:used].copy(), values[:used].copy()
+
+
+# Cycles ---------------------------------------------------------------------------------------------------------------
+#
+# Cycles: the walks inside strong components, and whether their weights have a sum.
+#
+# A graph has a cycle where a strong component s has edges A_ss inside, and the spectral radius of A is the largest of
+# those of its A_ss. Where it is below one, (I - A_ss)⁻¹ = I + A_ss + A_ss² + … holds the weights of the walks that stay
+# inside. Whether it is can be told from the inverse:
+#
+#     If no weight is negative, the radius is below one if and only if x = (I - A_ss)⁻¹ 1 is positive. For if it is
+#     below, x = 1 + A_ss 1 + … ≥ 1. And if x is positive, A_ss x = x - 1 < x, so that the radius is below one by the
+#     bound of Collatz and Wielandt [BP94].
+#
+# If a weight in A_ss is negative, its eigenvalues decide. Radii that cannot be told from one in double precision count
+# as one: then the weights of closed walks, the diagonal of the inverse, are as large as rounding allows.
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def invert_cycles(graphs: PackedGraphs, component: Index, order: Index) -> tuple[Index, Float]:
+    """Return (I - A_ss)⁻¹ for each strong component with a cycle.
+
+    Time O(k³) for a component of k vertices and O(vertices + edges), memory O(k²). Components of one size are inverted
+    together.
+
+    Parameters
+    ----------
+    graphs : PackedGraphs
+    component : ndarray of int64, shape (n_vertices,)
+        The strong component of each vertex.
+    order : ndarray of int64, shape (n_vertices,)
+        The vertices in the order of their components.
+
+    Returns
+    -------
+    starts : ndarray of int64, shape (n_components,)
+        Where the inverse of each component begins; -1 if it has no cycle.
+    inverses : ndarray of float64
+        Row by row; the vertices of a component are in the given order.
+
+    Raises
+    ------
+    InvalidInputError
+        When a spectral radius is one or more; the message names the first such graph.
+    """
+    sizes = np.bincount(component)
+    starts = np.full(len(sizes), -1, dtype=np.int64)
+    sources = np.repeat(np.arange(len(component)), np.diff(graphs.edge_bounds))
+    inside = np.flatnonzero(component[sources] == component[graphs.targets])
+    owners = component[sources[inside]]
+    cyclic = np.unique(owners)
+    ends = np.cumsum(sizes[cyclic] ** 2)
+    starts[cyclic] = ends - sizes[cyclic] ** 2
+    place = np.empty(len(component), dtype=np.int64)  # of a vertex in its component
+    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    blocks = np.zeros(ends[-1] if len(ends) else 0)
+    cells = starts[owners] + place[sources[inside]] * sizes[owners] + place[graphs.targets[inside]]
+    blocks[cells] = graphs.weights[inside]
+    diverging = []
+    for k in np.unique(sizes[cyclic]):
+        alike = cyclic[sizes[cyclic] == k]
+        cells = starts[alike, None] + np.arange(k * k)
+        inverses, converges = _inverses(blocks[cells].reshape(-1, k, k))
+        blocks[cells] = inverses.reshape(-1, k * k)
+        diverging.extend(alike[~converges])
+    if diverging:
+        vertex = int(np.argmax(component == min(diverging)))
+        raise InvalidInputError(
+            f"{graphs.name_of(vertex)}: the spectral radius of its weights is not below 1, so the sum over "
+            "walks does not converge: use smaller weights on its cycles"
+        )
+    return starts, blocks
+
+
+def _inverses(A: Float) -> tuple[Float, NDArray[np.bool_]]:
+    """Return (I - A)⁻¹ for each block, and whether its spectral radius is below one."""
+    k = A.shape[1]
+    B = np.eye(k) - A
+    try:
+        inverses = np.asarray(np.linalg.inv(B), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        # One or more of them are singular: the others are inverted by themselves.
+        inverses = np.stack([_inverse(block) for block in B])
+    signed = (A < 0).any(axis=(1, 2))
+    converges = (inverses.sum(axis=2) > 0).all(axis=1)
+    for number in np.flatnonzero(signed):
+        converges[number] = np.abs(np.linalg.eigvals(A[number])).max() < 1
+    closed = np.abs(inverses.diagonal(axis1=1, axis2=2))
+    return inverses, converges & (closed < 1 / (4 * k * EPSILON)).all(axis=1)
+
+
+def _inverse(block: Float) -> Float:
+    try:
+        return np.asarray(np.linalg.inv(block), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.full_like(block, np.nan)
+
+
+# Strong components ----------------------------------------------------------------------------------------------------
+#
+# Strong components: the vertices that lie on a cycle with each other.
+
+
+@compiled
+def strong_components(bounds: Index, targets: Index) -> Index:
+    """Return the strong component of each vertex, numbered so that no edge leads to a higher number [Tar72].
+
+    Time and memory O(vertices + edges).
+
+    Parameters
+    ----------
+    bounds : ndarray of int64, shape (n_vertices + 1,)
+        Where the edges that leave each vertex begin.
+    targets : ndarray of int64, shape (n_edges,)
+        Where they end.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_vertices,)
+        The numbers of the components.
+
+    Examples
+    --------
+    The edges are 0 → 1, 1 → 0 and 1 → 2.
+
+    >>> strong_components(np.array([0, 1, 3, 3]), np.array([1, 0, 2]))
+    array([1, 1, 0])
+    """
+    n = len(bounds) - 1
+    component = np.full(n, -1, dtype=np.int64)
+    found = np.full(n, -1, dtype=np.int64)  # when each vertex was found
+    lowest = np.empty(n, dtype=np.int64)  # the earliest open vertex that it is known to reach
+    edge = bounds[:-1].copy()  # the next edge to follow
+    trail = np.empty(n, dtype=np.int64)
+    unassigned = np.empty(n, dtype=np.int64)
+    n_unassigned = n_components = time = 0
+    for root in range(n):
+        if found[root] >= 0:
+            continue
+        depth = 0
+        trail[0] = root
+        while depth >= 0:
+            v = trail[depth]
+            if found[v] < 0:
+                found[v] = lowest[v] = time
+                time += 1
+                unassigned[n_unassigned] = v
+                n_unassigned += 1
+            if edge[v] < bounds[v + 1]:
+                t = targets[edge[v]]
+                edge[v] += 1
+                if found[t] < 0:
+                    depth += 1
+                    trail[depth] = t
+                elif component[t] < 0:
+                    lowest[v] = min(lowest[v], found[t])
+                continue
+            if lowest[v] == found[v]:
+                while component[v] < 0:
+                    n_unassigned -= 1
+                    component[unassigned[n_unassigned]] = n_components
+                n_components += 1
+            depth -= 1
+            if depth >= 0:
+                parent = trail[depth]
+                lowest[parent] = min(lowest[parent], lowest[v])
+    return component
+
+
+# Label pairs ----------------------------------------------------------------------------------------------------------
+#
+# Label pairs: the vocabulary of a graph kernel, one feature for each pair of labels.
+
+
+@dataclass(frozen=True)
+class LabelPairs:
+    """Pairs of labels, numbered in the order of the first and then of the second.
+
+    Parameters
+    ----------
+    bounds : ndarray of int64, shape (n_labels + 1,)
+        Where the pairs with each first label begin.
+    seconds : ndarray of int32, shape (n_pairs,)
+        The second labels, ascending for each first one.
+    """
+
+    bounds: Index
+    seconds: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, connected: ConnectedLabels, n_labels: int) -> LabelPairs:
+        """Collect the pairs that occur. Time O(entries + pairs log pairs), memory O(pairs + rows + labels).
+
+        Examples
+        --------
+        >>> connected = ConnectedLabels(*map(np.array, ([0, 1, 2], [0, 0], [0, 1, 3], [2, 1, 2], [0.1, 0.1, 0.1])))
+        >>> LabelPairs.of(connected, 3)
+        LabelPairs(bounds=array([0, 2, 2, 2]), seconds=array([1, 2], dtype=int32))
+        """
+        order = np.argsort(connected.firsts, kind="stable")
+        return cls(*_collect(connected.firsts, order, connected.entry_bounds, connected.seconds, n_labels))
+
+    @property
+    def firsts(self) -> NDArray[np.int32]:
+        """The first labels of the pairs."""
+        return np.repeat(np.arange(len(self.bounds) - 1, dtype=np.int32), np.diff(self.bounds))
+
+    def number(self, connected: ConnectedLabels) -> NDArray[np.int32]:
+        """Return the number of the pair of each entry, -1 for a pair that is not here.
+
+        Time O(entries + pairs with the first labels that occur), memory O(entries).
+
+        Examples
+        --------
+        >>> connected = ConnectedLabels(*map(np.array, ([0, 1], [0], [0, 2], [0, 2], [0.1, 0.1])))
+        >>> LabelPairs(np.array([0, 2, 2, 2]), np.array([1, 2], dtype=np.int32)).number(connected)
+        array([-1,  1], dtype=int32)
+        """
+        order = np.argsort(connected.firsts, kind="stable")
+        n_labels = max(len(self.bounds) - 1, int(connected.seconds.max(initial=-1)) + 1)
+        return _number(
+            self.bounds, self.seconds, connected.firsts, order, connected.entry_bounds, connected.seconds, n_labels
+        )
+
+
+@compiled
+def _collect(
+    firsts: NDArray[np.int32], order: Index, entry_bounds: Index, seconds: NDArray[np.int32], n_labels: int
+) -> tuple[Index, NDArray[np.int32]]:
+    """Mark the second labels of one first label after the other."""
+    bounds = np.zeros(n_labels + 1, dtype=np.int64)
+    pairs = np.empty(len(seconds) // 4 + n_labels, dtype=np.int32)
+    n_pairs = 0
+    seen = np.zeros(n_labels, dtype=np.bool_)
+    touched = np.empty(n_labels, dtype=np.int32)
+    i = 0
+    for a in range(n_labels):
+        n_touched = 0
+        while i < len(order) and firsts[order[i]] == a:
+            for j in range(entry_bounds[order[i]], entry_bounds[order[i] + 1]):
+                b = seconds[j]
+                if not seen[b]:
+                    seen[b] = True
+                    touched[n_touched] = b
+                    n_touched += 1
+            i += 1
+        if n_pairs + n_touched > len(pairs):
+            pairs = np.concatenate((pairs, np.empty(max(n_touched, len(pairs)), dtype=np.int32)))
+        some = np.sort(touched[:n_touched])
+        pairs[n_pairs : n_pairs + n_touched] = some
+        seen[some] = False
+        n_pairs += n_touched
+        bounds[a + 1] = n_pairs
+    return bounds, pairs[:n_pairs].copy()
+
+
+@compiled
+def _number(
+    bounds: Index,
+    pairs: NDArray[np.int32],
+    firsts: NDArray[np.int32],
+    order: Index,
+    entry_bounds: Index,
+    seconds: NDArray[np.int32],
+    n_labels: int,
+) -> NDArray[np.int32]:
+    """Look the entries up, all rows of one first label in turn."""
+    numbers = np.full(len(seconds), -1, dtype=np.int32)
+    place = np.full(n_labels, -1, dtype=np.int32)
+    i = 0
+    while i < len(order):
+        a = firsts[order[i]]
+        if a >= len(bounds) - 1:
+            break
+        for p in range(bounds[a], bounds[a + 1]):
+            place[pairs[p]] = p
+        while i < len(order) and firsts[order[i]] == a:
+            for j in range(entry_bounds[order[i]], entry_bounds[order[i] + 1]):
+                numbers[j] = place[seconds[j]]
+            i += 1
+        for p in range(bounds[a], bounds[a + 1]):
+            place[pairs[p]] = -1
+    return numbers

@@ -26,7 +26,7 @@ from kernelrank.base.arrays import Float, blocks
 from kernelrank.base.labels import Grouping, Queries
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.features import Features
-from kernelrank.kernels.semidefinite import negative_part
+from kernelrank.kernels.kernel import negative_part
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.direct import Cholesky
 

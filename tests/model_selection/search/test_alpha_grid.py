@@ -15,7 +15,7 @@ from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
 from kernelrank.estimators import CoRankRLS, RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
-from kernelrank.kernels.gamma_rule import gamma_by_rule
+from kernelrank.kernels.kernel import gamma_by_rule
 from kernelrank.model_selection import estimate_auc, leave_pair_out
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RankRLSCV
