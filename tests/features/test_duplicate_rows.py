@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelrank.features.base import duplicate_rows
+from kernelrank.features.map import duplicate_rows
 
 FORMS = {
     "C order": np.ascontiguousarray,

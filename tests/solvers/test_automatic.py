@@ -179,7 +179,7 @@ def test_a_nystrom_preconditioner_changes_nothing_but_the_number_of_steps(option
     found = fits["nystrom_conjugate_gradient"].predict(X)
     np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-7 * np.ptp(expected))
     assert fits["nystrom_conjugate_gradient"].n_iter_ < fits["conjugate_gradient"].n_iter_ / 5
-    monkeypatch.setattr("kernelrank.features.full_kernel.KEPT_BYTES", 0)
+    monkeypatch.setattr("kernelrank.features.kernels.KEPT_MATRIX_BYTES", 0)
     forgotten = RankRLS(solver="nystrom_conjugate_gradient", **arguments).fit(X, y, qid=qid, sample_weight=weight)
     np.testing.assert_allclose(
         forgotten.dual_coef_, fits["nystrom_conjugate_gradient"].dual_coef_, rtol=1e-6, atol=1e-9

@@ -25,7 +25,7 @@ from kernelrank.dyads.one_set import check_relation
 from kernelrank.dyads.side_items import check_side
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import kernel_scores
-from kernelrank.features.base import duplicate_rows
+from kernelrank.features.map import duplicate_rows
 from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, Kernel, KernelLike
 
 __all__ = ["DyadicLearner"]

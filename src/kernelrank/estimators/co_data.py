@@ -17,7 +17,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.unscored_items import UnscoredItems
 from kernelrank.features import choose_basis
-from kernelrank.features.view import View
+from kernelrank.features.views import View
 
 __all__ = ["CoData"]
 

@@ -36,7 +36,7 @@ from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
 from kernelrank.features import Features, FullKernel
-from kernelrank.features.full_kernel import KEPT_BYTES
+from kernelrank.features.kernels import KEPT_MATRIX_BYTES
 from kernelrank.kernels import Kernel
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
@@ -141,7 +141,7 @@ class Problem:
         """
         features, m = self.features, self.features.n_items
         computed = isinstance(features, FullKernel) and features.kernel.precomputed
-        if features.primal is not None or features.basis is not None or computed or 8 * m**2 > KEPT_BYTES:
+        if features.primal is not None or features.basis is not None or computed or 8 * m**2 > KEPT_MATRIX_BYTES:
             return self
         items = np.arange(m)
         return replace(self, features=FullKernel(Kernel("precomputed"), features.block(items, items)), spectra=None)

@@ -1,13 +1,13 @@
 """A kernel as a feature map: explicit columns, the full kernel, a reduced set."""
 
-from kernelrank.features.base import ColumnFeatures, Features
 from kernelrank.features.basis import basis_stream, choose_basis, lose_the_basis
 from kernelrank.features.explicit import ExplicitFeatures
-from kernelrank.features.full_kernel import FullKernel
 from kernelrank.features.kernel_map import KernelMap, KernelRows, kernel_scores
+from kernelrank.features.kernels import FullKernel
+from kernelrank.features.map import ColumnFeatures, Features
 from kernelrank.features.reduced_set import ReducedSet
-from kernelrank.features.view import View
 from kernelrank.features.view_map import JointRows, ViewMap
+from kernelrank.features.views import View
 
 __all__ = [
     "ColumnFeatures",

@@ -19,7 +19,7 @@ from kernelrank.base.arrays import (
     transpose_product,
 )
 from kernelrank.comparisons import Comparisons
-from kernelrank.features.base import ColumnFeatures, Features
+from kernelrank.features.map import ColumnFeatures, Features
 
 __all__ = ["ExplicitFeatures"]
 

@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack, qr, solve_triangular, svd
 
 from kernelrank.base.arrays import Float, GramSum, Index, Matrix, product
 from kernelrank.errors import InvalidInputError
-from kernelrank.features.base import duplicate_rows
+from kernelrank.features.map import duplicate_rows
 from kernelrank.kernels import Kernel, refuse_indefinite
 
 __all__ = ["KernelMap", "KernelRows", "kernel_scores"]

@@ -17,10 +17,10 @@ from scipy.linalg import solve_triangular
 
 from kernelrank.base.arrays import Float, Index, Matrix, product, transpose_product
 from kernelrank.comparisons import Comparisons
-from kernelrank.features.base import Features
 from kernelrank.features.basis import uniformly
 from kernelrank.features.explicit import ExplicitFeatures
 from kernelrank.features.kernel_map import KernelMap, KernelRows, kernel_scores
+from kernelrank.features.map import Features
 from kernelrank.kernels import Kernel, refuse_indefinite_on
 
 __all__ = ["ReducedSet"]

@@ -8,15 +8,15 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
 from kernelrank.comparisons import Comparisons
-from kernelrank.features.base import Features
 from kernelrank.features.basis import uniformly
 from kernelrank.features.kernel_map import kernel_scores
+from kernelrank.features.map import Features
 from kernelrank.features.reduced_set import ReducedSet
 from kernelrank.kernels import Kernel
 
 __all__ = ["FullKernel"]
 
-KEPT_BYTES = 2**32
+KEPT_MATRIX_BYTES = 2**32
 """Up to this size, m = 23,000, conjugate gradients keep the kernel matrix."""
 
 
@@ -45,7 +45,7 @@ class FullKernel(Features):
     @cached_property
     def _kept(self) -> Float | None:
         """The kernel matrix, or None where it would be too large to keep."""
-        if not self.kernel.precomputed and 8 * self.n_items**2 > KEPT_BYTES:
+        if not self.kernel.precomputed and 8 * self.n_items**2 > KEPT_MATRIX_BYTES:
             return None
         if self.kernel.precomputed and not is_sparse(self.X) and self.X.dtype == np.float64:
             return np.asarray(self.X)
