@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kernelrank as kr
 from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
-from kernelrank.features.basis import SELECTIONS, by_leverage, by_query
+from kernelrank.features.kernels import SELECTIONS, by_leverage, by_query
 from kernelrank.kernels import Kernel
 
 rng = np.random.default_rng(0)
@@ -109,7 +109,7 @@ def test_features_that_are_not_kept_give_the_same_model(monkeypatch):
     kept = kr.RankRLS(0.2, **options).fit(X, y, qid=qid)
     pairs = rng.permutation(60).reshape(-1, 2)
     kept_pairs = kr.RankRLS(0.2, **options).fit_pairs(X, pairs)
-    monkeypatch.setattr("kernelrank.features.reduced_set.KEPT_BYTES", 0)
+    monkeypatch.setattr("kernelrank.features.kernels.KEPT_FEATURE_BYTES", 0)
     for solver in ("cholesky", "spectral"):
         found = kr.RankRLS(0.2, solver=solver, **options).fit(X, y, qid=qid)
         np.testing.assert_allclose(found.dual_coef_, kept.dual_coef_, rtol=1e-8, atol=1e-10)

@@ -113,7 +113,7 @@ def test_basis_predicts_with_the_basis_alone():
 
 def test_features_beyond_the_limit_are_kept(monkeypatch):
     small = RankSVM(kernel="rbf", basis=20, random_state=0).fit(X, y, qid=qid)
-    monkeypatch.setattr("kernelrank.features.reduced_set.KEPT_BYTES", 0)
+    monkeypatch.setattr("kernelrank.features.kernels.KEPT_FEATURE_BYTES", 0)
     large = RankSVM(kernel="rbf", basis=20, random_state=0).fit(X, y, qid=qid)
     np.testing.assert_allclose(large.predict(X), small.predict(X), rtol=1e-6)
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM
-from kernelrank.features import reduced_set
+from kernelrank.features import kernels
 from kernelrank.model_selection import leave_one_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.search import RLSCV, RankRLSCV
@@ -61,7 +61,7 @@ def test_leave_query_out(seed, options):
 @pytest.mark.parametrize("duplicate", [True, False])
 def test_parts_of_queries_are_refitted_with_the_whole_basis(monkeypatch, recomputed, duplicate):
     if recomputed:
-        monkeypatch.setattr(reduced_set, "KEPT_BYTES", 0)
+        monkeypatch.setattr(kernels, "KEPT_FEATURE_BYTES", 0)
     X, y, qid, basis = draw(1)
     if duplicate:
         X[basis[1]] = X[basis[0]]

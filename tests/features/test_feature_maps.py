@@ -9,7 +9,7 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.costs import GRAPH_OF_COST
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet, choose_basis, kernel_scores
-from kernelrank.features.kernel_map import KernelMap
+from kernelrank.features.kernels import KernelMap
 from kernelrank.kernels import Kernel
 
 rng = np.random.default_rng(0)
@@ -98,12 +98,12 @@ def test_a_basis_with_duplicated_items_loses_rank_and_nothing_else():
 
 def test_scores_are_computed_in_blocks(monkeypatch):
     whole = kernel_scores(GAUSSIAN, X, X, V)
-    monkeypatch.setattr("kernelrank.features.kernel_map.SCORE_BYTES", 1)
+    monkeypatch.setattr("kernelrank.features.kernels.SCORE_BYTES", 1)
     np.testing.assert_allclose(kernel_scores(GAUSSIAN, X, X, V), whole, rtol=1e-12)
 
 
 def test_wide_data_is_centred_in_blocks_of_columns(monkeypatch):
-    monkeypatch.setattr("kernelrank.features.explicit.COLUMN_BYTES", 8 * 9 * 3)
+    monkeypatch.setattr("kernelrank.features.map.COLUMN_BYTES", 8 * 9 * 3)
     np.testing.assert_allclose(ExplicitFeatures(X).centred_kernel(GRAPH), C @ X @ X.T @ C.T, atol=1e-12)
 
 

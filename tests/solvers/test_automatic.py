@@ -216,8 +216,8 @@ def test_reduced_sets_too_large_for_their_features(kernel_bytes, monkeypatch):
     X, y, extra = ill_conditioned()
     arguments = {"alpha": 1.0, "kernel": "rbf", "gamma": 0.5, "basis": 100, "random_state": 0}
     expected = RankRLS(solver="cholesky", **arguments).fit(X, y, **extra).predict(X)
-    monkeypatch.setattr("kernelrank.features.reduced_set.KEPT_BYTES", 0)
-    monkeypatch.setattr("kernelrank.features.reduced_set.KEPT_KERNEL_BYTES", kernel_bytes)
+    monkeypatch.setattr("kernelrank.features.kernels.KEPT_FEATURE_BYTES", 0)
+    monkeypatch.setattr("kernelrank.features.kernels.KEPT_KERNEL_BYTES", kernel_bytes)
     for solver in ("cholesky", "conjugate_gradient", "nystrom_conjugate_gradient"):
         found = RankRLS(solver=solver, **arguments).fit(X, y, **extra).predict(X)
         np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=1e-7 * np.ptp(expected))

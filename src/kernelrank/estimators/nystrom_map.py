@@ -17,8 +17,10 @@ from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.features.basis import (
+from kernelrank.features.kernels import (
     SELECTIONS,
+    KernelMap,
+    KernelRows,
     Selection,
     basis_stream,
     by_leverage,
@@ -27,7 +29,6 @@ from kernelrank.features.basis import (
     choose_basis,
     uniformly,
 )
-from kernelrank.features.kernel_map import KernelMap, KernelRows
 from kernelrank.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,

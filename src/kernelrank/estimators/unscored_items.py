@@ -21,7 +21,7 @@ from kernelrank.data.stored import open_stored
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.features.view_map import JointRows, ViewMap
+from kernelrank.features.views import JointRows, ViewMap
 
 __all__ = ["UnscoredItems"]
 

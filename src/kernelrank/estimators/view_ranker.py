@@ -23,8 +23,7 @@ from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.ranker import Ranker, has_two_levels
 from kernelrank.features import basis_stream, kernel_scores
-from kernelrank.features.view_map import JointRows, ViewMap
-from kernelrank.features.views import View
+from kernelrank.features.views import JointRows, View, ViewMap
 from kernelrank.kernels import Kernel, takes_sparse
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.direct import NormalEquations, Spectrum

@@ -29,7 +29,7 @@ from kernelrank.estimators.co_data import CoData
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.view_ranker import ViewRanker, co_equations
 from kernelrank.features.map import duplicate_rows
-from kernelrank.features.view_map import JointRows, ViewMap
+from kernelrank.features.views import JointRows, ViewMap
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
 from kernelrank.model_selection.search.candidates import Candidates, judged
