@@ -18,7 +18,7 @@ from kernelrank.solvers import (
     ConjugateGradient,
     NystromConjugateGradient,
     choose_solver,
-    conjugate_gradient,
+    iterative,
     sparse_columns,
 )
 
@@ -124,7 +124,7 @@ def test_sparse_columns_show_progress_and_warn_at_the_last_iteration(monkeypatch
         shown.append(what)
         yield
 
-    monkeypatch.setattr(conjugate_gradient, "working", working)
+    monkeypatch.setattr(iterative, "working", working)
     monkeypatch.setattr(sparse_columns, "QUICK", 0.0)
     monkeypatch.setattr(sparse_columns, "CUBE", 1.0)
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from kernelrank.base.arrays import Float
 from kernelrank.dask.statistics import Statistics
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers.direct import spectrum
-from kernelrank.solvers.double_precision import one_warning, report_error, spectral_error
+from kernelrank.solvers.precision import one_warning, report_error, spectral_error
 
 __all__ = ["FoldModels"]
 

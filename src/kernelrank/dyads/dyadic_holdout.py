@@ -23,7 +23,7 @@ from kernelrank.dyads.searched_holdout import searched_scores
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient
-from kernelrank.solvers.double_precision import overflow_is_checked
+from kernelrank.solvers.precision import overflow_is_checked
 
 __all__ = ["DyadicHoldout", "dyadic_holdout", "settle_ties"]
 

@@ -29,8 +29,8 @@ from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.dyads.one_set import symmetrised
 from kernelrank.dyads.side_basis import SideBasis
 from kernelrank.solvers import ConjugateGradient
-from kernelrank.solvers.conjugate_gradient import Operator
-from kernelrank.solvers.double_precision import check_finite, overflow_is_checked
+from kernelrank.solvers.iterative import Operator
+from kernelrank.solvers.precision import check_finite, overflow_is_checked
 
 __all__ = ["Eigenbasis"]
 

@@ -19,7 +19,7 @@ from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.dyads.vec_trick import refuse_indefinite_sides
-from kernelrank.solvers.double_precision import check_finite
+from kernelrank.solvers.precision import check_finite
 
 __all__ = ["FEW_CELLS", "FewCells"]
 

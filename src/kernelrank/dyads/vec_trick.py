@@ -21,8 +21,8 @@ from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.kernels import check_precomputed, refuse_indefinite
 from kernelrank.solvers import ConjugateGradient
-from kernelrank.solvers.conjugate_gradient import Operator
-from kernelrank.solvers.double_precision import check_finite
+from kernelrank.solvers.iterative import Operator
+from kernelrank.solvers.precision import check_finite
 
 __all__ = ["VecTrick", "refuse_indefinite_sides"]
 

@@ -49,13 +49,7 @@ from kernelrank.kernels import (
 )
 from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.double_precision import (
-    check_finite,
-    check_range,
-    equations_in_range,
-    one_warning,
-    overflow_is_checked,
-)
+from kernelrank.solvers.precision import check_finite, check_range, equations_in_range, one_warning, overflow_is_checked
 
 __all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
 

@@ -35,7 +35,7 @@ from kernelrank.selection import (
     required_units,
 )
 from kernelrank.selection.greedy_search import CRITERIA, Criterion
-from kernelrank.solvers.double_precision import check_finite, check_range
+from kernelrank.solvers.precision import check_finite, check_range
 
 __all__ = ["CriterionName", "GreedySelector"]
 

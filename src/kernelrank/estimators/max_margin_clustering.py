@@ -18,7 +18,7 @@ from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers.cluster_cost import cluster_cost, memberships
 from kernelrank.solvers.cluster_search import ClusterSearch, automatic_starts, least_size
-from kernelrank.solvers.double_precision import check_range
+from kernelrank.solvers.precision import check_range
 
 __all__ = ["MaxMarginClustering"]
 

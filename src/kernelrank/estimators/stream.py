@@ -34,7 +34,7 @@ from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.direct import NormalEquations
-from kernelrank.solvers.double_precision import check_finite, check_range, one_warning
+from kernelrank.solvers.precision import check_finite, check_range, one_warning
 
 __all__ = ["StreamLearner"]
 

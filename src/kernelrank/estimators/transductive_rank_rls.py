@@ -24,7 +24,7 @@ from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce
 from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.solvers.double_precision import check_range, one_warning
+from kernelrank.solvers.precision import check_range, one_warning
 
 __all__ = ["TransductiveRankRLS"]
 

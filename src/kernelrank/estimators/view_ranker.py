@@ -27,7 +27,7 @@ from kernelrank.features.views import JointRows, View, ViewMap
 from kernelrank.kernels import Kernel, takes_sparse
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.direct import NormalEquations, Spectrum
-from kernelrank.solvers.double_precision import check_energy, check_finite, one_warning
+from kernelrank.solvers.precision import check_energy, check_finite, one_warning
 
 __all__ = ["ViewRanker", "co_equations"]
 

@@ -27,7 +27,7 @@ from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.score_posterior import ScorePosterior
 from kernelrank.features import Features, ReducedSet
-from kernelrank.solvers.double_precision import check_range
+from kernelrank.solvers.precision import check_range
 from kernelrank.solvers.vote_newton import LinearSystem, VoteNewton, VoteSolution
 from kernelrank.solvers.vote_problem import JudgeEffect, Unknowns, VoteProblem
 

@@ -42,7 +42,7 @@ from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import ReducedSet
 from kernelrank.solvers.direct import spectrum
-from kernelrank.solvers.double_precision import report_error, spectral_error
+from kernelrank.solvers.precision import report_error, spectral_error
 
 __all__ = ["BasisPlaces", "leave_basis_out"]
 

@@ -36,7 +36,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.features import Features, FullKernel
 from kernelrank.solvers.direct import spectrum, trusted_alpha
-from kernelrank.solvers.double_precision import Rounding, report_error, spectral_errors
+from kernelrank.solvers.precision import Rounding, report_error, spectral_errors
 
 __all__ = ["FEW_ALPHAS", "Decomposition", "decompose"]
 

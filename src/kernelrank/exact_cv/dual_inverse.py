@@ -43,7 +43,7 @@ from kernelrank.base.arrays import Float, GramSum, Index, blocks
 from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
-from kernelrank.solvers.double_precision import Rounding
+from kernelrank.solvers.precision import Rounding
 
 __all__ = ["PIVOT", "DualInverse", "SmallPivotError"]
 

@@ -46,7 +46,7 @@ from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.solvers.double_precision import report_error
+from kernelrank.solvers.precision import report_error
 
 __all__ = ["leave_pair_out"]
 

@@ -22,7 +22,7 @@ together get the score of the first. Other items can have the same score by one 
 numbers, or that none of the training items has. Scores that differ by no more than `TIED` of the range of their set are
 made equal.
 
-Accuracy: as training itself (`kernelrank.solvers.double_precision`). Where duplicates are held out together and λ is
+Accuracy: as training itself (`kernelrank.solvers.precision`). Where duplicates are held out together and λ is
 tiny, a system has a pivot p that is small relative to its diagonal, and its set is off by about ε / p. Both errors are
 reported.
 """
@@ -43,7 +43,7 @@ from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_systems import SMALL, SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet, lose_the_basis
-from kernelrank.solvers.double_precision import report_error
+from kernelrank.solvers.precision import report_error
 
 __all__ = ["DUAL_LIMIT", "SET_BYTES", "leave_sets_out", "settle_ties", "share_scores"]
 

@@ -77,7 +77,7 @@ from kernelrank.exact_cv.set_holdout import SET_BYTES
 from kernelrank.exact_cv.set_systems import SetSystems
 from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.solvers.automatic import DIRECT_LIMIT
-from kernelrank.solvers.double_precision import one_warning
+from kernelrank.solvers.precision import one_warning
 
 __all__ = ["Fold", "FoldResiduals", "transduce"]
 

@@ -13,7 +13,7 @@ from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, PairHoldout, Problem, leave_pair_out, leave_sets_out
-from kernelrank.solvers.double_precision import check_finite, check_range, one_warning, overflow_is_checked
+from kernelrank.solvers.precision import check_finite, check_range, one_warning, overflow_is_checked
 
 __all__ = ["HELD_OUT_BASIS", "HoldoutData"]
 

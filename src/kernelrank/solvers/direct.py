@@ -33,7 +33,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 from kernelrank.solvers.base import FactorisedSolution, Solution, Solver
-from kernelrank.solvers.double_precision import Rounding, report_error, spectral_error
+from kernelrank.solvers.precision import Rounding, report_error, spectral_error
 
 __all__ = ["Cholesky", "NormalEquations", "Spectral", "Spectrum", "refuse_negative", "spectrum", "trusted_alpha"]
 

@@ -34,7 +34,7 @@ from kernelrank.base.progress import working
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
-from kernelrank.solvers.conjugate_gradient import differ_much, inner_products
+from kernelrank.solvers.iterative import differ_much, inner_products
 
 __all__ = ["HeavyColumns", "HeavySystem", "heavy_count"]
 

@@ -28,8 +28,8 @@ from kernelrank.base.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
-from kernelrank.solvers.conjugate_gradient import ConjugateGradient, Operator
 from kernelrank.solvers.direct import spectrum
+from kernelrank.solvers.iterative import ConjugateGradient, Operator
 
 __all__ = ["NystromConjugateGradient"]
 

@@ -17,9 +17,9 @@ from kernelrank.base.arrays import Float, is_full, is_sparse
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
-from kernelrank.solvers.conjugate_gradient import LEAST_WAIT, ConjugateGradient
 from kernelrank.solvers.direct import Cholesky
 from kernelrank.solvers.heavy_columns import HeavyColumns, heavy_count
+from kernelrank.solvers.iterative import LEAST_WAIT, ConjugateGradient
 
 __all__ = ["SparseColumns"]
 

@@ -22,7 +22,7 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.direct import Cholesky, NormalEquations, refuse_negative, trusted_alpha
-from kernelrank.solvers.double_precision import Rounding, report_error
+from kernelrank.solvers.precision import Rounding, report_error
 
 __all__ = ["Tridiagonal", "TridiagonalForm"]
 

@@ -22,7 +22,7 @@ from scipy.linalg import lapack
 from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures
-from kernelrank.solvers.conjugate_gradient import ConjugateGradient, Operator, by_diagonal
+from kernelrank.solvers.iterative import ConjugateGradient, Operator, by_diagonal
 
 __all__ = ["DENSE_LIMIT", "DensePrecision", "SampledPrecision", "VotePrecision", "precision_of"]
 

@@ -29,7 +29,7 @@ from kernelrank.model_selection.search.holdout_plan import (
     ItemLoss,
     read_scoring,
 )
-from kernelrank.solvers.double_precision import one_warning
+from kernelrank.solvers.precision import one_warning
 
 __all__ = ["AlphaSearch", "KernelGrid"]
 

@@ -14,7 +14,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring
-from kernelrank.solvers.double_precision import overflow_is_checked
+from kernelrank.solvers.precision import overflow_is_checked
 
 __all__ = ["Candidates", "Measured", "judged", "measure"]
 

@@ -35,7 +35,7 @@ from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_aut
 from kernelrank.model_selection.search.candidates import Candidates, judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
 from kernelrank.solvers.direct import spectrum
-from kernelrank.solvers.double_precision import one_warning, report_error, spectral_error
+from kernelrank.solvers.precision import one_warning, report_error, spectral_error
 
 __all__ = ["NUS", "CoRankRLSCV"]
 

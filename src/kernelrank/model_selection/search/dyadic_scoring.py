@@ -13,7 +13,7 @@ from kernelrank.errors import NothingToCompareError
 from kernelrank.metrics import Measure
 from kernelrank.model_selection.search.candidates import Measured
 from kernelrank.model_selection.search.holdout_plan import read_scoring
-from kernelrank.solvers.double_precision import overflow_is_checked
+from kernelrank.solvers.precision import overflow_is_checked
 
 __all__ = ["PER", "DyadicScoring"]
 

@@ -20,7 +20,7 @@ from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, mean_eigenvalue
 from kernelrank.model_selection.search.candidates import Candidates, Measured
 from kernelrank.model_selection.search.dyadic_scoring import PER, DyadicScoring
-from kernelrank.solvers.double_precision import one_warning
+from kernelrank.solvers.precision import one_warning
 
 __all__ = ["DyadicSearch", "KroneckerSearch", "Measure", "side_scale"]
 

@@ -23,7 +23,7 @@ from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.candidates import Candidates
 from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_groups, check_search
-from kernelrank.solvers.double_precision import one_warning
+from kernelrank.solvers.precision import one_warning
 
 __all__ = ["RankRLSCV"]
 
