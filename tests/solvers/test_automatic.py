@@ -13,14 +13,7 @@ from kernelrank.errors import InvalidInputError, LostDigitsWarning, NotConverged
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
-from kernelrank.solvers import (
-    Cholesky,
-    ConjugateGradient,
-    NystromConjugateGradient,
-    choose_solver,
-    iterative,
-    sparse_columns,
-)
+from kernelrank.solvers import Cholesky, ConjugateGradient, NystromConjugateGradient, choose_solver, iterative
 
 
 def graph(m):
@@ -76,8 +69,8 @@ def test_the_decision_table(features, comparisons, n_alphas, expected):
 
 @pytest.mark.parametrize(("shape", "solver"), [((400, 300), "conjugate_gradient"), ((300, 300), "cholesky")])
 def test_sparse_columns_are_factorised_where_the_iteration_promises_no_end(monkeypatch, shape, solver):
-    monkeypatch.setattr(sparse_columns, "QUICK", 0.0)
-    monkeypatch.setattr(sparse_columns, "CUBE", 2e-10 if solver == "cholesky" else 1.0)
+    monkeypatch.setattr(iterative, "QUICK", 0.0)
+    monkeypatch.setattr(iterative, "CUBE", 2e-10 if solver == "cholesky" else 1.0)
     rng = np.random.default_rng(0)
     X = sparse.random_array(shape, density=0.1, format="csr", rng=rng, data_sampler=rng.standard_normal)
     y = X @ rng.standard_normal(shape[1]) + rng.standard_normal(shape[0])
@@ -125,8 +118,8 @@ def test_sparse_columns_show_progress_and_warn_at_the_last_iteration(monkeypatch
         yield
 
     monkeypatch.setattr(iterative, "working", working)
-    monkeypatch.setattr(sparse_columns, "QUICK", 0.0)
-    monkeypatch.setattr(sparse_columns, "CUBE", 1.0)
+    monkeypatch.setattr(iterative, "QUICK", 0.0)
+    monkeypatch.setattr(iterative, "CUBE", 1.0)
     rng = np.random.default_rng(0)
     X = sparse.random_array((60, 30), density=0.3, format="csr", rng=rng, data_sampler=rng.standard_normal)
     y = rng.standard_normal(60)
@@ -137,7 +130,7 @@ def test_sparse_columns_show_progress_and_warn_at_the_last_iteration(monkeypatch
     RankRLS(1e-3).fit(X, y)  # enough iterations: no warning, which would be an error here
     assert shown == ["conjugate gradients"] * 2
     state = ExplicitFeatures(X), graph(60)
-    stopped = sparse_columns.SparseColumns().solve(state, 1e-3, step=lambda n_iter, _: n_iter == 3)
+    stopped = iterative.SparseColumns().solve(state, 1e-3, step=lambda n_iter, _: n_iter == 3)
     assert (stopped.solver, stopped.n_iter) == (None, 3)  # and no factorisation after it
 
 

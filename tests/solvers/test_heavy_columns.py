@@ -8,13 +8,13 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures
-from kernelrank.solvers import Cholesky, heavy_columns, sparse_columns
-from kernelrank.solvers.heavy_columns import HeavyColumns, heavy_count
+from kernelrank.solvers import Cholesky, iterative
+from kernelrank.solvers.iterative import HeavyColumns, heavy_count
 
 
 @pytest.fixture(autouse=True)
 def few_columns(monkeypatch):
-    monkeypatch.setattr(heavy_columns, "FEWEST_HEAVY", 4)
+    monkeypatch.setattr(iterative, "FEWEST_HEAVY", 4)
 
 
 def term_counts(m, n, seed=0):
@@ -73,9 +73,9 @@ def test_where_it_helps():
 @pytest.fixture
 def promised(monkeypatch):
     """A cost model by which the plain iteration ends too late, and a factorisation takes very long."""
-    monkeypatch.setattr(sparse_columns, "CUBE", 1.0)
-    monkeypatch.setattr(sparse_columns, "HEAVY_STEPS", 20)
-    monkeypatch.setattr(sparse_columns, "DENSE_PRODUCT", 0.0)
+    monkeypatch.setattr(iterative, "CUBE", 1.0)
+    monkeypatch.setattr(iterative, "HEAVY_STEPS", 20)
+    monkeypatch.setattr(iterative, "DENSE_PRODUCT", 0.0)
 
 
 @pytest.mark.usefixtures("promised")
@@ -91,7 +91,7 @@ def test_auto_takes_it_where_the_plain_iteration_promises_to_take_longer():
 
 @pytest.mark.usefixtures("promised")
 def test_auto_factorises_where_rounding_spoils_it(monkeypatch):
-    monkeypatch.setattr(heavy_columns, "DRIFT", 0.0)
+    monkeypatch.setattr(iterative, "DRIFT", 0.0)
     X, y = term_counts(300, 320)
     model, expected = RankRLS(1e-3).fit(X, y), RankRLS(1e-3, solver="cholesky").fit(X, y)
     assert model.solver_ == "cholesky"

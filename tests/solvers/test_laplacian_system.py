@@ -13,7 +13,7 @@ from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.solvers import Cholesky, choose_solver
-from kernelrank.solvers.laplacian_system import LaplacianSystem
+from kernelrank.solvers.direct import LaplacianSystem
 from tests.oracles.pairs import Edges
 from tests.solvers.test_exactness import KERNELS, assert_exact, problems
 

@@ -12,7 +12,7 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures
-from kernelrank.solvers.tridiagonal import Tridiagonal
+from kernelrank.solvers.direct import Tridiagonal
 from tests.oracles.digits import gaussian_rank_rls
 from tests.oracles.pairs import scored_edges
 from tests.solvers.test_exactness import KERNELS, assert_exact, problems

@@ -4,9 +4,8 @@ from kernelrank.solvers.automatic import SOLVER_NAMES, choose_solver, get_solver
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.bundle import Bundle
 from kernelrank.solvers.direct import Cholesky, Spectral, Spectrum
-from kernelrank.solvers.iterative import ConjugateGradient
+from kernelrank.solvers.iterative import ConjugateGradient, NystromConjugateGradient
 from kernelrank.solvers.newton import Newton
-from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
 from kernelrank.solvers.pair_problem import CertifiedSolution
 
 __all__ = [

@@ -7,12 +7,8 @@ from typing import Any
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solver
-from kernelrank.solvers.direct import Cholesky, Spectral
-from kernelrank.solvers.iterative import ConjugateGradient
-from kernelrank.solvers.laplacian_system import LaplacianSystem
-from kernelrank.solvers.nystrom_conjugate_gradient import NystromConjugateGradient
-from kernelrank.solvers.sparse_columns import SparseColumns
-from kernelrank.solvers.tridiagonal import Tridiagonal
+from kernelrank.solvers.direct import Cholesky, LaplacianSystem, Spectral, Tridiagonal
+from kernelrank.solvers.iterative import ConjugateGradient, NystromConjugateGradient, SparseColumns
 
 __all__ = ["SOLVER_NAMES", "choose_solver", "get_solver"]
 

@@ -22,19 +22,35 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
+from scipy.linalg import blas, lapack
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, Sparse, is_full, is_sparse, one_thread, weighted_squares
 from kernelrank.base.progress import count_iteration, working
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, NotConverged
 from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
+from kernelrank.solvers.direct import Cholesky, spectrum
 
-__all__ = ["LEAST_WAIT", "ConjugateGradient", "Operator", "Precondition", "differ_much", "inner_products", "iterate"]
+__all__ = [
+    "LEAST_WAIT",
+    "ConjugateGradient",
+    "HeavyColumns",
+    "HeavySystem",
+    "NystromConjugateGradient",
+    "Operator",
+    "Precondition",
+    "SparseColumns",
+    "differ_much",
+    "heavy_count",
+    "inner_products",
+    "iterate",
+]
 
 UNEVEN = 30.0
 """Columns differ much where the largest squared length is so many times the median."""
@@ -315,3 +331,386 @@ def inner_products(U: Float, V: Float) -> Float:
         return np.asarray(U[:, 0] @ V[:, 0])[None]
     product: Float = np.einsum("ij,ij->j", U, V)
     return product
+
+
+# Nyström conjugate gradient -------------------------------------------------------------------------------------------
+#
+# Conjugate gradients preconditioned by a Nyström factor, for kernels and reduced sets too large to be factorised.
+#
+# The dual problem ``(C K Cᵀ + alpha I) x = T`` is solved with products by K alone, whose rows are computed in blocks
+# and forgotten. Its conditioning, the largest eigenvalue over alpha, would take thousands of such products. A basis of
+# a few items gives features Φ with ``Φ Φᵀ ≈ K``; with ``Z = C Φ`` and ``Zᵀ Z = V μ Vᵀ``, the matrix ``Z Zᵀ + alpha I``
+# has nearly the same large eigenvalues, and dividing by it,
+#
+#     ``(Z Zᵀ + alpha I)⁻¹ r = (r - Z V (μ + alpha)⁻¹ Vᵀ Zᵀ r) / alpha``,
+#
+# costs O(m s) for s basis items. What is left are eigenvalues of the order of what the basis does not explain, over
+# alpha. This is the preconditioner of Falkon [RCR17]_ on the whole kernel instead of a reduced one: the solution is
+# exact to `tol`.
+#
+# A reduced set has the kernel ``K_MR K_RR⁻¹ K_RM``, whose products cost O(m r) through ``K_RR = Uᵀ U``; the few items
+# are drawn from its basis then. What is saved are the O(m r²) of the normal equations: the factor U, O(r³/3), is the
+# only step that is cubic, and none is more than linear in m.
+#
+# .. [RCR17] Rudi, Carratino and Rosasco (2017). FALKON: an optimal large scale kernel method. NIPS 30.
+
+
+@dataclass(frozen=True)
+class NystromConjugateGradient(ConjugateGradient):
+    """Iterate on a full kernel or a reduced set, with a few items standing in for it in the preconditioner.
+
+    Parameters
+    ----------
+    tol, max_iter
+        As `ConjugateGradient`.
+    size : int, default=1000
+        The number of basis items of the preconditioner.
+
+    Notes
+    -----
+    O(m s² + s³) time to prepare; each step O(m² n) for a full kernel, O(m r n) for a reduced set, and O(m s n) for the
+    preconditioner. Memory: kernels of m × r while they take up to 4 GiB, of m × s up to 256 MiB, and blocks otherwise.
+    """
+
+    size: int = 1000
+    name: str = field(init=False, default="nystrom_conjugate_gradient")
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> Operator:
+        """Factorise the kernel of a few items, and collect the products."""
+        if not features.recomputable:
+            raise InvalidInputError(
+                f"solver={self.name!r} needs a nonlinear kernel or a basis: a linear or precomputed kernel "
+                "without a basis is not supported"
+            )
+        reduced = features.on_few_items(self.size, np.random.RandomState(0))
+        values, vectors = spectrum(reduced.gram(comparisons), np.inf)
+
+        def divide(r: Float, alpha: float) -> Float:
+            inner = vectors.T @ reduced.transpose_multiply(comparisons.centre_transpose(r))
+            explained = comparisons.centre(reduced.multiply(vectors @ (inner / (values + alpha)[:, None])))
+            difference: Float = (r - explained) / alpha
+            return difference
+
+        return Operator(
+            lambda x: comparisons.centre(features.kernel_multiply(comparisons.centre_transpose(x))),
+            lambda x: x,
+            comparisons.root_target(),
+            lambda alpha: lambda r: divide(r, alpha),
+            lambda x: features.from_dual(comparisons.centre_transpose(x)),
+            energy=False,
+        )
+
+
+# Sparse columns -------------------------------------------------------------------------------------------------------
+#
+# Sparse columns, one alpha: conjugate gradients, unless a factorisation costs less.
+#
+# Which of the two is faster depends on the number of steps, and that on the data: five where columns are alike,
+# thousands where there are as many columns as items. So the iteration begins. When it has spent a tenth of what a
+# factorisation costs, the rate at which its error falls promises a number of steps. If they cost more than the
+# factorisation, that is done instead. Where a few columns hold most entries (raw term counts), an iteration that solves
+# these exactly is between the two (the part “Heavy columns”).
+
+PRODUCT, PER_VALUE, PER_STEP = 2.5e-9, 1.5e-8, 5e-5
+"""Seconds of a step: for each stored entry, for each row and column, and for the step itself."""
+
+PER_ENTRY, GRAM_ENTRY, CUBE = 1e-7, 4e-9, 2.2e-11
+"""Seconds of a factorisation: for each stored entry, each product of two entries of one row, and the cube of its size.
+"""
+
+DENSE_ENTRY, DENSE_PRODUCT = 5e-9, 1e-10
+"""Seconds of the normal equations from dense blocks, and of an inverse: for each entry, and for each product of two."""
+
+HEAVY_STEPS, HEAVY_STEP = 1_500, 1.3
+"""How many steps heavy columns are reckoned to take where others take thousands, and what one costs beside these."""
+
+QUICK = 0.01
+"""A factorisation that takes so many seconds is done without asking."""
+
+
+@dataclass(frozen=True)
+class SparseColumns(Solver["tuple[Features, Comparisons]"]):
+    """Iterate as long as the estimated cost is below that of a Cholesky factorisation.
+
+    Parameters
+    ----------
+    tol, max_iter
+        As `ConjugateGradient`.
+
+    Notes
+    -----
+    At most about a tenth more time than the factorisation, and its memory if it is needed.
+    """
+
+    tol: float = 1e-5
+    max_iter: int | None = None
+    name: str = field(init=False, default="conjugate_gradient")
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> tuple[Features, Comparisons]:
+        """Keep features and graph; `solve` prepares what its method needs."""
+        return features, comparisons
+
+    def solve(
+        self,
+        state: tuple[Features, Comparisons],
+        alpha: float,
+        *,
+        start: Float | None = None,
+        step: Step | None = None,
+        **_: object,
+    ) -> Solution:
+        """Iterate, factorise, or both."""
+        features, comparisons = state
+        n_outputs = comparisons.target().shape[1]
+        worth = worthwhile_steps(features, n_outputs)
+        heavy = self._heavy_steps(features, comparisons, n_outputs, worth)
+        if worth > 0.0:
+            iteration = ConjugateGradient(self.tol, self.max_iter)
+            prepared = iteration.prepare(features, comparisons)
+            solution, ended = iteration.attempt(prepared, alpha, start, step, min(worth, heavy))
+            if not ended and heavy < worth:
+                exact = HeavyColumns(self.tol, int(worth / HEAVY_STEP))
+                solution, ended = exact.attempt(exact.prepare(features, comparisons), alpha, step)
+            if ended:
+                return solution
+        direct = Cholesky()
+        return replace(direct.solve(direct.prepare(features, comparisons), alpha, last=True), solver=direct.name)
+
+    def _heavy_steps(self, features: Features, comparisons: Comparisons, n_outputs: int, worth: float) -> float:
+        """Return how many steps cost as much as solving heavy columns exactly; infinite where that is not done."""
+        if worth <= HEAVY_STEPS * HEAVY_STEP or self.max_iter is not None:
+            return np.inf
+        count = heavy_count(features, comparisons)
+        assert is_sparse(features.items)
+        equations = PER_ENTRY * features.items.nnz + DENSE_PRODUCT * count**3  # their sum, and its inverse
+        return HEAVY_STEPS * HEAVY_STEP + equations / step_seconds(features, n_outputs) if count > 0 else np.inf
+
+
+def step_seconds(features: Features, n_outputs: int) -> float:
+    """Return how long a step of conjugate gradients takes, about."""
+    X = features.items
+    assert is_sparse(X)
+    return float(n_outputs * (PRODUCT * X.nnz + PER_VALUE * sum(X.shape)) + PER_STEP)
+
+
+def worthwhile_steps(features: Features, n_outputs: int) -> float:
+    """Return how many steps cost as much as a factorisation; zero where that takes no time.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from kernelrank.features import ExplicitFeatures
+    >>> worthwhile_steps(ExplicitFeatures(csr_array(np.eye(3))), 1)
+    0.0
+    """
+    X = features.items
+    assert is_sparse(X)
+    rows = X if features.primal is not None else X.T  # whose entries are multiplied with each other
+    major = rows.format == "csr"
+    counts = np.diff(rows.indptr) if major else np.bincount(rows.indices, minlength=rows.shape[0])
+    size = float(features.size)
+    equations = PER_ENTRY * X.nnz + GRAM_ENTRY * float((counts.astype(np.float64) ** 2).sum())
+    if is_full(X):
+        equations = (DENSE_ENTRY + DENSE_PRODUCT * size) * X.shape[0] * X.shape[1]
+    factorise = equations + CUBE * size**3
+    worth = factorise / step_seconds(features, n_outputs)
+    return 0.0 if factorise < QUICK or worth < LEAST_WAIT else worth
+
+
+# Heavy columns --------------------------------------------------------------------------------------------------------
+#
+# Heavy columns: sparse data in which a few columns hold most entries, in the dual form.
+#
+# Raw term counts are such data: the frequencies of words fall as one over their rank, and documents differ in length.
+# The diagonal of the primal form equalises the columns, but not the rows; with more columns than items it also changes
+# the null space. So the k heaviest columns H are solved exactly, and the others, the light columns T, are approximated
+# by their diagonal: with the root ``CᵀC = L`` and ``A = C X Xᵀ Cᵀ``, the system ``(A + alpha I) x = b`` is
+# preconditioned by
+#
+#     ``M = D + (C H)(C H)ᵀ``,   ``D = alpha I + diag(C T Tᵀ Cᵀ)``,
+#
+# which Woodbury's identity inverts by a k × k matrix,
+#
+#     ``z = M⁻¹ r = D⁻¹(r - C H u)``,   ``S u = Hᵀ Cᵀ D⁻¹ r``,   ``S = I + Hᵀ Cᵀ D⁻¹ C H``.
+#
+# **Half of the products.** From these, ``Hᵀ Cᵀ z = Hᵀ Cᵀ D⁻¹ r - (S - I) u = u``: the product of z with the heavy
+# columns, ``(C H)(C H)ᵀ z = C H u``, is known already. It follows the direction p as z does. So a step multiplies once
+# with H, Hᵀ, T and Tᵀ each, no more entries than without a preconditioner.
+#
+# **Rounding.** u is known to as many digits as S keeps, and S has entries of the size of 1 / D. An item with heavy
+# columns only would have D = alpha; so D is at least a hundredth of its mean. The true residual is computed at the end.
+#
+# **When to stop.** The error of the scores is ``A (A + alpha I)⁻¹ r``, no longer than the residual r.
+
+MOST_HEAVY, HEAVY_BYTES = 1_000, 2**27
+"""How many columns are solved exactly at most, and what they may take as a dense matrix."""
+
+FEWEST_HEAVY = 100
+"""With fewer, this takes longer than it saves."""
+
+LEAST_SHARE = 0.01
+"""What the diagonal is at least, beside its mean."""
+
+DRIFT = 3.0
+"""The true residual may be so many times `tol` at the end."""
+
+
+def heavy_count(features: Features, comparisons: Comparisons) -> int:
+    """Return how many columns can be solved exactly; zero where that does not help.
+
+    It helps where there are more columns than items, columns differ much in length, and a root of L has one row for
+    each item.
+    """
+    columns, m = features.columns, features.n_items
+    count = min(MOST_HEAVY, m // 8, HEAVY_BYTES // (8 * max(m, 1)))
+    if features.primal is not None or columns is None or not comparisons.cheap_root or count < FEWEST_HEAVY:
+        return 0
+    if len(comparisons.root_squares()) != m:
+        return 0
+    return count if differ_much(columns.gram_diagonal(comparisons)) else 0
+
+
+@dataclass(frozen=True)
+class HeavySystem:
+    """The columns taken apart, and what does not depend on alpha.
+
+    Parameters
+    ----------
+    features : Features
+    comparisons : Comparisons
+    heavy, light : sparse matrix, shape (m, k) and (m, n - k)
+    heavy_transposed, light_transposed : sparse matrix, shape (k, m) and (n - k, m)
+        By rows as well, which are multiplied faster than columns.
+    light_squares : ndarray, shape (m,)
+        About the diagonal of ``C T Tᵀ Cᵀ``.
+    """
+
+    features: Features
+    comparisons: Comparisons
+    heavy: Sparse
+    light: Sparse
+    heavy_transposed: Sparse
+    light_transposed: Sparse
+    light_squares: Float
+
+
+@dataclass(frozen=True)
+class HeavyColumns(Solver[HeavySystem]):
+    """Iterate in the dual form, the heaviest columns solved exactly.
+
+    Parameters
+    ----------
+    tol : float, default=1e-5
+        The relative error of the scores at which an output is done.
+    max_iter : int, optional
+        The largest number of iterations; ten times the number of items unless given.
+
+    Notes
+    -----
+    To begin with O(k³) time and the products of entries of one row, k ≤ 1,000 columns being solved exactly; with ties
+    left out O(m k²) time and m k numbers. Then O(nnz + k²) a step.
+    """
+
+    tol: float = 1e-5
+    max_iter: int | None = None
+    name: str = field(init=False, default="conjugate_gradient")
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> HeavySystem:
+        """Take the columns apart by their squared lengths inside queries."""
+        columns = features.columns
+        assert columns is not None
+        columns = columns.shifted_features(comparisons)
+        assert is_sparse(columns.X)
+        order = np.argsort(-columns.gram_diagonal(comparisons), kind="stable")
+        count = heavy_count(features, comparisons)
+        X = columns.X.tocsc().astype(np.float64, copy=False)
+        if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # half of the bytes of an index
+            X = sparse.csc_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+        heavy, light = X[:, np.sort(order[:count])], X[:, np.sort(order[count:])]
+        squares = comparisons.root_squares() * weighted_squares(np.ones(light.shape[1]), light.T)
+        return HeavySystem(features, comparisons, heavy.tocsr(), light.tocsr(), heavy.T, light.T, squares)
+
+    def solve(
+        self, state: HeavySystem, alpha: float, *, start: Float | None = None, step: Step | None = None, **_: object
+    ) -> Solution:
+        """Solve for one alpha, from zero whatever `start` is."""
+        del start
+        return self.attempt(state, alpha, step)[0]
+
+    def attempt(self, state: HeavySystem, alpha: float, step: Step | None = None) -> tuple[Solution, bool]:
+        """Solve; return whether the scores are known to `tol`, or `step` stopped the iteration."""
+        graph = state.comparisons
+        with working("conjugate gradients"), one_thread():
+            x, n_iter, stopped = self._iterate(state, alpha, step)
+        a = graph.centre_transpose(x)
+        assert state.features.columns is not None
+        coefficients = state.features.from_dual(a)
+        missed = graph.root_target() - alpha * x
+        rest = missed - graph.centre(state.features.columns.multiply(coefficients))
+        residual = _largest_ratio(_lengths(rest), _lengths(missed))
+        return Solution(coefficients, coefficients, n_iter, residual), stopped or residual <= DRIFT * self.tol
+
+    def _iterate(self, state: HeavySystem, alpha: float, step: Step | None) -> tuple[Float, int, bool]:
+        """Return x, the number of steps, and whether `step` stopped them."""
+        graph, light, light_transposed = state.comparisons, state.light, state.light_transposed
+        divide = _Division(state, alpha)
+        b = graph.root_target()
+        x, r, whole = np.zeros_like(b), b.copy(), _lengths(b)
+        p, heavy_p = divide(r)
+        size = inner_products(r, p)
+        n_iter = 0
+        for n_iter in range(1, 1 + (10 * len(b) if self.max_iter is None else self.max_iter)):
+            product = graph.centre(light @ (light_transposed @ graph.centre_transpose(p)))
+            product += heavy_p
+            product += alpha * p
+            curvature = inner_products(p, product)
+            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+            x += length * p
+            product *= length
+            r -= product
+            residual = _largest_ratio(_lengths(r), whole)
+            if step is not None and step(n_iter, residual):
+                return x, n_iter, True
+            if residual <= self.tol and _largest_ratio(_lengths(r), _lengths(b - alpha * x)) <= self.tol:
+                break
+            z, heavy_z = divide(r)
+            following = inner_products(r, z)
+            growth = np.divide(following, size, out=np.zeros_like(size), where=size > 0)
+            size = following
+            for direction, new in ((p, z), (heavy_p, heavy_z)):
+                direction *= growth
+                direction += new
+        return x, n_iter, False
+
+
+class _Division:
+    """``M⁻¹ r`` for one alpha, and its product with the heavy columns."""
+
+    def __init__(self, state: HeavySystem, alpha: float) -> None:
+        self.graph, self.heavy, self.transposed = state.comparisons, state.heavy, state.heavy_transposed
+        squares = state.light_squares
+        D = np.maximum(squares, LEAST_SHARE * squares.mean()) + alpha
+        self.inverse_diagonal = (1.0 / D)[:, None]
+        S = self.graph.root_gram(self.heavy, 1.0 / D).T  # symmetric, in the order that LAPACK overwrites
+        S[np.diag_indices_from(S)] += 1.0
+        factor, _ = lapack.dpotrf(S, overwrite_a=1)
+        self.inverse, _ = lapack.dpotri(factor, overwrite_c=1)
+
+    def __call__(self, r: Float) -> tuple[Float, Float]:
+        right = self.transposed @ self.graph.centre_transpose(r * self.inverse_diagonal)
+        one = right.shape[1] == 1
+        u = blas.dsymv(1.0, self.inverse, right[:, 0])[:, None] if one else blas.dsymm(1.0, self.inverse, right)
+        heavy = self.graph.centre(self.heavy @ u)
+        z = r - heavy
+        z *= self.inverse_diagonal
+        return z, heavy
+
+
+def _lengths(U: Float) -> Float:
+    """Return the length of each column."""
+    return np.sqrt(inner_products(U, U))
+
+
+def _largest_ratio(lengths: Float, whole: Float) -> float:
+    """Return the largest of the ratios; none counts where the whole is zero."""
+    return float(np.divide(lengths, whole, out=np.zeros_like(whole), where=whole > 0).max())
