@@ -31,7 +31,8 @@ from sklearn.svm import LinearSVC
 
 from kernelrank.base.labels import Queries
 from kernelrank.estimators import RankSVM
-from kernelrank.losses import Hinge, ScoredPairs, SquaredHinge
+from kernelrank.hinge import Hinge, SquaredHinge
+from kernelrank.losses import ScoredPairs
 
 LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import CensoredTimes
-from kernelrank.losses import ScoredPairs, SmoothedHinge, SquaredHinge
+from kernelrank.hinge import SmoothedHinge, SquaredHinge
+from kernelrank.losses import ScoredPairs
 from tests.losses.test_hinge import listed, problems, scored
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
-from kernelrank.losses import Hinge, ListedPairs, ScoredPairs, SmoothedHinge, SquaredHinge
+from kernelrank.hinge import Hinge, SmoothedHinge, SquaredHinge
+from kernelrank.losses import ListedPairs, ScoredPairs
 from tests.oracles import hinge as oracle
 from tests.oracles.pairs import Edges, scored_edges
 

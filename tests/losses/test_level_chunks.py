@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
+from kernelrank.hinge.sweeps import sums_above, sums_below
 from kernelrank.losses import scored_pairs
 from kernelrank.losses.level_chunks import LevelChunks
 from kernelrank.losses.scored_pairs import ScoredPairs
-from kernelrank.losses.sweeps import sums_above, sums_below
 
 
 @given(

@@ -9,7 +9,8 @@ import pytest
 
 from kernelrank.base.arrays import column_magnitudes
 from kernelrank.base.labels import Queries
-from kernelrank.losses import Hinge, ListedPairs, ScoredPairs, SmoothedHinge, SquaredHinge
+from kernelrank.hinge import Hinge, SmoothedHinge, SquaredHinge
+from kernelrank.losses import ListedPairs, ScoredPairs
 from tests.oracles.pairs import scored_edges
 
 WIDTHS = [2.0, 0.3, 1e-3, 1e-6]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from kernelrank.solvers.certificate import Plane
+from kernelrank.hinge.problem import Plane
 from kernelrank.solvers.cutting_planes import MOST_UNUSED, CuttingPlanes, maximise_on_simplex
 
 

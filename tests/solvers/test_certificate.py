@@ -14,8 +14,8 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures
-from kernelrank.losses import Hinge
-from kernelrank.solvers.certificate import Plane, Proof
+from kernelrank.hinge import Hinge
+from kernelrank.hinge.problem import Plane, Proof
 from kernelrank.solvers.pair_problem import PairProblem
 from tests.oracles.exact_minimum import minimum, objective
 from tests.oracles.pairs import scored_edges

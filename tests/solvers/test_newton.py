@@ -14,10 +14,10 @@ from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures, FullKernel
+from kernelrank.hinge.bundle import Bundle
+from kernelrank.hinge.newton import Newton, _Path
 from kernelrank.kernels import Kernel
 from kernelrank.solvers import pair_problem
-from kernelrank.solvers.bundle import Bundle
-from kernelrank.solvers.newton import Newton, _Path
 from tests.oracles import hinge as oracle
 from tests.oracles.pairs import Edges, scored_edges
 
@@ -143,7 +143,7 @@ def test_a_warm_start_saves_steps(solver):
 def test_a_sample_that_is_solved_first_saves_steps(loss, many, monkeypatch):
     X, y, qid = draw(4000, 5, n_levels=4000, n_queries=40, seed=9)
     cold = solve(Newton(loss, 1e-5), X, y, qid, 1000.0)
-    monkeypatch.setattr("kernelrank.solvers.newton.LARGE", 100)
+    monkeypatch.setattr("kernelrank.hinge.newton.LARGE", 100)
     monkeypatch.setattr("kernelrank.solvers.pair_problem.MANY_QUERIES", many)
     for features in (X, sparse.csr_array(X)):
         sampled = solve(Newton(loss, 1e-5), features, y, qid, 1000.0)
@@ -157,7 +157,7 @@ def test_the_hessian_of_a_sample_saves_products_with_all_items(loss, monkeypatch
     X, y, qid = draw(20_000, 3, n_levels=20_000, n_queries=1, seed=5)
     alpha, sizes = 1e-2 * len(y) * (len(y) - 1) / 2, []
     cold = solve(Newton(loss, 1e-6), X, y, qid, alpha)
-    monkeypatch.setattr("kernelrank.solvers.newton.LARGE", 3_000)
+    monkeypatch.setattr("kernelrank.hinge.newton.LARGE", 3_000)
     solved = _Path._solve
     monkeypatch.setattr(
         _Path, "_solve", lambda path, *rest: (sizes.append(path.problem.features.n_items), solved(path, *rest))[1]
@@ -175,7 +175,7 @@ def test_the_hessian_of_a_sample_saves_products_with_all_items(loss, monkeypatch
 
 
 def test_a_sample_without_a_pair_is_done_without(monkeypatch):
-    monkeypatch.setattr("kernelrank.solvers.newton.LARGE", 2)
+    monkeypatch.setattr("kernelrank.hinge.newton.LARGE", 2)
     X = np.random.default_rng(0).standard_normal((40, 2))
     y = np.zeros(40)
     y[39] = 1.0

@@ -9,7 +9,7 @@ from scipy import sparse
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.features import ExplicitFeatures
-from kernelrank.losses import SmoothedHinge
+from kernelrank.hinge import SmoothedHinge
 from kernelrank.solvers import newton_system
 from kernelrank.solvers.newton_system import NewtonSystem
 from kernelrank.solvers.pair_problem import PairProblem

@@ -1,20 +1,11 @@
 """Pairwise losses: hinges over pairs, from sorted sweeps that never visit the pairs."""
 
-from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
 from kernelrank.losses.curvature import Curvature
-from kernelrank.losses.hinge import Hinge, SmoothedHinge, SquaredHinge
 from kernelrank.losses.listed_pairs import ListedPairs
 from kernelrank.losses.scored_pairs import ScoredPairs
 
 __all__ = [
     "Curvature",
-    "Hinge",
     "ListedPairs",
-    "LossPoint",
-    "PairLoss",
-    "Pairs",
-    "PlacedPairs",
     "ScoredPairs",
-    "SmoothedHinge",
-    "SquaredHinge",
 ]

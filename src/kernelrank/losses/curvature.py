@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.losses.base import PlacedPairs
+from kernelrank.hinge.pairs import PlacedPairs
 
 __all__ = ["Curvature"]
 

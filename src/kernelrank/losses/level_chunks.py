@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
-from kernelrank.losses.sweeps import FEW_LEVELS, Complex, sums_above, sums_below
+from kernelrank.hinge.sweeps import FEW_LEVELS, Complex, sums_above, sums_below
 
 __all__ = ["CHUNKED_BYTES", "LevelChunks"]
 

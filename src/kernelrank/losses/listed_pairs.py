@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.losses.base import Pairs, PlacedPairs
+from kernelrank.hinge.pairs import Pairs, PlacedPairs
 from kernelrank.losses.loss_rounding import sum_error
 
 __all__ = ["ListedPairs"]

@@ -14,10 +14,10 @@ from kernelrank.base.compiled import sort_queries
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons.graph import PairLevels
 from kernelrank.comparisons.scored import QueryWeight, ScoredQueries
-from kernelrank.losses.base import Pairs, PlacedPairs
+from kernelrank.hinge.pairs import Pairs, PlacedPairs
+from kernelrank.hinge.sweeps import FEW_LEVELS, Complex, rounded_mass, sums_above, sums_below
 from kernelrank.losses.level_chunks import CHUNKED_BYTES, LevelChunks
 from kernelrank.losses.loss_rounding import sum_error
-from kernelrank.losses.sweeps import FEW_LEVELS, Complex, rounded_mass, sums_above, sums_below
 
 __all__ = ["ScoredPairs"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float
+from kernelrank.hinge.problem import Plane
 from kernelrank.losses.loss_rounding import sum_error
-from kernelrank.solvers.certificate import Plane
 
 __all__ = ["CuttingPlanes", "maximise_on_simplex"]
 

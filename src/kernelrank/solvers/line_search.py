@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.losses import LossPoint, PairLoss
+from kernelrank.hinge import LossPoint, PairLoss
 
 __all__ = ["ConvexLine", "Line", "search"]
 

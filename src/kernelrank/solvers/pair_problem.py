@@ -17,7 +17,8 @@ from kernelrank.base.arrays import Float, is_sparse, one_thread
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
-from kernelrank.losses import ListedPairs, Pairs, ScoredPairs
+from kernelrank.hinge import Pairs
+from kernelrank.losses import ListedPairs, ScoredPairs
 from kernelrank.solvers.base import Solution, Solver
 
 __all__ = ["CertifiedSolution", "ItemSpan", "PairProblem", "PairSolver", "warn_of_gap"]

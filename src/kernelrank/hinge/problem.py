@@ -25,7 +25,7 @@ import numpy as np
 
 from kernelrank.base.arrays import Float
 from kernelrank.base.progress import count_iteration
-from kernelrank.losses import LossPoint, PairLoss
+from kernelrank.hinge.pairs import LossPoint, PairLoss
 from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.pair_problem import PairProblem

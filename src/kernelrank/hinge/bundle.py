@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernelrank.base.arrays import Float
-from kernelrank.losses import Hinge, LossPoint
+from kernelrank.hinge.losses import Hinge
+from kernelrank.hinge.pairs import LossPoint
+from kernelrank.hinge.problem import Certificate, Plane, follow, prove
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.certificate import Certificate, Plane, follow, prove
 from kernelrank.solvers.cutting_planes import CuttingPlanes
 from kernelrank.solvers.line_search import Line, search
 from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, PairSolver, warn_of_gap

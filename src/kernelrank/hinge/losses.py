@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.losses.base import LossPoint, PairLoss, Pairs, PlacedPairs
+from kernelrank.hinge.pairs import LossPoint, PairLoss, Pairs, PlacedPairs
 from kernelrank.losses.curvature import Curvature
 from kernelrank.losses.loss_rounding import Rounding, sum_error
 

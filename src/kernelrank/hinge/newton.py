@@ -8,7 +8,7 @@ preconditioned conjugate gradients, or by a factorisation for the items that H t
 The squared hinge is smooth enough as it is. The hinge is smoothed over the margins from ``1 - μ`` to one, and μ shrinks
 as w settles. With many pairs the smoothed problem is nearly the problem itself: the part of the gap that smoothing
 accounts for falls with μ², so that a gap of a thousandth is reached at a μ of about a tenth. The other part of the gap
-is ``‖∇‖² / (4 alpha)``; see `kernelrank.losses.hinge` for both.
+is ``‖∇‖² / (4 alpha)``; see `kernelrank.hinge.losses` for both.
 
 Where the systems are hard, because the items can be ordered with few errors, a narrower band does not start from the
 old w: most pairs of the wide band are outside of the narrow one and have no curvature left, and after that steps are
@@ -44,10 +44,12 @@ import numpy as np
 
 from kernelrank.base.arrays import Float
 from kernelrank.base.progress import count_iteration
-from kernelrank.losses import Curvature, LossPoint, PairLoss, SmoothedHinge, SquaredHinge
+from kernelrank.hinge.bundle import BundlePath
+from kernelrank.hinge.losses import SmoothedHinge, SquaredHinge
+from kernelrank.hinge.pairs import LossPoint, PairLoss
+from kernelrank.hinge.problem import Certificate, Plane, Proof, follow, prove
+from kernelrank.losses import Curvature
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.bundle import BundlePath
-from kernelrank.solvers.certificate import Certificate, Plane, Proof, follow, prove
 from kernelrank.solvers.line_search import Line, search
 from kernelrank.solvers.newton_system import NewtonSystem
 from kernelrank.solvers.pair_problem import CertifiedSolution, ItemSpan, PairProblem, PairSolver, warn_of_gap
