@@ -31,8 +31,7 @@ from sklearn.svm import LinearSVC
 
 from kernelrank.base.labels import Queries
 from kernelrank.estimators import RankSVM
-from kernelrank.hinge import Hinge, SquaredHinge
-from kernelrank.losses import ScoredPairs
+from kernelrank.hinge import Hinge, ScoredPairs, SquaredHinge
 
 LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 

@@ -21,9 +21,9 @@ from kernelrank.estimators.base import KernelLearner, OutputGraphs, whole_or_not
 from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.features import Features
-from kernelrank.hinge import Bundle, Newton
+from kernelrank.hinge import Bundle, CertifiedSolution, Newton
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.solvers import CertifiedSolution, Solution, Solver
+from kernelrank.solvers import Solution, Solver
 
 __all__ = ["RankSVM"]
 

@@ -3,16 +3,21 @@
 from kernelrank.hinge.bundle import Bundle
 from kernelrank.hinge.losses import Hinge, SmoothedHinge, SquaredHinge
 from kernelrank.hinge.newton import Newton
-from kernelrank.hinge.pairs import LossPoint, PairLoss, Pairs, PlacedPairs
+from kernelrank.hinge.pairs import Curvature, ListedPairs, LossPoint, PairLoss, Pairs, PlacedPairs, ScoredPairs
+from kernelrank.hinge.problem import CertifiedSolution
 
 __all__ = [
     "Bundle",
+    "CertifiedSolution",
+    "Curvature",
     "Hinge",
+    "ListedPairs",
     "LossPoint",
     "Newton",
     "PairLoss",
     "Pairs",
     "PlacedPairs",
+    "ScoredPairs",
     "SmoothedHinge",
     "SquaredHinge",
 ]

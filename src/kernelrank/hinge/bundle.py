@@ -12,16 +12,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kernelrank.base.arrays import Float
 from kernelrank.hinge.losses import Hinge
-from kernelrank.hinge.pairs import LossPoint
-from kernelrank.hinge.problem import Certificate, Plane, follow, prove
+from kernelrank.hinge.pairs import LossPoint, sum_error
+from kernelrank.hinge.problem import (
+    Certificate,
+    CertifiedSolution,
+    Line,
+    PairProblem,
+    PairSolver,
+    Plane,
+    follow,
+    prove,
+    search,
+    warn_of_gap,
+)
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.cutting_planes import CuttingPlanes
-from kernelrank.solvers.line_search import Line, search
-from kernelrank.solvers.pair_problem import CertifiedSolution, PairProblem, PairSolver, warn_of_gap
 
-__all__ = ["Bundle", "BundlePath"]
+__all__ = ["Bundle", "BundlePath", "CuttingPlanes", "maximise_on_simplex"]
 
 BEYOND = 0.1
 """How far from the best point to the planes' minimum the next plane touches the loss."""
@@ -151,3 +162,156 @@ class BundlePath:
         self._touch(point)
         better = self._accept(w, scores, point) or better
         self.stale = 0 if better else self.stale + 1
+
+
+# Cutting planes -------------------------------------------------------------------------------------------------------
+#
+# Cutting planes: a convex loss from below, and the small problem of minimising them plus the penalty.
+#
+# Planes ``a_k · w + b_k`` lie below the loss, so the minimum of ``max_k (a_k · w + b_k) + alpha ‖w‖²`` bounds that of
+# ``loss(w) + alpha ‖w‖²`` from below. Its dual has one unknown for each plane: maximise ``bᵀβ - ½ βᵀ Q β`` with ``Q = A
+# Aᵀ / (2 alpha)`` over β ≥ 0, ``Σ β = 1``; then ``w = -Aᵀβ / (2 alpha)``. Every feasible β proves a bound, solved to
+# the last digit or not.
+
+MOST_UNUSED = 25
+"""A plane leaves after so many solutions in a row in which it took no part."""
+
+
+class CuttingPlanes:
+    """Planes below a loss.
+
+    Parameters
+    ----------
+    size : int
+        The number of unknowns, r.
+    alpha : float
+        Regularisation strength.
+
+    Notes
+    -----
+    With k planes: O(k r) time to add one, O(k³) for a system inside `minimise`, memory k × r.
+
+    Examples
+    --------
+    >>> planes = CuttingPlanes(1, 0.5)
+    >>> planes.add(Plane(np.array([-2.0]), 2.0))
+    >>> planes.add(Plane(np.array([0.0]), 0.0))
+    >>> planes.minimise()  # of max(2 - 2 w, 0) + w² / 2
+    (array([1.]), 0.5)
+    """
+
+    def __init__(self, size: int, alpha: float) -> None:
+        self.alpha = alpha
+        self.slopes: Float = np.zeros((0, size))  # A
+        self.offsets: Float = np.zeros(0)  # b
+        self.errors: Float = np.zeros((0, 3))  # of the gradients, the offsets and the products
+        self.products: Float = np.zeros((0, 0))  # A Aᵀ
+        self.weights: Float = np.zeros(0)  # β
+        self.unused: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # in how many solutions in a row
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def add(self, plane: Plane) -> None:
+        """Add a plane with weight zero; planes that were unused for long are removed."""
+        slope = plane.slope
+        kept = self.unused < MOST_UNUSED
+        if not kept.all():
+            self.slopes, self.offsets, self.weights = self.slopes[kept], self.offsets[kept], self.weights[kept]
+            self.products, self.unused = self.products[np.ix_(kept, kept)], self.unused[kept]
+            self.errors = self.errors[kept]
+        k, products = len(self), self.slopes @ slope
+        grown = np.empty((k + 1, k + 1))
+        grown[:k, :k], grown[k, :k], grown[:k, k], grown[k, k] = self.products, products, products, slope @ slope
+        self.products = grown
+        self.slopes = np.vstack([self.slopes, slope])
+        self.offsets = np.append(self.offsets, plane.offset)
+        self.errors = np.vstack([self.errors, [plane.gradient_error, plane.offset_error, plane.product_error]])
+        self.weights = np.append(self.weights, 1.0 if k == 0 else 0.0)
+        self.unused = np.append(self.unused, 0)
+
+    def minimise(self) -> tuple[Float, float]:
+        """Return the w that minimises the highest plane plus the penalty, and the lower bound that it proves."""
+        Q = self.products / (2.0 * self.alpha)
+        self.weights = maximise_on_simplex(Q, self.offsets, self.weights)
+        self.unused = np.where(self.weights > 0, 0, self.unused + 1)
+        w = self.slopes.T @ self.weights / (-2.0 * self.alpha)
+        return w, float(self.offsets @ self.weights) - self.alpha * float(w @ w)
+
+    def combined(self) -> Plane:
+        """Return the plane that the last minimum is the minimum of: ``Σ_k β_k (a_k · w + b_k)``."""
+        beta, sum_of = self.weights, sum_error(2 * len(self) + 4)  # Σ β is one up to rounding, too
+        gradient_error, offset_error, product_error = beta @ self.errors
+        return Plane(
+            self.slopes.T @ beta,
+            float(self.offsets @ beta),
+            float(gradient_error) * (1.0 + sum_of),
+            float(offset_error) * (1.0 + sum_of) + sum_of * float(np.abs(self.offsets) @ beta),
+            sum_of * (np.abs(self.slopes).T @ beta),
+            float(product_error) * (1.0 + sum_of),
+        )
+
+
+def maximise_on_simplex(Q: Float, b: Float, start: Float) -> Float:
+    """Maximise ``bᵀβ - ½ βᵀ Q β`` over β ≥ 0, ``Σ β = 1`` by an active-set method.
+
+    The planes that take part are solved for as if nothing bounded them. If one of the weights would turn negative, the
+    step ends where the first reaches zero, and that plane leaves; otherwise the plane that is most above the others at
+    the solution enters, until none is.
+
+    Parameters
+    ----------
+    Q : ndarray, shape (k, k)
+        Positive semidefinite.
+    b : ndarray, shape (k,)
+    start : ndarray, shape (k,)
+        A feasible β; a good one saves steps.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+        Feasible whatever rounding does.
+
+    Examples
+    --------
+    >>> maximise_on_simplex(np.eye(3), np.array([0.5, 0.0, -9.0]), np.array([0.0, 0.0, 1.0]))
+    array([0.75, 0.25, 0.  ])
+    """
+    beta, free, barred = start.copy(), start > 0, np.zeros(len(start), dtype=bool)
+    curvature, height = float(np.diagonal(Q).mean()), float(np.abs(b).max())
+    ridge = 1e-13 * curvature + 1e-16 * height or 1.0
+    for _ in range(10 * len(b) + 50):
+        inside = np.flatnonzero(free)
+        aim = _stationary(Q[np.ix_(inside, inside)], b[inside], ridge)
+        falling = aim < 0
+        if falling.any():
+            now = beta[inside]
+            room = np.where(falling, now / np.where(falling, now - aim, 1.0), np.inf)
+            first = int(np.argmin(room))
+            beta[inside] = np.maximum(now + room[first] * (aim - now), 0.0)
+            beta[inside[first]] = 0.0
+            # A plane that only rounding let in would come back at once.
+            barred = (beta == 0) & free if room[first] == 0 else np.zeros_like(barred)
+            free = beta > 0
+            continue
+        beta[inside] = aim
+        heights = b - Q @ beta
+        above = np.where(free | barred, -np.inf, heights - float(beta @ heights))
+        enters = int(np.argmax(above))
+        if not above[enters] > 1e-14 * (curvature + height):
+            break
+        free[enters] = True
+    feasible: Float = beta / beta.sum()
+    return feasible
+
+
+def _stationary(Q: Float, b: Float, ridge: float) -> Float:
+    """Return β with ``Σ β = 1`` at which all heights ``b - Q β`` are equal."""
+    k = len(b)
+    system = np.ones((k + 1, k + 1))
+    # In these units the border is as large as the rest.
+    unit = max(float(np.abs(np.diagonal(Q)).max()), float(np.abs(b).max()), np.finfo(np.float64).tiny)
+    system[:k, :k] = Q / unit + (ridge / unit) * np.eye(k)
+    system[k, k] = 0.0
+    solution: Float = np.linalg.solve(system, np.append(b / unit, 1.0))[:k]
+    return solution

@@ -24,9 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.hinge.pairs import LossPoint, PairLoss, Pairs, PlacedPairs
-from kernelrank.losses.curvature import Curvature
-from kernelrank.losses.loss_rounding import Rounding, sum_error
+from kernelrank.hinge.pairs import Curvature, LossPoint, PairLoss, Pairs, PlacedPairs, Rounding, sum_error
 
 __all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
 
@@ -40,7 +38,7 @@ class Hinge(PairLoss):
 
     Examples
     --------
-    >>> from kernelrank.losses import ListedPairs
+    >>> from kernelrank.hinge import ListedPairs
     >>> Hinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1))).at(np.array([0.25, 0.0])).value
     0.75
     """
@@ -72,7 +70,7 @@ class SquaredHinge(PairLoss):
 
     Examples
     --------
-    >>> from kernelrank.losses import ListedPairs
+    >>> from kernelrank.hinge import ListedPairs
     >>> SquaredHinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1))).at(np.array([0.5, 0.0])).value
     0.25
     """
@@ -109,7 +107,7 @@ class SmoothedHinge(PairLoss):
 
     Examples
     --------
-    >>> from kernelrank.losses import ListedPairs
+    >>> from kernelrank.hinge import ListedPairs
     >>> point = SmoothedHinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1)), 0.5).at(np.array([0.75, 0.0]))
     >>> point.value, point.loss, point.slack
     (0.0625, 0.25, 0.125)

@@ -17,20 +17,42 @@ product with Φᵀ have no such form. With c the largest absolute value in each 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
 
-from kernelrank.base.arrays import Float
+from kernelrank.base.arrays import Float, is_sparse, one_thread
 from kernelrank.base.progress import count_iteration
-from kernelrank.hinge.pairs import LossPoint, PairLoss
-from kernelrank.losses.loss_rounding import sum_error
-from kernelrank.solvers.base import Step
-from kernelrank.solvers.pair_problem import PairProblem
+from kernelrank.comparisons import Comparisons
+from kernelrank.errors import NotConverged
+from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
+from kernelrank.hinge.pairs import ListedPairs, LossPoint, PairLoss, Pairs, ScoredPairs, sum_error
+from kernelrank.solvers.base import Solution, Solver, Step
 
-__all__ = ["Certificate", "Path", "Plane", "Proof", "follow", "prove"]
+__all__ = [
+    "Certificate",
+    "CertifiedSolution",
+    "ConvexLine",
+    "ItemSpan",
+    "Line",
+    "PairProblem",
+    "PairSolver",
+    "Path",
+    "Plane",
+    "Proof",
+    "follow",
+    "prove",
+    "search",
+    "solve_roughly",
+    "warn_of_gap",
+]
 
 STEPS = 32
 """By how many roundings scores that were kept up to date may differ from those computed anew."""
@@ -258,3 +280,402 @@ def follow(path: Path, tol: float, max_iter: int, step: Step | None) -> tuple[Ce
         certificate = path.certify()
         if certificate.gap <= tol or ends:
             return certificate, stopped
+
+
+# Pair problem ---------------------------------------------------------------------------------------------------------
+#
+# The problem of a pairwise loss, ``loss(Φ w) + alpha ‖w‖²``, and certified solutions.
+
+GRAM_COLUMNS = 1_000
+"""Up to so many dense columns the Gram matrix of all pairs preconditions; beyond, its diagonal does."""
+
+INDEPENDENT = 1e-6
+"""Items whose Gram matrix has at least this reciprocal condition number keep ten digits in a factor of it."""
+
+WIDE, WIDE_BYTES = 2, 2**30
+"""With more than so many times as many columns as items, the problem is solved in the span of the items first, while a
+basis of it takes no more memory than that."""
+
+SMALL = 2**20
+"""Up to so many features in all, waking a second thread for a product costs more than the product."""
+
+MANY_QUERIES = 1_000
+"""From so many queries on a sample takes whole queries, below it takes items."""
+
+
+@dataclass(frozen=True)
+class CertifiedSolution(Solution):
+    """A solution with a certificate: a proven bound on its distance from the minimum.
+
+    Parameters
+    ----------
+    objective : float
+        ``loss + alpha ‖w‖²`` at the solution, rounded.
+    gap : float
+        No w has an objective below ``1 - gap`` times that of the solution, rounding included.
+    """
+
+    objective: float = field(default=np.nan)
+    gap: float = field(default=np.inf)
+
+
+class PairProblem:
+    """Features and pairs, ready for every alpha.
+
+    Parameters
+    ----------
+    features : ColumnFeatures
+        Φ (m × r).
+    comparisons : Comparisons
+        A graph whose pairs are known; see `pairs_of`.
+
+    Notes
+    -----
+    O(m log m) time; the Gram matrix is computed on first use, O(m r²).
+    """
+
+    def __init__(self, features: Features, comparisons: Comparisons) -> None:
+        if features.columns is None:
+            raise TypeError("a pairwise loss needs explicit features: map the kernel to features first")
+        self.features: ColumnFeatures = features.columns
+        self.comparisons = comparisons
+        self.pairs: Pairs = pairs_of(comparisons)
+        self._gram: Float | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns, r."""
+        return self.features.n_columns
+
+    @cached_property
+    def stored(self) -> int:
+        """The number of stored features."""
+        X = self.features.X
+        return int(X.nnz) if is_sparse(X) else self.size * self.features.n_items
+
+    @cached_property
+    def row_terms(self) -> int:
+        """The largest number of stored features of an item: the terms of a score."""
+        return self.features.longest_row
+
+    @cached_property
+    def magnitudes(self) -> Float:
+        """The largest absolute value in each column of Φ, shape (r,)."""
+        return self.features.column_magnitudes()
+
+    def threads(self) -> AbstractContextManager[object]:
+        """Return a context in which a small problem has one thread."""
+        small = self.size * self.features.n_items <= SMALL
+        return one_thread() if small else nullcontext()
+
+    def sample(self, share: float) -> PairProblem | None:
+        """Return the problem of a random share of the items, whole queries where there are many; None if none is left.
+
+        The same items are drawn each time. Their features are copied; the problem itself is left as it is.
+        """
+        graph, features = self.comparisons, self.features
+        if graph.queries is None:
+            return None  # of listed pairs, few would have both ends in a sample
+        rng = np.random.default_rng(0)
+        if graph.n_queries >= MANY_QUERIES:
+            kept = (rng.random(graph.n_queries) < share)[graph.queries.codes]
+        else:
+            kept = rng.random(graph.n_items) < share
+        part = graph.without(np.flatnonzero(~kept))
+        return None if part.n_pairs == 0 else PairProblem(features.part(np.flatnonzero(kept)), part)
+
+    @cached_property
+    def turned(self) -> tuple[PairProblem, ItemSpan] | None:
+        """The same problem in the span of the items, and an orthonormal basis of that; None unless Φ is dense and wide.
+
+        With ``Φᵀ = Q R`` the scores are ``Φ w = Rᵀ v`` for ``w = Q v``, and ``‖w‖ = ‖v‖``. What is orthogonal to Q
+        changes no score. O(m² r) time; m² numbers, and m × r where the items are nearly dependent.
+        """
+        m, X = self.features.n_items, self.features.X
+        wide = WIDE * m < self.size and m <= GRAM_COLUMNS and 8 * m * self.size <= WIDE_BYTES
+        if not wide or not isinstance(X, np.ndarray):
+            return None
+        span, R = ItemSpan.of(X)
+        return PairProblem(ExplicitFeatures(np.ascontiguousarray(R.T)), self.comparisons), span
+
+    def begin(self, start: Float | None) -> Float:
+        """Return the vector to start from, shape (r,)."""
+        return np.zeros(self.size) if start is None else np.array(start, dtype=np.float64).reshape(self.size)
+
+    def preconditioner(self, trace: float, alpha: float) -> Callable[[Float], Float]:
+        """Return the inverse of ``s Φᵀ L Φ + 2 alpha I``, or of its diagonal, as a function.
+
+        L is the Laplacian of all pairs. A Hessian that takes some of them only, with a certain trace,
+        resembles it but for the factor s.
+        """
+        scale = trace / (2.0 * self.pairs.total)
+        if self.features.sparse or self.size > min(GRAM_COLUMNS, self.features.n_items):
+            if self._gram is None:
+                self._gram = self.features.gram_diagonal(self.comparisons)
+            inverse = 1.0 / (scale * self._gram + 2.0 * alpha)
+            return lambda v: inverse * v
+        if self._gram is None:
+            self._gram = self.features.gram(self.comparisons)
+        factor = cho_factor(scale * self._gram + 2.0 * alpha * np.eye(self.size), overwrite_a=True, check_finite=False)
+        return lambda v: np.asarray(cho_solve(factor, v, check_finite=False))
+
+    def solution(self, w: Float, n_iter: int, objective: float, gap: float) -> CertifiedSolution:
+        """Return a solution in the coefficients of the feature map."""
+        column = w[:, None]
+        return CertifiedSolution(self.features.from_primal(column), column, n_iter, gap, objective, gap)
+
+
+@dataclass(frozen=True)
+class ItemSpan:
+    """An orthonormal basis Q (n × m) of the span of wide items, ``Q = Xᵀ R⁻¹``, which need not be formed.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (m, n)
+        X, or ``Qᵀ`` itself.
+    factor : ndarray, shape (m, m), or None
+        R, upper triangular; None where the rows are ``Qᵀ``.
+    """
+
+    rows: Float
+    factor: Float | None
+
+    @classmethod
+    def of(cls, X: NDArray[np.floating[Any]]) -> tuple[ItemSpan, Float]:
+        """Return the basis and R with ``Xᵀ = Q R``: from a factor of ``X Xᵀ``, or where that loses digits of X itself.
+
+        O(m² n) time.
+        """
+        rows = X.astype(np.float64, copy=False)
+        gram = rows @ rows.T
+        norm = float(np.abs(gram).sum(axis=0).max())
+        factor, failed_at = lapack.dpotrf(gram, clean=1)
+        if failed_at == 0 and lapack.dpocon(factor, norm)[0] >= INDEPENDENT:
+            return cls(rows, factor), factor
+        Q, R = qr(X.T.astype(np.float64), overwrite_a=True, mode="economic", check_finite=False)
+        return cls(Q.T, None), R
+
+    def weights(self, v: Float) -> Float:
+        """Return ``Q v``."""
+        inner = v if self.factor is None else solve_triangular(self.factor, v, check_finite=False)
+        return np.asarray(self.rows.T @ inner)
+
+    def coordinates(self, w: Float) -> Float:
+        """Return ``Qᵀ w``."""
+        inner: Float = self.rows @ w
+        if self.factor is None:
+            return inner
+        return np.asarray(solve_triangular(self.factor, inner, trans="T", check_finite=False))
+
+
+class PairSolver(Solver[PairProblem]):
+    """A solver of problems with a pairwise loss."""
+
+    def prepare(self, features: Features, comparisons: Comparisons) -> PairProblem:
+        """Collect the pairs of the comparison graph."""
+        return PairProblem(features, comparisons)
+
+
+def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bool = False) -> None:
+    """Warn that the optimality gap is above the tolerance."""
+    advice = (
+        "which is the limit of double precision here: raise tol or alpha, or scale the features"
+        if exhausted
+        else "raise max_iter, tol or alpha, or scale the features"
+    )
+    warnings.warn(
+        f"{name} stopped after {n_iter} iterations with a duality gap of {gap:.2g} of the objective, above "
+        f"tol={tol:g}: {advice}",
+        NotConverged,
+        stacklevel=4,
+    )
+
+
+def pairs_of(comparisons: Comparisons) -> Pairs:
+    """Return the pairs that a graph compares, with their weights; magnitudes and ties are ignored.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Listed pairs, or a graph whose items have levels.
+
+    Returns
+    -------
+    Pairs
+
+    Examples
+    --------
+    >>> from kernelrank.comparisons import ScoredQueries
+    >>> from kernelrank.base.labels import Queries
+    >>> graph = ScoredQueries(np.array([[3.0], [1.0], [1.0]]), Queries.from_labels(None, 3), ties="exclude")
+    >>> pairs_of(graph).total
+    2.0
+    """
+    listed = comparisons.listed_pairs()
+    if listed is not None:
+        return ListedPairs(comparisons.n_items, *listed)
+    levels = comparisons.pair_levels()
+    if levels is not None:
+        return ScoredPairs(levels)
+    raise TypeError(f"a pairwise loss needs listed pairs or levels of items, which {comparisons!r} does not have")
+
+
+# Line search ----------------------------------------------------------------------------------------------------------
+#
+# Search along a direction: the zero of the increasing slope of a convex objective is found by bracketing.
+#
+# No products with the features are needed: ``f(t) = p + t Φd``, and each slope costs one evaluation of the loss.
+
+Point = TypeVar("Point")
+
+ENOUGH = 0.3
+"""A slope that has fallen to this share of the first one ends the search."""
+
+MOST = 20
+"""The largest number of slopes."""
+
+SHORTER = 8.0
+"""The factor by which a step is made shorter where the slope is not finite."""
+
+
+class ConvexLine(Protocol[Point]):
+    """A convex objective along a search direction; t is the step length."""
+
+    def at(self, t: float) -> Point:
+        """Evaluate what the slope needs."""
+
+    def slope(self, t: float, point: Point) -> float:
+        """Return the slope of the objective at t."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The objective ``loss(p + t Φd) + alpha ‖w + t d‖²`` along d.
+
+    Parameters
+    ----------
+    loss : PairLoss
+    alpha : float
+    w, scores : ndarray, shapes (r,), (m,)
+        Where the line begins: w and ``p = Φ w``.
+    d, d_scores : ndarray, shapes (r,), (m,)
+        Its direction: d and ``Φ d``.
+    """
+
+    loss: PairLoss
+    alpha: float
+    w: Float
+    scores: Float
+    d: Float
+    d_scores: Float
+
+    def at(self, t: float) -> LossPoint:
+        """Evaluate the loss at t."""
+        return self.loss.at(self.scores + t * self.d_scores)
+
+    def slope(self, t: float, point: LossPoint) -> float:
+        """Return the slope of the objective at t, where the loss is known."""
+        norm = 2.0 * self.alpha * float((self.w + t * self.d) @ self.d)
+        return norm + float(point.gradient @ self.d_scores)
+
+
+def search(line: ConvexLine[Point], first: Point, t: float, enough: float = ENOUGH) -> tuple[float, Point]:
+    """Find where the slope is nearly zero.
+
+    Parameters
+    ----------
+    line : ConvexLine
+    first : object
+        What `at` returns for t = 0.
+    t : float
+        Where to look first.
+    enough : float
+        Stop when the slope is below this share of the first one.
+
+    Returns
+    -------
+    (t, object)
+        Zero and the first point if the direction does not lead down.
+    """
+    low, high = 0.0, np.inf
+    at_low = slope = line.slope(0.0, first)
+    if not slope < 0:
+        return 0.0, first
+    at_high, kept, point = np.inf, 0, first
+    for _ in range(MOST):
+        point = line.at(t)
+        found = line.slope(t, point)
+        if abs(found) <= enough * abs(slope):
+            return t, point
+        if not np.isfinite(found):  # an overflow: the step is far too long
+            high, at_high = t, np.inf
+            t = low + (t - low) / SHORTER
+            continue
+        if found < 0:
+            low, at_low, kept = t, found, min(kept, 0) - 1
+            at_high = at_high / 2 if kept < -1 else at_high  # Illinois: the end that stays counts half
+        else:
+            high, at_high, kept = t, found, max(kept, 0) + 1
+            at_low = at_low / 2 if kept > 1 else at_low
+        if np.isinf(high):
+            t = 2.0 * t if kept > -3 else 8.0 * t
+            continue
+        if np.isinf(at_high):
+            t = low + (high - low) / SHORTER
+            continue
+        t = (low * at_high - high * at_low) / (at_high - at_low)
+        t = float(np.clip(t, low + 0.02 * (high - low), high - 0.02 * (high - low)))
+    return t, line.at(t)
+
+
+# Truncated system -----------------------------------------------------------------------------------------------------
+#
+# The system of a Newton step, solved by preconditioned conjugate gradients no further than the step needs.
+
+
+def solve_roughly(
+    hessian: Callable[[Float], tuple[Float, Float]],
+    b: Float,
+    precondition: Callable[[Float], Float],
+    x_scores: Float,
+    forcing: float,
+    most: int,
+) -> tuple[Float, Float]:
+    """Solve ``H d = b`` from zero; also return Φ d, which each product has found on its way.
+
+    Parameters
+    ----------
+    hessian : callable
+        Maps v (p,) to ``H v`` and ``Φ v``.
+    b : ndarray, shape (p,)
+    precondition : callable
+        Multiplies with a symmetric matrix that resembles the inverse of H.
+    x_scores : ndarray, shape (m,)
+        Zeros.
+    forcing : float
+        The relative residual at which to stop, in the norm of the preconditioner.
+    most : int
+        The largest number of products.
+
+    Returns
+    -------
+    (ndarray, ndarray)
+    """
+    x = np.zeros_like(b)
+    r, z = b, precondition(b)
+    p, size = z, float(b @ z)
+    first = size
+    for _ in range(most):
+        product, p_scores = hessian(p)
+        curvature = float(p @ product)
+        if not curvature > 0:
+            break
+        length = size / curvature
+        x, x_scores = x + length * p, x_scores + length * p_scores
+        r = r - length * product
+        z = precondition(r)
+        previous, size = size, float(r @ z)
+        if size <= forcing**2 * first:
+            break
+        p = z + (size / previous) * p
+    return x, x_scores

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float
 from kernelrank.comparisons.votes import Votes
-from kernelrank.losses.loss_rounding import sum_error
+from kernelrank.hinge.pairs import sum_error
 
 __all__ = ["VoteLoss", "decided_probability", "observed_probabilities", "outcome_probabilities", "vote_loss"]
 

@@ -4,11 +4,9 @@ from kernelrank.solvers.automatic import SOLVER_NAMES, choose_solver, get_solver
 from kernelrank.solvers.base import Solution, Solver
 from kernelrank.solvers.direct import Cholesky, Spectral, Spectrum
 from kernelrank.solvers.iterative import ConjugateGradient, NystromConjugateGradient
-from kernelrank.solvers.pair_problem import CertifiedSolution
 
 __all__ = [
     "SOLVER_NAMES",
-    "CertifiedSolution",
     "Cholesky",
     "ConjugateGradient",
     "NystromConjugateGradient",

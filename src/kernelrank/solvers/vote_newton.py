@@ -17,13 +17,11 @@ from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from kernelrank.base.arrays import Float
 from kernelrank.base.progress import count_iteration
+from kernelrank.hinge.pairs import sum_error
+from kernelrank.hinge.problem import CertifiedSolution, search, solve_roughly, warn_of_gap
 from kernelrank.losses.expected_votes import LogisticVotes
-from kernelrank.losses.loss_rounding import sum_error
 from kernelrank.losses.vote_likelihood import decided_probability
 from kernelrank.solvers.base import Step
-from kernelrank.solvers.line_search import search
-from kernelrank.solvers.pair_problem import CertifiedSolution, warn_of_gap
-from kernelrank.solvers.truncated_system import solve_roughly
 from kernelrank.solvers.vote_problem import VotePoint, VoteProblem
 
 __all__ = ["LinearSystem", "VoteNewton", "VoteSolution"]

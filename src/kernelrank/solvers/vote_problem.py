@@ -25,7 +25,7 @@ from scipy import sparse
 from kernelrank.base.arrays import Float, Sparse, is_sparse, row_slices
 from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures, Features
-from kernelrank.losses.loss_rounding import sum_error
+from kernelrank.hinge.pairs import sum_error
 from kernelrank.losses.vote_likelihood import VoteLoss, loss_errors, vote_loss
 
 __all__ = ["JudgeEffect", "Unknowns", "VotePoint", "VoteProblem"]

@@ -15,8 +15,7 @@ from kernelrank.errors import NotConverged
 from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures
 from kernelrank.hinge import Hinge
-from kernelrank.hinge.problem import Plane, Proof
-from kernelrank.solvers.pair_problem import PairProblem
+from kernelrank.hinge.problem import PairProblem, Plane, Proof
 from tests.oracles.exact_minimum import minimum, objective
 from tests.oracles.pairs import scored_edges
 

@@ -9,8 +9,7 @@ import pytest
 
 from kernelrank.base.arrays import column_magnitudes
 from kernelrank.base.labels import Queries
-from kernelrank.hinge import Hinge, SmoothedHinge, SquaredHinge
-from kernelrank.losses import ListedPairs, ScoredPairs
+from kernelrank.hinge import Hinge, ListedPairs, ScoredPairs, SmoothedHinge, SquaredHinge
 from tests.oracles.pairs import scored_edges
 
 WIDTHS = [2.0, 0.3, 1e-3, 1e-6]

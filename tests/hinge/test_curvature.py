@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import CensoredTimes
-from kernelrank.hinge import SmoothedHinge, SquaredHinge
-from kernelrank.losses import ScoredPairs
-from tests.losses.test_hinge import listed, problems, scored
+from kernelrank.hinge import ScoredPairs, SmoothedHinge, SquaredHinge
+from tests.hinge.test_hinge import listed, problems, scored
 
 
 def assert_is_the_matrix(curvature, m):

@@ -14,10 +14,10 @@ from kernelrank.comparisons import Preferences, ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures, FullKernel
+from kernelrank.hinge import problem
 from kernelrank.hinge.bundle import Bundle
 from kernelrank.hinge.newton import Newton, _Path
 from kernelrank.kernels import Kernel
-from kernelrank.solvers import pair_problem
 from tests.oracles import hinge as oracle
 from tests.oracles.pairs import Edges, scored_edges
 
@@ -144,7 +144,7 @@ def test_a_sample_that_is_solved_first_saves_steps(loss, many, monkeypatch):
     X, y, qid = draw(4000, 5, n_levels=4000, n_queries=40, seed=9)
     cold = solve(Newton(loss, 1e-5), X, y, qid, 1000.0)
     monkeypatch.setattr("kernelrank.hinge.newton.LARGE", 100)
-    monkeypatch.setattr("kernelrank.solvers.pair_problem.MANY_QUERIES", many)
+    monkeypatch.setattr("kernelrank.hinge.problem.MANY_QUERIES", many)
     for features in (X, sparse.csr_array(X)):
         sampled = solve(Newton(loss, 1e-5), features, y, qid, 1000.0)
         assert sampled.gap <= 1e-5
@@ -263,7 +263,7 @@ def test_wide_columns_are_solved_in_the_span_of_the_items(loss, rank, tol, monke
     model = RankSVM(0.5, **options).fit(X, y, qid=qid)
     assert sizes.count(30) > sizes.count(200)
     path = RankSVM(**options).fit_path(X, y, [50.0, 0.5], qid=qid)
-    monkeypatch.setattr(pair_problem, "WIDE_BYTES", 0)
+    monkeypatch.setattr(problem, "WIDE_BYTES", 0)
     sizes.clear()
     plain = RankSVM(0.5, **options).fit(X, y, qid=qid)
     assert set(sizes) == {200}

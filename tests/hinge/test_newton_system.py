@@ -9,10 +9,9 @@ from scipy import sparse
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.features import ExplicitFeatures
-from kernelrank.hinge import SmoothedHinge
-from kernelrank.solvers import newton_system
-from kernelrank.solvers.newton_system import NewtonSystem
-from kernelrank.solvers.pair_problem import PairProblem
+from kernelrank.hinge import SmoothedHinge, newton
+from kernelrank.hinge.newton import NewtonSystem
+from kernelrank.hinge.problem import PairProblem
 
 
 def draw(m, n, seed=0):
@@ -60,7 +59,7 @@ def test_a_factorisation_takes_one_step(monkeypatch):
 
 
 def test_kernels_of_many_items_are_forgotten(monkeypatch):
-    monkeypatch.setattr(newton_system, "FEW", 25)
+    monkeypatch.setattr(newton, "FEW", 25)
     X, y, qid, _ = draw(60, 80)
     system = NewtonSystem(problem_of(X, y, qid), 1.0)
     for items in (np.arange(20), np.arange(10, 30), np.arange(5, 25), np.array([40, 3, 59])):

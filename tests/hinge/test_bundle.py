@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from kernelrank.hinge.bundle import MOST_UNUSED, CuttingPlanes, maximise_on_simplex
 from kernelrank.hinge.problem import Plane
-from kernelrank.solvers.cutting_planes import MOST_UNUSED, CuttingPlanes, maximise_on_simplex
 
 
 def value(Q, b, beta):

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
-from kernelrank.hinge import Hinge, SmoothedHinge, SquaredHinge
-from kernelrank.losses import ListedPairs, ScoredPairs
+from kernelrank.hinge import Hinge, ListedPairs, ScoredPairs, SmoothedHinge, SquaredHinge
 from tests.oracles import hinge as oracle
 from tests.oracles.pairs import Edges, scored_edges
 

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
-from kernelrank.hinge.sweeps import sums_above, sums_below
-from kernelrank.losses import scored_pairs
-from kernelrank.losses.level_chunks import LevelChunks
-from kernelrank.losses.scored_pairs import ScoredPairs
+from kernelrank.hinge import pairs
+from kernelrank.hinge.pairs import ScoredPairs
+from kernelrank.hinge.sweeps import LevelChunks, sums_above, sums_below
 
 
 @given(
@@ -39,7 +38,7 @@ def test_large_trees_are_cut(monkeypatch):
     queries = Queries.from_labels(rng.integers(0, 2, 300), 300)
     whole = ScoredPairs.of_scores(y, queries, rng.uniform(1, 2, 300)).place(f)
     expected = whole.band(-0.5, 1.0)
-    monkeypatch.setattr(scored_pairs, "CHUNKED_BYTES", 0)
-    monkeypatch.setattr(scored_pairs, "LevelChunks", lambda *place: LevelChunks(*place, bits=4))
+    monkeypatch.setattr(pairs, "CHUNKED_BYTES", 0)
+    monkeypatch.setattr(pairs, "LevelChunks", lambda *place: LevelChunks(*place, bits=4))
     for found, known in zip(whole.band(-0.5, 1.0), expected, strict=True):
         np.testing.assert_allclose(found, known, rtol=1e-12, atol=1e-12)
