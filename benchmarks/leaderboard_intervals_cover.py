@@ -45,8 +45,8 @@ from itertools import product
 import numpy as np
 
 from kernelrank.errors import UnconnectedVotesWarning
-from kernelrank.estimators import Leaderboard
 from kernelrank.losses.expected_votes import LogisticVotes
+from kernelrank.votes import Leaderboard
 
 TRUTHS = {
     "normal, 0.5": lambda rng, m: 0.5 * rng.standard_normal(m),

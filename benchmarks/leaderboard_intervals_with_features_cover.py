@@ -55,7 +55,7 @@ import warnings
 import numpy as np
 
 from kernelrank.errors import UnconnectedVotesWarning
-from kernelrank.estimators import Leaderboard
+from kernelrank.votes import Leaderboard
 
 SIZE = {"bradley_terry": 1.0, "least_squares": 0.25}
 """The standard deviation of true scores."""

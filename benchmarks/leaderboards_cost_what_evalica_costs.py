@@ -14,7 +14,7 @@ import evalica
 import numpy as np
 from harness import report, time_interleaved
 
-from kernelrank.estimators import Leaderboard
+from kernelrank.votes import Leaderboard
 
 
 def main():

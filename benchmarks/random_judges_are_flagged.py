@@ -14,7 +14,7 @@ import argparse
 
 import numpy as np
 
-from kernelrank.estimators import Leaderboard
+from kernelrank.votes import Leaderboard
 
 
 def flagged(rng, options, scale, *, at_random):

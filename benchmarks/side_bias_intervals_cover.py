@@ -19,7 +19,7 @@ import argparse
 import numpy as np
 from scipy import sparse
 
-from kernelrank.estimators import BradleyTerry
+from kernelrank.votes import BradleyTerry
 
 BIAS = 0.4
 

@@ -29,7 +29,8 @@ from scipy import sparse, stats
 from sklearn.model_selection import GroupKFold
 
 from kernelrank.data import Preferences, read_pairs
-from kernelrank.estimators import BradleyTerry, RankRLS
+from kernelrank.estimators import RankRLS
+from kernelrank.votes import BradleyTerry
 from studies.book.picture import picture
 from studies.book.sources import LLMFAO, PREFLIB
 from studies.book.study import Run, Study

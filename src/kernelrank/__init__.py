@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from kernelrank.estimators import (
         RLS,
         AllPathsVectorizer,
-        BradleyTerry,
         CoRankRLS,
         GreedyRankRLS,
         GreedyRLS,
-        Leaderboard,
         MaxMarginClustering,
         NystromMap,
         RankRLS,
@@ -56,6 +54,7 @@ if TYPE_CHECKING:
         TwoStepRLSCV,
     )
     from kernelrank.persistence.model_files import load, save
+    from kernelrank.votes import BradleyTerry, Leaderboard
 
 __version__ = "0.1.0"
 
@@ -120,7 +119,7 @@ _HOMES = {
     "RLSClassifier": "estimators",
     "RLSClassifierCV": "model_selection.search",
     "AllPathsVectorizer": "estimators",
-    "BradleyTerry": "estimators",
+    "BradleyTerry": "votes",
     "CoRankRLS": "estimators",
     "CoRankRLSCV": "model_selection.search",
     "GreedyRLS": "estimators",
@@ -130,7 +129,7 @@ _HOMES = {
     "KroneckerRankRLS": "dyads",
     "MaxMarginClustering": "estimators",
     "KroneckerRankRLSCV": "model_selection.search",
-    "Leaderboard": "estimators",
+    "Leaderboard": "votes",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
     "RankRLSCV": "model_selection.search",

@@ -13,9 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NotConverged, NothingToCompareError
-from kernelrank.estimators import BradleyTerry, RankRLS
+from kernelrank.estimators import RankRLS
 from kernelrank.model_selection import leave_preferences_out
 from kernelrank.persistence import load, save
+from kernelrank.votes import BradleyTerry
 from tests.oracles import votes as oracle
 from tests.oracles.pairs import scored_edges
 

@@ -15,21 +15,14 @@ from scipy.special import expit, ndtr
 from scipy.stats import binom
 from sklearn.base import clone
 
-from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
-from kernelrank.estimators import (
-    BradleyTerry,
-    Leaderboard,
-    RankRLS,
-    feature_mixture,
-    judge_agreement,
-    next_votes,
-    score_mixture,
-)
-from kernelrank.estimators.score_estimate import ScoreEstimate
+from kernelrank.estimators import RankRLS, feature_mixture, judge_agreement, next_votes, score_mixture
 from kernelrank.losses.expected_votes import LogisticVotes
 from kernelrank.persistence import load, save
 from kernelrank.solvers import vote_precision
+from kernelrank.votes import BradleyTerry, Leaderboard
+from kernelrank.votes.score_estimate import ScoreEstimate
+from kernelrank.votes.votes import Votes
 from tests.oracles.variational import nearest_normal
 
 NAMES = np.array(["tea", "coffee", "water", "mate", "milk", "juice"], dtype=object)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from kernelrank.estimators import BradleyTerry, Leaderboard, RankRLS, RankSVM
+from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.votes import BradleyTerry, Leaderboard
 
 X = np.eye(3)
 VOTES = [[0, 1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelrank.estimators import Leaderboard
+from kernelrank.votes import Leaderboard
 
 
 def votes(seed, n_items=8, n_votes=200):

@@ -10,11 +10,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators import BradleyTerry, RankRLS, RankSVM
+from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.exact_cv import preference_items, preference_sets, reduced_systems
 from kernelrank.metrics import preference_agreement
 from kernelrank.model_selection import leave_preferences_out
 from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.votes import BradleyTerry
 
 ALPHAS = 2.0 ** np.array([-15, -4, 0, 4, 15])
 LEARNERS = {

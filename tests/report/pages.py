@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelrank.data import make_ranking
 from kernelrank.dyads import KroneckerRankRLS
-from kernelrank.estimators import RLS, Leaderboard, RankRLS, RankSVM
+from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.metrics import DyadicConcordance, Interval
 from kernelrank.model_selection import estimate_auc, permutation_test, tournament_roc
 from kernelrank.model_selection.search import RankRLSCV
@@ -24,6 +24,7 @@ from kernelrank.report import (
     leaderboard_report,
     ranking_report,
 )
+from kernelrank.votes import Leaderboard
 
 ATTACK = "<script>window.hit = 1</script>\"'><img src=x onerror='window.hit = 1'>{{ 7 * 7 }}$x^$&amp;"
 """What comes from the user and must be shown as it is."""

@@ -19,7 +19,7 @@ from kernelrank.cli.source_files import SourceFile
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences
-    from kernelrank.estimators import Leaderboard
+    from kernelrank.votes import Leaderboard
 
 __all__ = ["app"]
 
@@ -146,7 +146,7 @@ def _read(answer: Answer, file: PreferenceFile, source: SourceFile | None) -> tu
 
 def _board(model: ModelName, alpha: str, confidence: float, seed: int) -> Leaderboard:
     from kernelrank.errors import InvalidInputError
-    from kernelrank.estimators import Leaderboard
+    from kernelrank.votes import Leaderboard
 
     if alpha == "auto":
         return Leaderboard(model, confidence=confidence, random_state=seed)

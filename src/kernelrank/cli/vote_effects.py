@@ -77,7 +77,7 @@ def vote_log_loss(ranker: Any, scores: Float, votes: Preferences) -> float | Non
         return None
     import numpy as np
 
-    from kernelrank.losses.vote_likelihood import observed_probabilities, outcome_probabilities
+    from kernelrank.votes.likelihood import observed_probabilities, outcome_probabilities
 
     d = scores[votes.pairs[:, 0]] - scores[votes.pairs[:, 1]]
     if votes.side is not None:
@@ -95,7 +95,7 @@ def _of_equal_items(ranker: Any) -> list[float]:
     """Return the probabilities that the first side wins, that the second does, and of a tie, if they are learnt."""
     import numpy as np
 
-    from kernelrank.losses.vote_likelihood import outcome_probabilities
+    from kernelrank.votes.likelihood import outcome_probabilities
 
     found = outcome_probabilities(np.array([ranker.side_bias_]), getattr(ranker, "tie_log_", None))
     return [float(value) for value in found[0]]

@@ -6,11 +6,9 @@ from kernelrank.base.lazy import late_names
 
 if TYPE_CHECKING:
     from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
-    from kernelrank.estimators.bradley_terry import BradleyTerry
     from kernelrank.estimators.co_rank_rls import CoRankRLS
     from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
     from kernelrank.estimators.greedy_rls import GreedyRLS
-    from kernelrank.estimators.leaderboard import Leaderboard
     from kernelrank.estimators.max_margin_clustering import MaxMarginClustering
     from kernelrank.estimators.nystrom_map import NystromMap
     from kernelrank.estimators.rank_rls import RankRLS
@@ -23,11 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "RLS",
     "AllPathsVectorizer",
-    "BradleyTerry",
     "CoRankRLS",
     "GreedyRLS",
     "GreedyRankRLS",
-    "Leaderboard",
     "MaxMarginClustering",
     "NystromMap",
     "RLSClassifier",
@@ -41,11 +37,9 @@ __getattr__, __dir__ = late_names(
     __name__,
     {
         "AllPathsVectorizer": "all_paths_vectorizer",
-        "BradleyTerry": "bradley_terry",
         "CoRankRLS": "co_rank_rls",
         "GreedyRLS": "greedy_rls",
         "GreedyRankRLS": "greedy_rank_rls",
-        "Leaderboard": "leaderboard",
         "MaxMarginClustering": "max_margin_clustering",
         "NystromMap": "nystrom_map",
         "RLS": "rls",

@@ -29,10 +29,10 @@ import numpy as np
 from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.votes import Votes
 from kernelrank.estimators import score_mixture
-from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
 from kernelrank.losses.expected_votes import LogisticVotes
+from kernelrank.votes.score_estimate import SEEN, ScoreEstimate
+from kernelrank.votes.votes import Votes
 
 __all__ = ["mix_feature_scores"]
 

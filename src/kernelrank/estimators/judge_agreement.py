@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, logit, ndtr
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.votes import Votes
-from kernelrank.estimators.item_posterior import ItemPosterior
+from kernelrank.votes.posterior import ItemPosterior
+from kernelrank.votes.votes import Votes
 
 __all__ = ["JudgeAgreement", "judge_agreement"]
 

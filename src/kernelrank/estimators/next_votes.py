@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.votes import Votes
-from kernelrank.estimators.item_posterior import ItemPosterior
+from kernelrank.votes.posterior import ItemPosterior
+from kernelrank.votes.votes import Votes
 
 __all__ = ["most_telling_pairs", "votes_to_tell_apart"]
 

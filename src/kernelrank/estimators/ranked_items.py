@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.base.results import Estimates, to_frame
-from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.item_posterior import ItemPosterior
 from kernelrank.estimators.judge_agreement import judge_agreement
 from kernelrank.estimators.next_votes import most_telling_pairs, votes_to_tell_apart
 from kernelrank.estimators.score_comparison import ScoreComparison
-from kernelrank.estimators.score_estimate import ScoreEstimate
 from kernelrank.estimators.voted_items import nearest_names
 from kernelrank.features import ExplicitFeatures
 from kernelrank.losses.expected_votes import LogisticVotes, SquaredVotes, VoteModel
+from kernelrank.votes.posterior import ItemPosterior
+from kernelrank.votes.score_estimate import ScoreEstimate
+from kernelrank.votes.votes import Votes
 
 __all__ = ["RankedItems"]
 

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.votes import Votes
-from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
 from kernelrank.losses.expected_votes import LogisticVotes
+from kernelrank.votes.score_estimate import SEEN, ScoreEstimate
+from kernelrank.votes.votes import Votes
 
 __all__ = ["MIXED_LIMIT", "mix_scores", "prior_log_density"]
 

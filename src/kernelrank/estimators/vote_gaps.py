@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelrank.comparisons.votes import Votes
+from kernelrank.votes.votes import Votes
 
 __all__ = ["VoteGaps"]
 

@@ -21,15 +21,15 @@ from kernelrank.base.validation import (
 )
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.scored import QueryWeight, list_score_pairs
-from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.fit_progress import FitProgress
 from kernelrank.estimators.ranker import Ranker
 from kernelrank.estimators.score_posterior import ScorePosterior
 from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.precision import check_range
-from kernelrank.solvers.vote_newton import LinearSystem, VoteNewton, VoteSolution
 from kernelrank.solvers.vote_problem import JudgeEffect, Unknowns, VoteProblem
+from kernelrank.votes.newton import LinearSystem, VoteNewton, VoteSolution
+from kernelrank.votes.votes import Votes
 
 __all__ = ["VoteLearner"]
 

@@ -26,8 +26,8 @@ from typing import Protocol
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.comparisons.votes import Votes
-from kernelrank.losses.vote_likelihood import decided_probability
+from kernelrank.votes.likelihood import decided_probability
+from kernelrank.votes.votes import Votes
 
 __all__ = ["LogisticVotes", "SquaredVotes", "VoteModel"]
 

@@ -19,15 +19,16 @@ from kernelrank.base.results import Curves, Histogram, Result
 from kernelrank.base.validation import check_pair_values, check_pairs, check_ties
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators import BradleyTerry, RankRLS
+from kernelrank.estimators import RankRLS
 from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.exact_cv.preference_items import leave_items_out
 from kernelrank.exact_cv.preference_sets import PreferenceProblem
 from kernelrank.features import Features
-from kernelrank.losses.vote_likelihood import observed_probabilities
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
 from kernelrank.solvers.automatic import DIRECT_LIMIT
+from kernelrank.votes import BradleyTerry
+from kernelrank.votes.likelihood import observed_probabilities
 
 __all__ = ["PreferenceHoldout", "Refits", "exact_differences", "leave_preferences_out"]
 

@@ -587,7 +587,7 @@ def features_and_vectorizer_agree(model: BaseEstimator) -> bool:
 
 REGISTRY: dict[str, str] = {
     "AllPathsVectorizer": "kernelrank.estimators:AllPathsVectorizer",
-    "BradleyTerry": "kernelrank.estimators:BradleyTerry",
+    "BradleyTerry": "kernelrank.votes:BradleyTerry",
     "ColumnTransformer": "sklearn.compose:ColumnTransformer",
     "CoRankRLS": "kernelrank.estimators:CoRankRLS",
     "CoRankRLSCV": "kernelrank.model_selection.search:CoRankRLSCV",
@@ -603,7 +603,7 @@ REGISTRY: dict[str, str] = {
     "KroneckerRLSCV": "kernelrank.model_selection.search:KroneckerRLSCV",
     "KroneckerRankRLS": "kernelrank.dyads:KroneckerRankRLS",
     "KroneckerRankRLSCV": "kernelrank.model_selection.search:KroneckerRankRLSCV",
-    "Leaderboard": "kernelrank.estimators:Leaderboard",
+    "Leaderboard": "kernelrank.votes:Leaderboard",
     "NystromMap": "kernelrank.estimators:NystromMap",
     "OneHotEncoder": "sklearn.preprocessing:OneHotEncoder",
     "OrdinalEncoder": "sklearn.preprocessing:OrdinalEncoder",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.estimators import Leaderboard
 from kernelrank.metrics import Interval
 from kernelrank.report.environment import parameters_of, today, versions
 from kernelrank.report.forest_rows import Forest
 from kernelrank.report.page import Page, render
+from kernelrank.votes import Leaderboard
 
 __all__ = ["Neighbours", "leaderboard_report", "neighbours_of", "rows_of"]
 

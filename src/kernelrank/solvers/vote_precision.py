@@ -20,9 +20,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures
 from kernelrank.solvers.iterative import ConjugateGradient, Operator, by_diagonal
+from kernelrank.votes.votes import Votes
 
 __all__ = ["DENSE_LIMIT", "DensePrecision", "SampledPrecision", "VotePrecision", "precision_of"]
 

@@ -23,10 +23,10 @@ import numpy as np
 from scipy import sparse
 
 from kernelrank.base.arrays import Float, Sparse, is_sparse, row_slices
-from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.hinge.pairs import sum_error
-from kernelrank.losses.vote_likelihood import VoteLoss, loss_errors, vote_loss
+from kernelrank.votes.likelihood import VoteLoss, loss_errors, vote_loss
+from kernelrank.votes.votes import Votes
 
 __all__ = ["JudgeEffect", "Unknowns", "VotePoint", "VoteProblem"]
 

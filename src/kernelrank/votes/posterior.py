@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.comparisons.votes import Votes
-from kernelrank.estimators.score_estimate import SEEN, ScoreEstimate
 from kernelrank.features import ColumnFeatures
 from kernelrank.solvers.vote_precision import DensePrecision, VotePrecision, precision_of
+from kernelrank.votes.score_estimate import SEEN, ScoreEstimate
+from kernelrank.votes.votes import Votes
 
 __all__ = ["ItemPosterior"]
 

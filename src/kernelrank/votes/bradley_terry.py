@@ -17,9 +17,9 @@ from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not
 from kernelrank.estimators.fit_progress import GapProgress
 from kernelrank.estimators.vote_learner import VoteLearner
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.losses.vote_likelihood import outcome_probabilities
-from kernelrank.solvers.vote_newton import LinearSystem
 from kernelrank.solvers.vote_problem import JudgeEffect
+from kernelrank.votes.likelihood import outcome_probabilities
+from kernelrank.votes.newton import LinearSystem
 
 __all__ = ["BradleyTerry"]
 

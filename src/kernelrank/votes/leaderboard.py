@@ -14,17 +14,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from kernelrank.base.arrays import Float, Index, is_sparse
 from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_pair_values, check_ties
-from kernelrank.comparisons.votes import Votes
 from kernelrank.errors import UnconnectedVotesWarning
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.feature_mixture import mix_feature_scores
-from kernelrank.estimators.item_posterior import ItemPosterior
 from kernelrank.estimators.ranked_items import COMPUTED, RankedItems
-from kernelrank.estimators.score_estimate import ScoreEstimate, estimate_scores, scores_at
 from kernelrank.estimators.score_mixture import MIXED_LIMIT, mix_scores
 from kernelrank.estimators.vote_gaps import VoteGaps
 from kernelrank.estimators.voted_items import named_features, number_votes, standardised
 from kernelrank.losses.expected_votes import SquaredVotes
+from kernelrank.votes.posterior import ItemPosterior
+from kernelrank.votes.score_estimate import ScoreEstimate, estimate_scores, scores_at
+from kernelrank.votes.votes import Votes
 
 __all__ = ["Leaderboard"]
 

@@ -20,9 +20,9 @@ from kernelrank.base.progress import count_iteration
 from kernelrank.hinge.pairs import sum_error
 from kernelrank.hinge.problem import CertifiedSolution, search, solve_roughly, warn_of_gap
 from kernelrank.losses.expected_votes import LogisticVotes
-from kernelrank.losses.vote_likelihood import decided_probability
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.vote_problem import VotePoint, VoteProblem
+from kernelrank.votes.likelihood import decided_probability
 
 __all__ = ["LinearSystem", "VoteNewton", "VoteSolution"]
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float
-from kernelrank.comparisons.votes import Votes
 from kernelrank.hinge.pairs import sum_error
+from kernelrank.votes.votes import Votes
 
 __all__ = ["VoteLoss", "decided_probability", "observed_probabilities", "outcome_probabilities", "vote_loss"]
 

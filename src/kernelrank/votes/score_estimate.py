@@ -31,13 +31,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.comparisons.votes import Votes
 from kernelrank.features import ColumnFeatures
 from kernelrank.losses.expected_votes import LogisticVotes, SquaredVotes, VoteModel
-from kernelrank.losses.vote_likelihood import decided_probability, vote_loss
-from kernelrank.solvers.vote_newton import VoteNewton
 from kernelrank.solvers.vote_precision import DensePrecision, VotePrecision, precision_of
 from kernelrank.solvers.vote_problem import Unknowns, VoteProblem
+from kernelrank.votes.likelihood import decided_probability, vote_loss
+from kernelrank.votes.newton import VoteNewton
+from kernelrank.votes.votes import Votes
 
 __all__ = ["SEEN", "ScoreEstimate", "estimate_scores", "scores_at"]
 
