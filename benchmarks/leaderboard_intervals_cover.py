@@ -45,8 +45,8 @@ from itertools import product
 import numpy as np
 
 from kernelrank.errors import UnconnectedVotesWarning
-from kernelrank.losses.expected_votes import LogisticVotes
 from kernelrank.votes import Leaderboard
+from kernelrank.votes.likelihood import LogisticVotes
 
 TRUTHS = {
     "normal, 0.5": lambda rng, m: 0.5 * rng.standard_normal(m),

@@ -96,11 +96,12 @@ class LearnerOptions:
 
     def estimator(self, alpha: float | None) -> Any:
         """Return the estimator for one alpha."""
-        from kernelrank import estimators
+        from kernelrank import estimators, votes
 
+        room = votes if self.method == "bradley_terry" else estimators
         squares = "RLSClassifier" if self.classes else "RLS"
         kinds = {"rankrls": "RankRLS", "ranksvm": "RankSVM", "rls": squares, "bradley_terry": "BradleyTerry"}
-        return getattr(estimators, kinds[self.method])(1.0 if alpha is None else alpha, **self.parameters())
+        return getattr(room, kinds[self.method])(1.0 if alpha is None else alpha, **self.parameters())
 
     def search(self, alphas: Any, **options: Any) -> Any:
         """Return the estimator that chooses among alphas by exact hold-out; not for `REFITTED` methods."""

@@ -15,7 +15,9 @@ minimum is there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,16 @@ from kernelrank.base.arrays import Float
 from kernelrank.hinge.pairs import sum_error
 from kernelrank.votes.votes import Votes
 
-__all__ = ["VoteLoss", "decided_probability", "observed_probabilities", "outcome_probabilities", "vote_loss"]
+__all__ = [
+    "LogisticVotes",
+    "SquaredVotes",
+    "VoteLoss",
+    "VoteModel",
+    "decided_probability",
+    "observed_probabilities",
+    "outcome_probabilities",
+    "vote_loss",
+]
 
 
 @dataclass(frozen=True)
@@ -194,3 +205,264 @@ def loss_errors(votes: Votes, point: VoteLoss, d: Float, theta: float | None, er
     gradient = total * (moved / 4 + sum_error(32))
     value = float((np.abs(point.gradient) * moved + total * (moved**2 / 8 + sum_error(16) * (size + 1.0))).sum())
     return value + sum_error(len(d) + 8) * point.value, gradient
+
+
+# Expected votes -------------------------------------------------------------------------------------------------------
+#
+# The expected likelihood of votes where differences of scores are not known, but normally distributed.
+#
+# For ``d ~ N(mean, variance)`` the variational approximation of a posterior needs the means of the first two
+# derivatives of the loss of a vote [OA09]_. For Bradley-Terry these are ``n E[p(d)] - won`` and ``n E[p(d) (1 -
+# p(d))]``, by Gauss and Hermite's rule; for squared errors ``(z - d)²`` of votes ``z = 1, -1`` or 0 for a tie, divided
+# by ``2 σ²``, they are ``(n d - (won - lost)) / σ²`` and ``n / σ²``, whatever the variance is.
+#
+# **Ties.** A tie counts as half a vote each way, so that a vote varies less than one without ties: with a mean of p its
+# variance is ``p (1 - p) - t / 4`` for the probability t of a tie. The likelihood assumes ``p (1 - p)``, and would make
+# scores less certain than they are. Its derivatives are therefore multiplied by what a vote is worth,
+# ``w = p (1 - p) / (p (1 - p) - t / 4)``: then they are those of the quasi-likelihood [Wed74]_, whose curvature is its
+# precision. Davidson's model [Dav70]_, where a tie has ν times the root of the product of the other two probabilities,
+# gives t. With ``c = p (1 - p)``,
+#
+# ``t = 4 c / (1 + r)`` and ``w = 1 + 1 / r``, ``r² = 1 - 4 c + 16 c / ν²``.
+#
+# Two equal items whose votes are ties in half of the cases have ``w = 2``; without ties w is 1.
+
+NODES = 21
+"""The points of the rule: enough for nine digits where the standard deviation of a difference is below 4."""
+
+
+UNTIED = 2.0
+"""So many votes that are no ties are added where their odds are estimated."""
+
+
+class VoteModel(Protocol):
+    """How probable votes are, given the difference of two scores."""
+
+    def expected(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean gradient and the mean curvature of each row, for normal differences."""
+        ...
+
+    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean loss of each row, and its variance beyond second order."""
+        ...
+
+    def fitted(self, votes: Votes, d: Float, freedom: float) -> VoteModel:
+        """Return the model with the noise variance of the residuals, with `freedom` degrees of freedom used."""
+        ...
+
+    def probability(self, d: Float, variance: Float) -> Float:
+        """Return the probability that the first item wins the next vote; a tie is half a win."""
+        ...
+
+    def decided(self, p: Float) -> Float:
+        """Return the probability that the first item wins a vote that is no tie, for those of `probability`."""
+        ...
+
+    def freeze(self, votes: Votes, d: Float) -> tuple[VoteModel, Votes]:
+        """Return a model that knows no ties, and votes whose weights allow for them."""
+        ...
+
+
+@dataclass(frozen=True)
+class LogisticVotes:
+    """Bradley and Terry's likelihood; a tie is half a vote each way.
+
+    Parameters
+    ----------
+    tie_odds : float, default=0.0
+        ν: the probability of a tie between equal items is ``ν / (2 + ν)``.
+    """
+
+    tie_odds: float = 0.0
+
+    def expected(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean gradient and the mean curvature of each row.
+
+        Parameters
+        ----------
+        votes : Votes
+        d, variance : ndarray, shape (k,)
+            Means and variances of the differences.
+
+        Returns
+        -------
+        (ndarray, ndarray), each of shape (k,)
+
+        Examples
+        --------
+        >>> votes = Votes.count(2, np.array([[0, 1], [0, 1], [1, 0]]))
+        >>> gradient, curvature = LogisticVotes().expected(votes, np.zeros(1), np.zeros(1))
+        >>> gradient.round(6), curvature.round(6)
+        (array([-0.5]), array([0.75]))
+        """
+        win, curvature = _expected_logistic(d, variance)
+        total = votes.total
+        gradient, curvature = total * win - votes.won - votes.tied / 2, total * curvature
+        if self.tie_odds:
+            worth = self.worth(win)
+            return worth * gradient, worth * curvature
+        return gradient, curvature
+
+    def worth(self, p: Float) -> Float:
+        """Return by how many votes of a model without ties one vote is matched, where its mean is p.
+
+        Examples
+        --------
+        >>> LogisticVotes(2.0).worth(np.array([0.5, 0.9]))
+        array([2., 2.])
+        """
+        return 1.0 + 1.0 / self._root(p) if self.tie_odds else np.ones_like(p)
+
+    def _root(self, p: Float) -> Float:
+        """Return r."""
+        c = p * (1.0 - p)
+        return np.asarray(np.sqrt((1.0 - 2.0 * p) ** 2 + 16.0 * c / self.tie_odds**2))
+
+    def ties(self, p: Float) -> Float:
+        """Return the probability of a tie where the mean of a vote is p.
+
+        Examples
+        --------
+        >>> LogisticVotes(2.0).ties(np.array([0.5, 0.9]))
+        array([0.5 , 0.18])
+        """
+        return 4.0 * p * (1.0 - p) / (1.0 + self._root(p)) if self.tie_odds else np.zeros_like(p)
+
+    def decided(self, p: Float) -> Float:
+        """Return the probability that the first item wins a vote that is no tie.
+
+        Examples
+        --------
+        >>> LogisticVotes().decided(np.array([0.9])), LogisticVotes(2.0).decided(np.array([0.9])).round(4)
+        (array([0.9]), array([0.9878]))
+        """
+        return 0.5 + (p - 0.5) / (1.0 - self.ties(p)) if self.tie_odds else p
+
+    def freeze(self, votes: Votes, d: Float) -> tuple[LogisticVotes, Votes]:
+        """Return the model without ties, and votes that weigh what they are worth at some differences.
+
+        The evidence of several models can be compared only if votes weigh the same in all of them.
+        """
+        if not self.tie_odds:
+            return self, votes
+        worth = self.worth(decided_probability(d))
+        return LogisticVotes(), replace(votes, won=worth * votes.won, lost=worth * votes.lost, tied=worth * votes.tied)
+
+    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean of minus the logarithm of the likelihood of each row, and its variance beyond second order.
+
+        The latter is the variance of what the parabola with the mean gradient and the mean curvature leaves of the
+        loss.
+
+        Parameters
+        ----------
+        votes, d, variance
+            As in `expected`.
+
+        Returns
+        -------
+        (ndarray, ndarray), each of shape (k,)
+        """
+        points, weights = _rule()
+        for_first, for_second, total = votes.won + votes.tied / 2, votes.lost + votes.tied / 2, votes.total
+        gradient, curvature = self.expected(votes, d, variance)
+        std, mean, rest = np.sqrt(variance), np.zeros_like(d), np.zeros_like(d)
+        losses = []
+        for point, weight in zip(points, weights, strict=True):
+            x = d + point * std
+            loss = total * np.log1p(np.exp(-np.abs(x))) + np.where(x >= 0, for_second, -for_first) * x
+            mean += weight * loss
+            losses.append(loss - gradient * (x - d) - 0.5 * curvature * ((x - d) ** 2 - variance))
+        for weight, loss in zip(weights, losses, strict=True):
+            rest += weight * (loss - mean) ** 2
+        return mean, rest
+
+    def fitted(self, votes: Votes, d: Float, freedom: float) -> LogisticVotes:  # noqa: ARG002
+        """Return the model with the odds of ties at which as many are expected as there are.
+
+        `UNTIED` more votes that are no ties keep the odds finite, and make scores rather too uncertain where votes are
+        few.
+        """
+        tied, total = float(votes.tied.sum()), float(votes.total.sum())
+        if tied == 0:
+            return self
+        p = decided_probability(d)
+        observed = tied / (total - tied + UNTIED)
+        model = LogisticVotes(2.0 * observed)
+        for _ in range(4):
+            expected = float(votes.total @ model.ties(p))
+            model = LogisticVotes(model.tie_odds * observed * (total - expected) / expected)
+        return model
+
+    def probability(self, d: Float, variance: Float) -> Float:
+        """Return the mean probability that the first item wins."""
+        return _expected_logistic(d, variance)[0]
+
+
+@dataclass(frozen=True)
+class SquaredVotes:
+    """Votes as numbers, 1, -1 or 0 for a tie, with normal noise of variance σ².
+
+    Parameters
+    ----------
+    noise : float, default=1.0
+        σ².
+    """
+
+    noise: float = 1.0
+
+    def expected(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:  # noqa: ARG002
+        """Return the gradient and the curvature of each row, as in `LogisticVotes.expected`."""
+        total = votes.total
+        return (total * d - votes.won + votes.lost) / self.noise, total / self.noise
+
+    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean loss of each row up to a constant, and zeros, as in `LogisticVotes.expected_loss`."""
+        squares = votes.won * (1.0 - d) ** 2 + votes.lost * (1.0 + d) ** 2 + votes.tied * d**2
+        return (squares + votes.total * variance) / (2.0 * self.noise), np.zeros_like(d)
+
+    def fitted(self, votes: Votes, d: Float, freedom: float) -> SquaredVotes:
+        """Return the model with the variance of the residuals."""
+        squares = votes.won * (1.0 - d) ** 2 + votes.lost * (1.0 + d) ** 2 + votes.tied * d**2
+        total = float(votes.total.sum())
+        return SquaredVotes(max(float(squares.sum()), 1e-6 * total) / max(total - freedom, total / 2))
+
+    def probability(self, d: Float, variance: Float) -> Float:
+        """Return the probability that the vote, which is normal here, is above zero."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(d / np.sqrt(self.noise + variance)))
+
+    def decided(self, p: Float) -> Float:
+        """Return p: a vote is a number here, and zero has no probability."""
+        return p
+
+    def freeze(self, votes: Votes, d: Float) -> tuple[SquaredVotes, Votes]:  # noqa: ARG002
+        """Return model and votes: the noise was estimated with ties among the votes."""
+        return self, votes
+
+
+@cache
+def _rule() -> tuple[Float, Float]:
+    """Return the points and weights of Gauss and Hermite's rule for the standard normal distribution."""
+    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    return points, weights / weights.sum()
+
+
+def _expected_logistic(d: Float, variance: Float) -> tuple[Float, Float]:
+    """Return the means of p and of p (1 - p), p = 1 / (1 + exp(-x)), for normal x."""
+    if not np.any(variance):
+        win = decided_probability(d)
+        return win, win * decided_probability(-d)
+    points, weights = _rule()
+    std = np.sqrt(variance)
+    win, curvature = np.zeros_like(d), np.zeros_like(d)
+    for point, weight in zip(points, weights, strict=True):
+        x = d + point * std
+        small, above = np.exp(-np.abs(x)), x >= 0
+        likely = 1.0 / (1.0 + small)
+        unlikely = small * likely
+        p = np.where(above, likely, unlikely)
+        win += weight * p
+        curvature += weight * p * np.where(above, unlikely, likely)
+    return win, curvature

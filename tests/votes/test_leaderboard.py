@@ -16,11 +16,12 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
-from kernelrank.estimators import RankRLS, feature_mixture, judge_agreement, next_votes, score_mixture
-from kernelrank.losses.expected_votes import LogisticVotes
+from kernelrank.estimators import RankRLS
 from kernelrank.persistence import load, save
-from kernelrank.solvers import vote_precision
-from kernelrank.votes import BradleyTerry, Leaderboard
+from kernelrank.votes import BradleyTerry, Leaderboard, newton, score_estimate
+from kernelrank.votes import posterior as judge_agreement
+from kernelrank.votes import posterior as next_votes
+from kernelrank.votes.likelihood import LogisticVotes
 from kernelrank.votes.score_estimate import ScoreEstimate
 from kernelrank.votes.votes import Votes
 from tests.oracles.variational import nearest_normal
@@ -74,7 +75,7 @@ def start(n):
 
 @pytest.mark.parametrize("with_features", [False, True])
 def test_the_posterior_is_the_normal_distribution_nearest_to_the_exact_one(with_features, monkeypatch):
-    monkeypatch.setattr(score_mixture, "MIXED_LIMIT", 0)
+    monkeypatch.setattr(score_estimate, "MIXED_LIMIT", 0)
     pairs, tie, weight, _ = votes_of(1, n_items=4, n_votes=8, spread=2.0)
     X = np.random.default_rng(0).normal(size=(4, 2))
     features = {"features": (np.arange(4), X)} if with_features else {}
@@ -170,7 +171,7 @@ def test_features_integrate_both_variances_out():
 
 def test_the_evidence_with_features_is_that_of_the_exact_likelihood():
     votes, X = Votes.count(2, np.array([[0, 1]] * 3 + [[1, 0]])), np.array([[1.0], [-1.0]])
-    problem, errors = feature_mixture._Problem(votes, X, start(3), np.ones(2)), []
+    problem, errors = score_estimate._LatticeProblem(votes, X, start(3), np.ones(2)), []
     for first, second in itertools.product((0.1, 1.0, 2.0), repeat=2):
         found = problem.component(np.log([first, second]), np.zeros(3), np.zeros(1)).log_weight
         found -= np.log(first) + 1.5 * np.log(second) - (first**2 + second**2) / 8
@@ -197,9 +198,9 @@ def test_features_that_explain_everything_narrow_the_intervals():
 @pytest.mark.parametrize(("won", "lost"), [(1, 0), (3, 0), (2, 1), (10, 3)])
 def test_the_evidence_is_that_of_the_exact_likelihood(won, lost):
     votes = Votes.count(2, np.array([[0, 1]] * won + [[1, 0]] * lost))
-    problem, errors = score_mixture._Problem(votes, start(2)), []
+    problem, errors = score_estimate._ScaleProblem(votes, start(2)), []
     for tau in (0.1, 0.5, 1.0, 2.0, 3.0):
-        found = problem.component(tau, np.zeros(2), np.zeros(1)).log_weight - score_mixture.prior_log_density(tau)
+        found = problem.component(tau, np.zeros(2), np.zeros(1)).log_weight - score_estimate.prior_log_density(tau)
         d, step = np.linspace(-12 * tau, 12 * tau, 100_001, retstep=True)  # for a standard deviation of √2 τ
         density = np.exp(-((d / (2 * tau)) ** 2)) / np.sqrt(4 * np.pi) / tau
         errors.append(found + 1.0 - np.log((density * expit(d) ** won * expit(-d) ** lost).sum() * step))
@@ -327,7 +328,7 @@ def test_many_items_agree_with_the_dense_inverse(monkeypatch, model):
     given = {"tie": tie, "features": (np.arange(60), X), "judge": np.arange(len(pairs)) % 5}
     dense = Leaderboard(model).fit(pairs[:, 0], pairs[:, 1], **given)
     std, chance = dense.posterior.std, dense.probability(3, 7)
-    monkeypatch.setattr(vote_precision, "DENSE_LIMIT", 0)
+    monkeypatch.setattr(newton, "INVERSE_LIMIT", 0)
     sampled = Leaderboard(model).fit(pairs[:, 0], pairs[:, 1], **given)
     np.testing.assert_allclose(sampled.scores_, dense.scores_, atol=0.15)
     copy = clone(dense)

@@ -1,1 +1,0 @@
-"""Pairwise losses: hinges over pairs, from sorted sweeps that never visit the pairs."""
