@@ -10,7 +10,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.exact_cv import ItemSets
-from kernelrank.exact_cv.basis_removal import leave_basis_out
+from kernelrank.exact_cv.basis import leave_basis_out
 from kernelrank.features import ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out, leave_pair_out, leave_query_out

@@ -12,7 +12,7 @@ from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv.decomposition import decompose
 from kernelrank.exact_cv.dual_inverse import DualInverse
-from kernelrank.exact_cv.pair_loops import ResidualPairs
+from kernelrank.exact_cv.pair_forms import ResidualPairs
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection.holdout_data import HoldoutData

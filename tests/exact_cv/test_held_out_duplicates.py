@@ -8,7 +8,7 @@ from scipy import sparse
 
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import ItemSets
-from kernelrank.exact_cv.set_holdout import settle_ties
+from kernelrank.exact_cv.sets import settle_ties
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection import leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout_data import HoldoutData

@@ -117,7 +117,7 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     X, y = rng.normal(size=(90, 4)), rng.integers(0, 4, 90).astype(float)
     for learner in (RankRLS(), RankRLS(kernel="rbf")):
         whole = HoldoutData(learner, X, y).pairs(None, ALPHAS)
-        monkeypatch.setattr(sys.modules["kernelrank.exact_cv.pair_loops"], "BLOCK_BYTES", 8 * 90 * 7)
+        monkeypatch.setattr(sys.modules["kernelrank.exact_cv.pair_forms"], "BLOCK_BYTES", 8 * 90 * 7)
         parts = HoldoutData(learner, X, y).pairs(None, ALPHAS)
         monkeypatch.undo()
         np.testing.assert_allclose(whole.difference, parts.difference, rtol=1e-9, atol=1e-14)
@@ -165,7 +165,7 @@ def test_items_that_take_no_part_leave_the_shortcut_to_the_others(kernel, learne
     y[4, 0] = y[9, 0] = y[4, 1] = np.nan
     data = rbf_kernel(X) if kernel == "precomputed" else X
     learner = learner.set_params(kernel=kernel, missing="ignore")
-    module = sys.modules["kernelrank.exact_cv.pair_holdout"]
+    module = sys.modules["kernelrank.exact_cv.pairs"]
     literal, alone = module._one_by_one, []
 
     def one_by_one(problem, pairs, alphas):
@@ -215,7 +215,7 @@ def test_weights_that_differ_a_little_share_one_power_series(form, monkeypatch):
     if form == "levels":
         y = np.round(y)
     K = X @ X.T if form == "singular" else rbf_kernel(X)
-    module = sys.modules["kernelrank.exact_cv.pair_holdout"]
+    module = sys.modules["kernelrank.exact_cv.pairs"]
     literal, alone = module._one_by_one, []
 
     def one_by_one(problem, pairs, alphas):
@@ -270,7 +270,7 @@ def test_compiled_loops_and_numpy_give_the_same_bits(monkeypatch, learner, kind,
         X[:, 3], X[0, 2] = 0.0, 1e6
     found = []
     for n_pairs in (-1, 10**9):
-        monkeypatch.setattr("kernelrank.exact_cv.pair_loops.COMPILED", CompilingPays(n_pairs, n_pairs))
+        monkeypatch.setattr("kernelrank.exact_cv.pair_forms.COMPILED", CompilingPays(n_pairs, n_pairs))
         data = HoldoutData(learner, X, y, sample_weight=weight)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

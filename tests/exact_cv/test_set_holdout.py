@@ -227,7 +227,7 @@ def test_sets_much_larger_than_the_columns_are_trained_again(learner, basis, mon
     """Their systems would be larger than the whole problem; small sets beside them keep the shortcut."""
     rng = np.random.default_rng(0)
     X, y, qid = rng.normal(size=(600, 3)), rng.normal(size=600), np.arange(600) // 10
-    module = sys.modules["kernelrank.exact_cv.set_holdout"]
+    module = sys.modules["kernelrank.exact_cv.sets"]
     literal, refitted = module.refit_without, []
 
     def refit(problem, held, alphas):

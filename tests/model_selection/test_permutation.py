@@ -122,7 +122,7 @@ def test_the_best_of_several_alphas_is_chosen_anew_for_each_permutation(estimato
 
 
 def test_one_decomposition_serves_a_thousand(monkeypatch):
-    from kernelrank.exact_cv import shortcut_rules
+    from kernelrank.exact_cv import problem
     from kernelrank.exact_cv.dual_inverse import DualInverse
 
     calls = []
@@ -130,7 +130,7 @@ def test_one_decomposition_serves_a_thousand(monkeypatch):
     def counted(function):
         return lambda *a, **k: calls.append(1) or function(*a, **k)
 
-    monkeypatch.setattr(shortcut_rules, "decompose", counted(shortcut_rules.decompose))
+    monkeypatch.setattr(problem, "decompose", counted(problem.decompose))
     monkeypatch.setattr(DualInverse, "of", counted(DualInverse.of))
     assert len(permutation_test(RankRLS(kernel="rbf"), X, y, random_state=0).null) == 1000
     assert 1 <= len(calls) <= 4  # the scores, the permutations, and a second form of each where digits were lost

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS, RankSVM
-from kernelrank.exact_cv import preference_items, preference_sets, reduced_systems
+from kernelrank.exact_cv import preference_items, preferences, reduced_systems
 from kernelrank.metrics import preference_agreement
 from kernelrank.model_selection import leave_preferences_out
 from kernelrank.model_selection.search import RankRLSCV
@@ -157,8 +157,8 @@ def test_items_that_are_all_the_same_are_tied(mode, kernel):
 
 def test_the_sums_of_groups_need_not_all_be_kept(monkeypatch):
     X, pairs, rng = votes(7, n_votes=60)
-    monkeypatch.setattr(preference_sets, "SUM_BYTES", 400)
-    monkeypatch.setattr(preference_sets, "FEW", 0)
+    monkeypatch.setattr(preferences, "SUM_BYTES", 400)
+    monkeypatch.setattr(preferences, "FEW", 0)
     monkeypatch.setattr(reduced_systems, "STEPS", 0)  # nothing converges, so that all sets are factorised
     assert_as_refitted(RankRLS(), X, pairs, "groups", rng.integers(6, size=60))
 
@@ -166,7 +166,7 @@ def test_the_sums_of_groups_need_not_all_be_kept(monkeypatch):
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("steps", [0, 30])
 def test_groups_of_any_size_equal_refitting(name, steps, monkeypatch):
-    monkeypatch.setattr(preference_sets, "FEW", 0)
+    monkeypatch.setattr(preferences, "FEW", 0)
     monkeypatch.setattr(reduced_systems, "STEPS", steps)
     X, pairs, rng = votes(len(name), n_votes=60)
     values = {"magnitude": rng.uniform(0, 2, 60), "weight": rng.integers(3, size=60).astype(float)}
@@ -176,7 +176,7 @@ def test_groups_of_any_size_equal_refitting(name, steps, monkeypatch):
 
 def test_large_groups_converge_without_a_factorisation(monkeypatch):
     for route in ("_factorised_set", "_leave_large"):
-        monkeypatch.setattr(preference_sets.PreferenceProblem, route, None)
+        monkeypatch.setattr(preferences.PreferenceProblem, route, None)
     X, pairs, rng = votes(4, m=60, n_votes=1_500)
     judges = rng.integers(20, size=1_500)
     for kernel in ("linear", "gaussian"):

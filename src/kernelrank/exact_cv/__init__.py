@@ -3,9 +3,9 @@
 from kernelrank.base.labels import ItemSets
 from kernelrank.exact_cv.holdout_result import PairHoldout, pair_accuracy
 from kernelrank.exact_cv.item_pairs import DifferingPairs, GivenPairs, ItemPairs
-from kernelrank.exact_cv.pair_holdout import leave_pair_out
-from kernelrank.exact_cv.set_holdout import leave_sets_out
-from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.exact_cv.pairs import leave_pair_out
+from kernelrank.exact_cv.problem import Problem
+from kernelrank.exact_cv.sets import leave_sets_out
 
 __all__ = [
     "DifferingPairs",

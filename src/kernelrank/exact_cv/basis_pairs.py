@@ -1,7 +1,7 @@
 """Pairs held out from a reduced set at one λ, with their basis items removed: constant time for each pair.
 
 In the features ``Φ = K_MR U⁻¹`` of the basis, with ``A = Φᵀ L Φ + λ I``, ``A⁻¹ = B diag(d) Bᵀ`` and ``Q = L Φ B``, the
-smoother of `kernelrank.exact_cv.pair_loops` is ``H = Q diag(d) Qᵀ`` and ``h = H y``. A model without the basis items S
+smoother of `kernelrank.exact_cv.pair_forms` is ``H = Q diag(d) Qᵀ`` and ``h = H y``. A model without the basis items S
 has ``b_S = 0``: its weights are orthogonal to the rows S of ``U⁻¹``, which are ``β = (U⁻¹)_S B`` beside Q. The
 constraint removes these directions from A⁻¹, and so
 
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.exact_cv.basis_removal import BasisPlaces
+from kernelrank.exact_cv.basis import BasisPlaces
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.item_pairs import DifferingPairs
-from kernelrank.exact_cv.pair_loops import BLOCK_BYTES, SmootherPairs, store_pairs
+from kernelrank.exact_cv.pair_forms import BLOCK_BYTES, SmootherPairs, store_pairs
 from kernelrank.features import ReducedSet
 
 __all__ = ["BasisPairs", "LostDirections"]

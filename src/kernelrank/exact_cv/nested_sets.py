@@ -31,8 +31,8 @@ from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
-from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, settle_ties, share_scores
-from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.exact_cv.problem import Problem
+from kernelrank.exact_cv.sets import DUAL_LIMIT, settle_ties, share_scores
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 

@@ -9,7 +9,7 @@ from kernelrank.base.compiled import compiled
 from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.exact_cv.decomposition import Decomposition
 from kernelrank.exact_cv.item_pairs import DifferingPairs
-from kernelrank.exact_cv.pair_loops import difference_places, row_blocks, tied_numbers
+from kernelrank.exact_cv.pair_forms import difference_places, row_blocks, tied_numbers
 
 __all__ = ["MOST_TERMS", "SeriesPairs", "middle_scale", "terms_of_series"]
 
@@ -38,7 +38,7 @@ class SeriesPairs:
         λ.
     n_terms : int
     order, truth, duplicate_of
-        As in `kernelrank.exact_cv.pair_loops.ResidualPairs`.
+        As in `kernelrank.exact_cv.pair_forms.ResidualPairs`.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ def _pairs_by_series(
     e : ndarray, shape (k, terms, m)
         ``Γ y``.
     start, columns, end, offset, y, tied, agreement, difference
-        As in `kernelrank.exact_cv.pair_loops._pairs_by_residuals`.
+        As in `kernelrank.exact_cv.pair_forms._pairs_by_residuals`.
     """
     k, m = y.shape
     last = G.shape[0] - 1

@@ -26,8 +26,8 @@ from scipy.linalg import lapack, solve_triangular
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import ItemSets
-from kernelrank.exact_cv.basis_removal import BasisPlaces
-from kernelrank.exact_cv.preference_sets import PreferenceProblem, filled
+from kernelrank.exact_cv.basis import BasisPlaces
+from kernelrank.exact_cv.preferences import PreferenceProblem, filled
 from kernelrank.exact_cv.reduced_systems import CONVERGED, solve_reduced
 from kernelrank.exact_cv.set_removal import PIVOT, SetRemoval
 from kernelrank.features import Features, ReducedSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.exact_cv.problem import Problem
 from kernelrank.solvers import choose_solver
 from kernelrank.solvers.automatic import EXACT
 

@@ -72,10 +72,10 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
 from kernelrank.exact_cv.decomposition import Decomposition, decompose
 from kernelrank.exact_cv.dual_inverse import PIVOT
+from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
-from kernelrank.exact_cv.set_holdout import SET_BYTES
 from kernelrank.exact_cv.set_systems import SetSystems
-from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.exact_cv.sets import SET_BYTES
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import one_warning
 

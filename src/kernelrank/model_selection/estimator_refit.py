@@ -18,7 +18,7 @@ from kernelrank.base.progress import track
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankSVM
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.exact_cv.set_holdout import settle_ties
+from kernelrank.exact_cv.sets import settle_ties
 from kernelrank.features import ExplicitFeatures, ReducedSet, lose_the_basis
 
 __all__ = ["check_classes", "refit_on_map", "refit_scores", "settled", "without_basis"]

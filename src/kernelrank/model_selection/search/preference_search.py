@@ -12,7 +12,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons import Preferences
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.exact_cv.preference_sets import PreferenceProblem
+from kernelrank.exact_cv.preferences import PreferenceProblem
 from kernelrank.features import Features
 from kernelrank.model_selection.preference_holdout import Refits, exact_differences
 from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue

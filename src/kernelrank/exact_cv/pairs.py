@@ -39,11 +39,11 @@ from kernelrank.base.labels import ItemSets
 from kernelrank.exact_cv.basis_pairs import BasisPairs, LostDirections
 from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
 from kernelrank.exact_cv.item_pairs import DifferingPairs, ItemPairs, PairForm
-from kernelrank.exact_cv.pair_loops import ResidualPairs, SmootherPairs, Workspace
+from kernelrank.exact_cv.pair_forms import ResidualPairs, SmootherPairs, Workspace
 from kernelrank.exact_cv.pair_series import MOST_TERMS, SeriesPairs, middle_scale, terms_of_series
+from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
-from kernelrank.exact_cv.set_holdout import DUAL_LIMIT, leave_sets_out
-from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.exact_cv.sets import DUAL_LIMIT, leave_sets_out
 from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import report_error

@@ -36,12 +36,12 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.labels import ItemSets
-from kernelrank.exact_cv.basis_removal import leave_basis_out
+from kernelrank.exact_cv.basis import leave_basis_out
 from kernelrank.exact_cv.decomposition import FEW_ALPHAS, Decomposition
 from kernelrank.exact_cv.dual_inverse import PIVOT
+from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.refit import refit_without
 from kernelrank.exact_cv.set_systems import SMALL, SetSystems
-from kernelrank.exact_cv.shortcut_rules import Problem
 from kernelrank.features import Features, ReducedSet, lose_the_basis
 from kernelrank.solvers.precision import report_error
 

@@ -6,7 +6,7 @@ of ``Γ_UU`` and ``W = R⁻¹ Γ_U:``,
 
     ``Γ' = Γ - WᵀW``,   ``e' = e - Wᵀ R⁻¹ e_U``,
 
-and each pair of the others by the 2 × 2 system of `kernelrank.exact_cv.pair_holdout`:
+and each pair of the others by the 2 × 2 system of `kernelrank.exact_cv.pairs`:
 
     ``f_i - f_j = (y_i - y_j) - [(Γ'_jj + Γ'_ij) e'_i - (Γ'_ij + Γ'_ii) e'_j] / (Γ'_ii Γ'_jj - Γ'_ij²)``.
 
@@ -28,7 +28,7 @@ from kernelrank.base.labels import ItemSets
 from kernelrank.base.progress import track
 from kernelrank.exact_cv.dual_inverse import PIVOT
 from kernelrank.exact_cv.item_pairs import DifferingPairs
-from kernelrank.exact_cv.shortcut_rules import Problem
+from kernelrank.exact_cv.problem import Problem
 
 __all__ = ["inner_agreements"]
 

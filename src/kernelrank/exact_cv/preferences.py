@@ -62,7 +62,7 @@ ROW_BYTES = 2**18
 PADDED = 0.8
 """Sets of at least this share of the largest are solved with it, with rows of zeros to fill them up."""
 
-STEPS = 5
+USUAL_STEPS = 5
 """How many steps conjugate gradients usually take."""
 
 SUM_BYTES = 2**28
@@ -235,7 +235,7 @@ class PreferenceProblem:
         graph, flipped = self.graph, rows.transpose(0, 2, 1)
         w = graph.weight[chosen][:, :, None]
         unit = bool(np.all(w == 1.0))
-        if len(a) * (size + STEPS * n) <= 2 * STEPS * n * size:  # the sum of outer products pays
+        if len(a) * (size + USUAL_STEPS * n) <= 2 * USUAL_STEPS * n * size:  # the sum of outer products pays
             weighted = rows if unit else w * rows
             T = flipped @ weighted
             r = T @ whole
@@ -260,7 +260,9 @@ class PreferenceProblem:
             rest = self.sum(sets.part(others)[1].items)
         for one, sums in self._others(sets, numbers, rest):
             chosen = sets.items[sets.bounds[one] : sets.bounds[one + 1]]
-            found[chosen] = self.rows(chosen) @ np.stack([_solve(sums, alpha) for alpha in alphas], axis=1)
+            found[chosen] = self.rows(chosen) @ np.stack(
+                [_solve_normal_equations(sums, alpha) for alpha in alphas], axis=1
+            )
 
     def _factorised_set(self, chosen: Index, alphas: Float) -> Float:
         """Return the differences of a few preferences without them, shape (u, n); NaN where digits are lost."""
@@ -427,7 +429,7 @@ def filled(alphas: Float) -> Float:
     return np.concatenate([alphas, np.repeat(alphas[-1:], missing)])
 
 
-def _solve(sums: Float, alpha: float) -> Float:
+def _solve_normal_equations(sums: Float, alpha: float) -> Float:
     """Solve ``(DᵀWD + λI) x = DᵀWz``."""
     A = np.asfortranarray(sums[:, :-1])
     A[np.arange(len(A)), np.arange(len(A))] += alpha
