@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelrank.exact_cv.nested_sets import NestedHoldout
+from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.relations.extraction_scores import measure
 from studies.interaction_study.alphas import ALPHAS
 from studies.interaction_study.corpora import Study

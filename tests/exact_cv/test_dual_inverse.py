@@ -10,9 +10,8 @@ from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import DifferingPairs
-from kernelrank.exact_cv.decomposition import decompose
-from kernelrank.exact_cv.dual_inverse import DualInverse
 from kernelrank.exact_cv.pair_forms import ResidualPairs
+from kernelrank.exact_cv.problem import DualInverse, decompose
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection.holdout_data import HoldoutData

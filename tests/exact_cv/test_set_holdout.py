@@ -12,9 +12,10 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank.estimators import RLS, RankRLS
-from kernelrank.exact_cv import ItemSets, set_systems
-from kernelrank.exact_cv.decomposition import Decomposition
-from kernelrank.exact_cv.set_systems import SetSystems
+from kernelrank.exact_cv import ItemSets
+from kernelrank.exact_cv import sets as set_systems
+from kernelrank.exact_cv.problem import Decomposition
+from kernelrank.exact_cv.sets import SetSystems
 from kernelrank.model_selection.holdout_data import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,

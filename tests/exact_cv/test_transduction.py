@@ -10,8 +10,7 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.comparisons.scored import QUERY_WEIGHTS
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import ItemSets, Problem, transduction
-from kernelrank.exact_cv.anchored_minimum import BlockMinimum, DenseMinimum
-from kernelrank.exact_cv.transduction import FoldResiduals, transduce
+from kernelrank.exact_cv.transduction import BlockMinimum, DenseMinimum, FoldResiduals, transduce
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
 from tests.oracles.pairs import root_features

@@ -123,7 +123,7 @@ def test_the_best_of_several_alphas_is_chosen_anew_for_each_permutation(estimato
 
 def test_one_decomposition_serves_a_thousand(monkeypatch):
     from kernelrank.exact_cv import problem
-    from kernelrank.exact_cv.dual_inverse import DualInverse
+    from kernelrank.exact_cv.problem import DualInverse
 
     calls = []
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS, RankSVM
-from kernelrank.exact_cv import preference_items, preferences, reduced_systems
+from kernelrank.exact_cv import preferences
 from kernelrank.metrics import preference_agreement
 from kernelrank.model_selection import leave_preferences_out
 from kernelrank.model_selection.search import RankRLSCV
@@ -159,7 +159,7 @@ def test_the_sums_of_groups_need_not_all_be_kept(monkeypatch):
     X, pairs, rng = votes(7, n_votes=60)
     monkeypatch.setattr(preferences, "SUM_BYTES", 400)
     monkeypatch.setattr(preferences, "FEW", 0)
-    monkeypatch.setattr(reduced_systems, "STEPS", 0)  # nothing converges, so that all sets are factorised
+    monkeypatch.setattr(preferences, "MOST_STEPS", 0)  # nothing converges, so that all sets are factorised
     assert_as_refitted(RankRLS(), X, pairs, "groups", rng.integers(6, size=60))
 
 
@@ -167,7 +167,7 @@ def test_the_sums_of_groups_need_not_all_be_kept(monkeypatch):
 @pytest.mark.parametrize("steps", [0, 30])
 def test_groups_of_any_size_equal_refitting(name, steps, monkeypatch):
     monkeypatch.setattr(preferences, "FEW", 0)
-    monkeypatch.setattr(reduced_systems, "STEPS", steps)
+    monkeypatch.setattr(preferences, "MOST_STEPS", steps)
     X, pairs, rng = votes(len(name), n_votes=60)
     values = {"magnitude": rng.uniform(0, 2, 60), "weight": rng.integers(3, size=60).astype(float)}
     groups = np.where(rng.random(60) < 0.5, rng.integers(9, size=60), 0)
@@ -208,7 +208,7 @@ def test_items_of_many_votes_go_by_sums():
 
 
 def test_many_items_converge_without_a_factorisation(monkeypatch):
-    monkeypatch.setattr(preference_items, "_factorise", lambda *_: np.full(3, np.inf))
+    monkeypatch.setattr(preferences, "_factorise", lambda *_: np.full(3, np.inf))
     rng = np.random.default_rng(1)
     X = rng.standard_normal((60, 3))
     first = rng.integers(60, size=1_500)
@@ -330,7 +330,7 @@ def test_a_direction_that_the_residual_hardly_has_is_not_missed(n):
     residual = Q @ np.array([1e-7, 1.0, 0.5, 0.3, 0.2, 0.1])
     for T_k, expected in ((T, False), (0.5 * T, True)):
         x, r = np.zeros((1, 6, n)), np.repeat(residual[None, :, None], n, axis=2)
-        solved = reduced_systems.solve_reduced(lambda p, _, T_k=T_k: T_k @ p, a, x, r, np.ones(n))
+        solved = preferences.solve_reduced(lambda p, _, T_k=T_k: T_k @ p, a, x, r, np.ones(n))
         assert solved.shape == (1, n)
         assert bool(solved.all()) is expected
         if expected:

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
-from kernelrank.exact_cv.nested_sets import NestedHoldout
+from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.model_selection import leave_one_out
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning, hold_out_documents

@@ -1,8 +1,7 @@
 """Exact cross-validation without refitting: one dual inverse; sets, pairs, a basis, sets inside sets."""
 
 from kernelrank.base.labels import ItemSets
-from kernelrank.exact_cv.holdout_result import PairHoldout, pair_accuracy
-from kernelrank.exact_cv.item_pairs import DifferingPairs, GivenPairs, ItemPairs
+from kernelrank.exact_cv.pair_forms import DifferingPairs, GivenPairs, ItemPairs, PairHoldout, pair_accuracy
 from kernelrank.exact_cv.pairs import leave_pair_out
 from kernelrank.exact_cv.problem import Problem
 from kernelrank.exact_cv.sets import leave_sets_out

@@ -1,6 +1,6 @@
 """Leave-pair-out [PABS08]: every pair held out from one ranking, or from RLS, in constant time each.
 
-This is the identity of `kernelrank.exact_cv.dual_inverse` for ``U = {i, j}``. The difference of the two held-out
+This is the identity of `kernelrank.exact_cv.problem` for ``U = {i, j}``. The difference of the two held-out
 scores needs no intercept, and the 2 × 2 system ``Γ_UU r = e_U`` is solved by hand:
 
     ``f_i - f_j = (y_i - y_j) - (r_i - r_j)
@@ -23,7 +23,7 @@ Two items with the same row have the same score by any model: their difference i
 (`SeriesPairs`). Otherwise each pair is a set of two, solved by itself (`_one_by_one`). So are pairs with ties left
 out, or with unit or relative cost, which have no shortcut: the levels of the other items change.
 
-A **reduced set** is evaluated without the basis items of each pair (`kernelrank.exact_cv.basis_pairs`), also in
+A **reduced set** is evaluated without the basis items of each pair (the part “Basis pairs”), also in
 constant time.
 
 Items without a score, or of weight zero, are left out: pairs are held out from the problem of the others. A pair with
@@ -33,22 +33,42 @@ such an item is solved by itself, if its difference is requested.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from kernelrank.base.arrays import Float, Index
+from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import ItemSets
-from kernelrank.exact_cv.basis_pairs import BasisPairs, LostDirections
-from kernelrank.exact_cv.dual_inverse import PIVOT, DualInverse
-from kernelrank.exact_cv.item_pairs import DifferingPairs, ItemPairs, PairForm
-from kernelrank.exact_cv.pair_forms import ResidualPairs, SmootherPairs, Workspace
-from kernelrank.exact_cv.pair_series import MOST_TERMS, SeriesPairs, middle_scale, terms_of_series
-from kernelrank.exact_cv.problem import Problem
-from kernelrank.exact_cv.refit import refit_without
+from kernelrank.comparisons.scored import ScoredComparisons
+from kernelrank.exact_cv.basis import BasisPlaces
+from kernelrank.exact_cv.pair_forms import (
+    BLOCK_BYTES,
+    DifferingPairs,
+    ItemPairs,
+    PairForm,
+    ResidualPairs,
+    SmootherPairs,
+    Workspace,
+    difference_places,
+    row_blocks,
+    store_pairs,
+    tied_numbers,
+)
+from kernelrank.exact_cv.problem import PIVOT, Decomposition, DualInverse, Problem, refit_without
 from kernelrank.exact_cv.sets import DUAL_LIMIT, leave_sets_out
 from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import report_error
 
-__all__ = ["leave_pair_out"]
+__all__ = [
+    "MOST_TERMS",
+    "BasisPairs",
+    "LostDirections",
+    "SeriesPairs",
+    "leave_pair_out",
+    "middle_scale",
+    "terms_of_series",
+]
 
 MOST_PAIRS = 1 / 6
 """The share of all ordered pairs from which all of Γ costs less than the block that they need, for one λ."""
@@ -256,3 +276,311 @@ def _one_by_one(problem: Problem, pairs: Index, alphas: Float) -> tuple[Float, F
     right = np.sign(problem.truth[first] - problem.truth[second]).T
     right[:, ~problem.scored[first] | ~problem.scored[second]] = 0.0
     return difference, (np.sign(difference) * right[:, None]).sum(axis=-1), np.abs(right).sum(axis=-1)
+
+
+# Pair series ----------------------------------------------------------------------------------------------------------
+#
+# Held-out pairs of items with different weights: the dual inverse as a power series, one for all pairs.
+
+MOST_TERMS = 12
+"""The largest number of terms; with more of them a system for each pair costs as much."""
+
+LEAST = 1e-17
+"""The largest term that may be left out, relative to the first."""
+
+
+class SeriesPairs:
+    """Held-out pairs of items with different weights, each at its own λ, from one power series of the dual inverse.
+
+    Without items of the weights ``w_i`` and ``w_j``, the λ of one ranking is ``λ / κ`` with ``κ = W - w_i - w_j``,
+    which differs little from pair to pair. About ``λ_0 = λ / κ_0``, with ``u = 1 - κ_0 / κ``,
+
+        ``Γ = Σ_k u^k Q diag(d_k) Qᵀ``,   ``d_k = (λ_0 / (μ + λ_0))^k / (μ + λ_0)``,
+
+    and as many terms as `terms_of_series` says leave nothing but rounding, for all terms of Γ are positive.
+
+    Parameters
+    ----------
+    decomposition : Decomposition
+        A spectrum, in the dual form.
+    lam : float
+        λ.
+    n_terms : int
+    order, truth, duplicate_of
+        As in `kernelrank.exact_cv.pair_forms.ResidualPairs`.
+    """
+
+    def __init__(
+        self,
+        decomposition: Decomposition,
+        lam: float,
+        n_terms: int,
+        order: Index,
+        truth: Float,
+        duplicate_of: Index,
+    ) -> None:
+        graph = decomposition.graph
+        assert isinstance(graph, ScoredComparisons)
+        assert decomposition.values is not None
+        self.weight, self.total = graph.weight[order], float(graph.weight.sum())
+        self.middle = middle_scale(graph.weight)
+        shrunk = 1.0 / (decomposition.values + lam / self.middle)
+        self.d = shrunk * (lam / self.middle * shrunk) ** np.arange(n_terms)[:, None]  # (terms, s)
+        self.left = decomposition.left[order]
+        self.diagonal = self.d @ (self.left**2).T
+        scaled = self.d[:, :, None] * decomposition.rotated
+        self.e = np.ascontiguousarray((self.left @ scaled).transpose(2, 0, 1))  # (k, terms, m)
+        self.y = np.ascontiguousarray(truth[order].T)
+        self.tied = tied_numbers(duplicate_of[order])
+
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
+        """As in `PairForm`."""
+        offset, difference = difference_places(pairs, difference)
+        known = pairs.end, offset, self.diagonal, self.e, self.y, self.tied, agreement, difference
+        for rows in row_blocks(pairs, len(self.d)):
+            columns = int(pairs.end[rows.start])
+            G = (self.left[rows] * self.d[:, None, :]) @ self.left[columns:].T
+            _pairs_by_series(G, rows.start, columns, self.weight, self.total, self.middle, *known)
+        return np.zeros(0, dtype=np.int64)
+
+    def listed(self, pairs: Index, agreement: Float, difference: Float) -> Index | None:  # noqa: ARG002
+        """Leave a list of pairs to the caller."""
+        return None
+
+
+def middle_scale(weight: Float) -> float:
+    """Return κ_0, in the middle of the κ of all pairs."""
+    two = np.sort(weight)
+    return float(weight.sum() - (two[0] + two[1] + two[-1] + two[-2]) / 2.0)
+
+
+def terms_of_series(weight: Float) -> int:
+    """Return how many terms a series needs so that what is left is below the rounding of its sum.
+
+    Examples
+    --------
+    >>> terms_of_series(np.linspace(0.5, 2.0, 500))
+    7
+    """
+    two, total = np.sort(weight), float(weight.sum())
+    middle = middle_scale(weight)
+    ends = total - np.array([two[0] + two[1], two[-1] + two[-2]])
+    if ends.min() <= 0.0:
+        return MOST_TERMS + 1
+    widest = float(np.abs(1.0 - middle / ends).max())
+    return MOST_TERMS + 1 if widest >= 0.5 else int(np.ceil(np.log(LEAST) / np.log(max(widest, LEAST))))
+
+
+@compiled
+def _pairs_by_series(
+    G: Float,
+    start: int,
+    columns: int,
+    weight: Float,
+    total: float,
+    middle: float,
+    end: Index,
+    offset: Index,
+    gamma: Float,
+    e: Float,
+    y: Float,
+    tied: Index,
+    agreement: Float,
+    difference: Float,
+) -> None:
+    """Hold out the pairs of a block of rows of Γ, which is a power series.
+
+    Parameters
+    ----------
+    G : ndarray, shape (terms, rows, m - columns)
+        The block.
+    weight : ndarray, shape (m,)
+    total, middle : float
+        W and κ_0.
+    gamma : ndarray, shape (terms, m)
+        The diagonal of Γ.
+    e : ndarray, shape (k, terms, m)
+        ``Γ y``.
+    start, columns, end, offset, y, tied, agreement, difference
+        As in `kernelrank.exact_cv.pair_forms._pairs_by_residuals`.
+    """
+    k, m = y.shape
+    last = G.shape[0] - 1
+    for p in range(G.shape[1]):
+        i = start + p
+        first = max(end[i], 0)
+        shift, to = max(first - columns, 0), max(offset[i], 0)
+        for c in range(k):
+            right = 0
+            for b in range(m - first):
+                j = first + b
+                u = 1.0 - middle / (total - weight[i] - weight[j])
+                g, gamma_i, gamma_j = G[last, p, shift + b], gamma[last, i], gamma[last, j]
+                e_i, e_j = e[c, last, i], e[c, last, j]
+                for term in range(last - 1, -1, -1):
+                    g = g * u + G[term, p, shift + b]
+                    gamma_i = gamma_i * u + gamma[term, i]
+                    gamma_j = gamma_j * u + gamma[term, j]
+                    e_i = e_i * u + e[c, term, i]
+                    e_j = e_j * u + e[c, term, j]
+                missed = (gamma_j + g) * e_i - (g + gamma_i) * e_j
+                determinant = gamma_i * gamma_j - g * g
+                truth = y[c, i] - y[c, j]
+                found = 0.0 if tied[j] == tied[i] else truth - missed / (determinant + int(determinant == 0.0))
+                difference[c, to + b] = found
+                sign = found * truth
+                right += int(sign > 0.0) - int(sign < 0.0)
+            agreement[c] += right
+
+
+# Basis pairs ----------------------------------------------------------------------------------------------------------
+#
+# Pairs held out from a reduced set at one λ, with their basis items removed: constant time for each pair.
+#
+# In the features ``Φ = K_MR U⁻¹`` of the basis, with ``A = Φᵀ L Φ + λ I``, ``A⁻¹ = B diag(d) Bᵀ`` and ``Q = L Φ B``,
+# the smoother of `kernelrank.exact_cv.pair_forms` is ``H = Q diag(d) Qᵀ`` and ``h = H y``. A model without the basis
+# items S has ``b_S = 0``: its weights are orthogonal to the rows S of ``U⁻¹``, which are ``β = (U⁻¹)_S B`` beside Q.
+# The constraint removes these directions from A⁻¹, and so
+#
+#     ``H⁽ˢ⁾ = H - E_S N_SS⁻¹ E_Sᵀ``,   ``h⁽ˢ⁾ = h - E_S N_SS⁻¹ g_S``,
+#
+# with ``E = Q diag(d) βᵀ`` (m × r), ``N = β diag(d) βᵀ`` and ``g = β diag(d) Qᵀ y`` for the whole basis. A pair has two
+# basis items at most. Cholesky's factor of ``N_SS`` turns the two corrections into squares, and then the pair is held
+# out as any other, ``P = L_UU - H⁽ˢ⁾_UU``.
+#
+# If the basis is singular, a remaining item may span the direction of a removed one. If no remaining item depends on
+# the removed item, its direction is lost. For all other pairs, `KernelMap.lost_directions` computes β pair by pair, and
+# also for two nearly identical items, whose second direction is a difference.
+
+DEPENDENT = 1e-2
+"""Where the squared correlation of two basis items is less than one by so little, a pair is solved by itself."""
+
+TRUSTED = 1e-6
+"""The smallest part of a direction that is orthogonal to the other one; below, a pair is left to the caller."""
+
+PAIR_BYTES = 300
+"""About what the arrays of a pair take that is held out among many."""
+
+
+class LostDirections:
+    """The directions that the basis no longer spans without the items of a pair, for any λ.
+
+    Parameters
+    ----------
+    features : ReducedSet
+    n_items : int
+    keep_basis : bool
+        Whether basis items stay when they are held out, so that nothing is lost.
+    """
+
+    def __init__(self, features: ReducedSet, n_items: int, *, keep_basis: bool) -> None:
+        self.map = features.map
+        self.rows = solve_triangular(self.map.U, np.eye(self.map.rank), check_finite=False)  # (rank, rank): U⁻¹
+        self.places = BasisPlaces.of(features, n_items)
+        if keep_basis:
+            nowhere = np.full(n_items, -1, dtype=np.int64)
+            self.places = BasisPlaces(nowhere, nowhere)
+        replaced = np.abs(self.map.dependence).max(axis=1, initial=0.0) > 0.0
+        self.may_be_replaced = np.append(replaced, False)[self.places.column_of]
+        self._known: dict[tuple[int, int], Float | None] = {}
+
+    def of(self, i: int, j: int) -> Float | None:
+        """Return the lost directions in the features, shape (at most 2, rank), or None if rounding errors hide them."""
+        if (i, j) not in self._known:
+            columns, gone = self.places.columns(np.array([i, j])), self.places.left(np.array([i, j]))
+            self._known[i, j] = self.map.lost_directions(columns, gone, self.rows[columns])
+        return self._known[i, j]
+
+
+class BasisPairs(SmootherPairs):
+    """The smoother of a reduced set, from which the basis items of each pair are removed.
+
+    Parameters
+    ----------
+    lost : LostDirections
+    decomposition, lam, threshold, order, truth, duplicate_of
+        As in `SmootherPairs`.
+
+    Notes
+    -----
+    O(m r²) time for each λ, and O(r + k) for each pair.
+    """
+
+    room = np.inf
+
+    def __init__(
+        self,
+        lost: LostDirections,
+        decomposition: Decomposition,
+        lam: float,
+        threshold: float,
+        order: Index,
+        truth: Float,
+        duplicate_of: Index,
+    ) -> None:
+        super().__init__(decomposition, lam, threshold, order, truth, duplicate_of)
+        self.lost, self.order, self.B = lost, order, decomposition.basis
+        self.rotated = decomposition.rotated
+        beta = lost.rows @ self.B
+        size = np.sqrt((beta**2) @ self.d)
+        beta /= np.where(size > 0.0, size, 1.0)[:, None]
+        # One more row and column of zeros, for items that are not in the basis.
+        self.E, self.N = np.zeros((len(order), len(beta) + 1)), np.zeros((len(beta) + 1, len(beta) + 1))
+        self.E[:, :-1] = (self.first * self.d) @ beta.T
+        self.N[:-1, :-1] = (beta * self.d) @ beta.T
+        self.g = np.vstack([(beta * self.d) @ self.rotated, np.zeros((1, self.rotated.shape[1]))])
+        self.column = lost.places.column_of[order]
+        self.special = lost.may_be_replaced[order]
+
+    def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
+        """As in `PairForm`."""
+        m, doubtful = len(pairs.order), []
+        step = max(1, BLOCK_BYTES // (PAIR_BYTES * m))
+        for start in range(0, int(np.searchsorted(pairs.end, m)), step):
+            rows, columns = np.arange(start, min(start + step, m)), int(pairs.end[start])
+            H = (self.first[rows] * self.d) @ self.second[columns:].T
+            p, q = np.nonzero(np.arange(columns, m) >= pairs.end[rows][:, None])
+            found, small = self._differences(rows[p], columns + q, H[p, q])
+            first = int(pairs.offset[start])
+            doubtful.append(np.flatnonzero(small) + first)
+            truth = self.y[rows[p]] - self.y[columns + q]
+            store_pairs(truth, found, slice(first, first + len(p)), agreement, difference)
+        return np.concatenate(doubtful)
+
+    def _terms(self, i: Index, j: Index, x: Float) -> tuple[Float, Float, Float, Float, Float, NDArray[np.bool_]]:
+        """Return H_ij, H_ii, H_jj, h_i and h_j without the basis items of each pair, and where these are not known."""
+        c_i, c_j = self.column[i], self.column[j]
+        rho = self.N[c_i, c_j]
+        alone = (rho * rho > 1.0 - DEPENDENT) | self.special[i] | self.special[j]
+        root = np.sqrt(np.where(alone, 1.0, 1.0 - rho * rho))
+        a, b, g = np.empty((2, len(i))), np.empty((2, len(i))), np.empty((2, len(i), self.g.shape[1]))
+        for target, values, last in ((a, self.E[i, c_i], self.E[i, c_j]), (b, self.E[j, c_i], self.E[j, c_j])):
+            target[0], target[1] = values, (last - rho * values) / root
+        g[0], g[1] = self.g[c_i], (self.g[c_j] - rho[:, None] * self.g[c_i]) / root[:, None]
+        unknown = np.zeros(len(i), dtype=bool)
+        for place in np.flatnonzero(alone):
+            unknown[place] = not self._remove_directions(int(i[place]), int(j[place]), a, b, g, int(place))
+        h_i, h_j = (self.h[of] - np.einsum("cp,cpk->pk", of_pair, g) for of, of_pair in ((i, a), (j, b)))
+        squares = (a * b).sum(axis=0), (a * a).sum(axis=0), (b * b).sum(axis=0)
+        return x - squares[0], self.eta[i] - squares[1], self.eta[j] - squares[2], h_i, h_j, unknown
+
+    def _remove_directions(self, i: int, j: int, a: Float, b: Float, g: Float, place: int) -> bool:
+        """Fill in the corrections of a pair by what the basis loses without it; tell whether that is known."""
+        for corrections in (a, b, g):
+            corrections[:, place] = 0.0
+        directions = self.lost.of(int(self.order[i]), int(self.order[j]))
+        if directions is None or len(directions) == 0:
+            return directions is not None
+        root, n = np.sqrt(self.d), len(directions)
+        beta = (directions @ self.B) * root
+        beta /= np.linalg.norm(beta, axis=1)[:, None]
+        if n == 2:  # what the second adds to the first, formed so that it keeps its digits
+            beta[1] -= (beta[1] @ beta[0]) * beta[0]
+            length = np.linalg.norm(beta[1])
+            if length < TRUSTED:
+                return False
+            beta[1] /= length
+            beta[1] -= (beta[1] @ beta[0]) * beta[0]
+        a[:n, place], b[:n, place] = beta @ (root * self.first[i]), beta @ (root * self.first[j])
+        g[:n, place] = beta @ (root[:, None] * self.rotated)
+        return True

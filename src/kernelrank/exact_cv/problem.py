@@ -30,17 +30,31 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
-from kernelrank.base.arrays import Float, Index, Matrix
+from kernelrank.base.arrays import Float, GramSum, Index, Matrix, blocks
 from kernelrank.base.labels import ItemSets
+from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.scored import ScoredComparisons
-from kernelrank.exact_cv.decomposition import Decomposition, decompose
+from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features, FullKernel
 from kernelrank.features.kernels import KEPT_MATRIX_BYTES
 from kernelrank.kernels import Kernel
-from kernelrank.solvers.automatic import DIRECT_LIMIT
+from kernelrank.solvers import choose_solver
+from kernelrank.solvers.automatic import DIRECT_LIMIT, EXACT
+from kernelrank.solvers.direct import spectrum, trusted_alpha
+from kernelrank.solvers.precision import Rounding, report_error, spectral_errors
 
-__all__ = ["Problem"]
+__all__ = [
+    "FEW_ALPHAS",
+    "PIVOT",
+    "Decomposition",
+    "DualInverse",
+    "Problem",
+    "SmallPivotError",
+    "decompose",
+    "refit_without",
+]
 
 
 @dataclass(frozen=True)
@@ -187,3 +201,505 @@ def _spare_items(scores: Float, codes: Index, n_queries: int) -> Index:
     most = np.zeros(n_queries, dtype=np.int64)
     np.maximum.at(most, q[starts], counts)
     return np.bincount(codes, minlength=n_queries) - most
+
+
+# Refit ----------------------------------------------------------------------------------------------------------------
+#
+# Refitting: the definition of holding out, for graphs and sets that have no shortcut.
+
+
+def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
+    """Train on the graph induced on the other items, and predict those held out.
+
+    Parameters
+    ----------
+    problem : Problem
+    held : ndarray of int64, shape (u,)
+    alphas : ndarray, shape (number of alphas,)
+
+    Returns
+    -------
+    ndarray, shape (u, outputs, number of alphas)
+
+    Notes
+    -----
+    The time and memory of training; several alphas share one decomposition.
+    """
+    rest, rows = problem.without(held)
+    solver = choose_solver(rest.features, rest.graph, len(alphas), tol=EXACT)
+    state = solver.prepare(rest.features, rest.graph)
+    path = np.stack([solver.solve(state, float(alpha)).coefficients for alpha in alphas], axis=2)
+    scores = rest.features.predict(rows, path.reshape(len(path), -1))
+    return scores.reshape(len(held), *path.shape[1:])
+
+
+# Decomposition --------------------------------------------------------------------------------------------------------
+#
+# One decomposition, for all λ, and the factors that every hold-out identity is written in.
+#
+# Two forms of one problem, ``(A + λ I)⁻¹ = B diag(d) Bᵀ``:
+#
+# ===========  ==============  ==================  =================  ====================
+# form         A               left Q (m × s)      right N (m × s)    rotated b (s × k)
+# ===========  ==============  ==================  =================  ====================
+# dual         ``C K Cᵀ``      ``Cᵀ B``            ``K Cᵀ B``         ``Bᵀ T``
+# primal       ``Φᵀ L Φ``      ``L Φ B``           ``Φ B``            ``Bᵀ Φᵀ M N``
+# ===========  ==============  ==================  =================  ====================
+#
+# with ``CᵀC = L`` and ``Cᵀ T = M N``. With the dual inverse ``Γ = Cᵀ(C K Cᵀ + λ I)⁻¹ C`` and ``e = Γ y``
+# (the part “Dual inverse”),
+#
+# * dual:   ``Γ = Q diag(d) Qᵀ`` and ``e = Q diag(d) b``, sums in which nothing is subtracted;
+# * primal: ``λ Γ = L - Q diag(d) Qᵀ`` and ``λ e = M N - Q diag(d) b``, by the Woodbury identity;
+# * both:   ``f = N diag(d) b``.
+#
+# For several λ, B holds the eigenvectors of A and ``d = 1 / (μ + λ)``. For one λ a spectrum is never computed: with the
+# Cholesky factor ``RᵀR = A + λ I``, ``B = R⁻¹`` and ``d = 1``, which serves the same formulas at a twentieth of the
+# cost. The same is done for small λ if the rows of A differ so much in size that a spectrum would lose the digits of
+# small rows.
+
+FEW_ALPHAS = 3
+"""Up to this many values of λ, as many Cholesky factorisations are cheaper than a spectrum."""
+
+MANY_ALPHAS = 64
+"""Up to this many values of λ are factorised one by one where a spectrum would lose digits."""
+
+COLUMN_BYTES = 2**24
+"""The size of a block of columns that is centred at once."""
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The arrays of the table above for one graph.
+
+    Parameters
+    ----------
+    features : Features
+    graph : Comparisons
+    primal : bool
+        Which of the two forms it is.
+    trace : float
+        The trace of A, at least its largest eigenvalue; as if all were of the median's size where a few stand far out.
+    values : ndarray, shape (s,), or None
+        The eigenvalues μ; None if B belongs to one λ only.
+    left, rotated : ndarray, shape (m, s) and (s, k)
+    kernel : ndarray, shape (m, m), or None
+        K, if it was formed.
+    columns : ndarray, shape (m, s), or None
+        ``Φ B`` in the primal.
+    matrix, basis, target : ndarray, shape (s, s), (s, s) and (s, k)
+        A, B and the right-hand side that `rotated` is made of.
+    rounding : Rounding or None
+        How Cholesky's factorisation rounds A; None for a spectrum.
+    trusted : float, default=0
+        The λ from which on a spectrum has all digits.
+    """
+
+    features: Features
+    graph: Comparisons
+    primal: bool
+    trace: float
+    values: Float | None
+    left: Float
+    rotated: Float
+    kernel: Float | None
+    columns: Float | None
+    matrix: Float
+    basis: Float
+    target: Float
+    rounding: Rounding | None
+    trusted: float = 0.0
+
+    @cached_property
+    def right(self) -> Float:
+        """N, shape (m, s), made at its first use."""
+        if self.columns is not None:
+            return self.columns
+        if self.values is not None and self.graph.is_identity:
+            return self.left * self.values  # Q holds the eigenvectors of K itself
+        return self.features.kernel_multiply(self.left) if self.kernel is None else self.kernel @ self.left
+
+    def mean_right(self, items: Index) -> Float:
+        """Return the mean of the rows of N over each set of items (sets, u); a full N is not made for that."""
+        if self.kernel is None or "right" in self.__dict__:
+            return np.asarray(self.right[items].mean(axis=1))
+        means = np.empty((len(items), len(self.kernel)))
+        for sets in blocks(len(items), 8 * items.shape[1] * len(self.kernel)):
+            np.mean(self.kernel[items[sets]], axis=1, out=means[sets])
+        return means @ self.left
+
+    @cached_property
+    def smooth(self) -> Float:
+        """``Cᵀ A B`` for the dual form of one λ, shape (m, s), made at its first use."""
+        return _centre_transpose(self.graph, self.matrix @ self.basis)
+
+    @property
+    def sign(self) -> float:
+        """How ``Q diag(d) Qᵀ`` enters: +1 in the dual, -1 in the primal."""
+        return -1.0 if self.primal else 1.0
+
+    def shrinkage(self, lams: Float) -> Float:
+        """Return ``d`` for every λ, shape (s, number of λ)."""
+        if self.values is None:
+            return np.ones((self.left.shape[1], len(lams)))
+        shrunk: Float = 1.0 / (self.values[:, None] + lams)
+        return shrunk
+
+    def report_errors(self, alphas: Float, lams: Float) -> None:
+        """Report the relative errors that rounding leaves in predictions at some λ: O(s) time each, O(s²) without μ."""
+        if self.values is not None:
+            errors = spectral_errors(self.values, self.rotated, lams, primal=self.primal).tolist()
+        else:
+            assert self.rounding is not None
+            B, x = self.basis, self.basis @ self.rotated
+            errors = [
+                self.rounding.relative_error(lambda g: B @ (B.T @ g), x, self.target, lam) for lam in lams.tolist()
+            ]
+        for alpha, error in zip(alphas.tolist(), errors, strict=True):
+            report_error(alpha, error)
+
+    def dual_inverse(self, lam: float) -> DualInverse:
+        """Return Γ at a λ, in the dual form."""
+        d = self.shrinkage(np.array([lam]))
+        return DualInverse(self.coefficients(d)[:, :, 0], left=self.left, d=d[:, 0])
+
+    def smoother(self, lam: float) -> tuple[Float, Float, Float]:
+        """Return Q', Q'' (m × s) and d (s,) with ``H = L - λ Γ = Q' diag(d) Q''ᵀ``, formed without that difference."""
+        if self.primal:
+            return self.left, self.left, self.shrinkage(np.array([lam]))[:, 0]
+        if self.values is not None:
+            return self.left, self.left, self.values / (self.values + lam)
+        return self.smooth, self.left, np.ones(self.left.shape[1])
+
+    def coefficients(self, d: Float) -> Float:
+        """Return ``e`` (dual) or ``λ e`` (primal), shape (m, k, number of λ)."""
+        scaled = d[:, None, :] * self.rotated[:, :, None]
+        e = self.sign * (self.left @ scaled.reshape(len(d), -1)).reshape(len(self.left), *scaled.shape[1:])
+        if self.primal:
+            e += self.graph.target()[:, :, None]
+        return e
+
+
+def decompose(
+    features: Features, graph: Comparisons, lams: Float, *, scores: bool, dual: bool = False
+) -> Iterator[tuple[Decomposition, Index]]:
+    """Decompose once for many λ, or once for each of a few.
+
+    Parameters
+    ----------
+    features : Features
+    graph : Comparisons
+    lams : ndarray, shape (number of λ,)
+        The values that will be asked for.
+    scores : bool
+        Whether held-out scores are wanted, which need the right factor, rather than differences only.
+    dual : bool, default=False
+        Whether to use the dual form even where the primal is smaller.
+
+    Yields
+    ------
+    Decomposition, numbers
+        The factors, and which of the λ they serve.
+
+    Notes
+    -----
+    Dual: O(m³) time, three m × m arrays (two without scores). Primal: O(m n² + n³) time, two m × n arrays.
+    """
+    columns = None if dual else features.primal
+    K: Float | None = None
+    rounding = np.inf  # what is made of columns cannot be indefinite
+    if columns is not None:
+        A, b = columns.gram(graph), columns.transpose_multiply(graph.target())
+    elif isinstance(features, FullKernel):
+        K = features.kernel.matrix(features.X)
+        kernel_scale = float(np.abs(np.diagonal(K)).max())
+        largest = kernel_scale * float(graph.diagonal().max())
+        A, b = graph.centre_kernel(K.copy() if scores else K), graph.root_target()
+        # A kernel is computed to fewer digits than a sum: distances between items far from the origin lose some. One
+        # that is constant in every query leaves nothing but the rounding of what was taken away.
+        rounding = max(1e-9 * float(np.trace(A)), 100 * len(K) * float(np.finfo(np.float64).eps) * largest)
+    else:
+        A, b = features.centred_kernel(graph), graph.root_target()
+    trace, trusted, primal = float(np.trace(A)), trusted_alpha(A), columns is not None
+    if not primal and trusted > 0.0:
+        trace = float(len(A) * np.median(np.diagonal(A)))
+    summands = None if K is None else kernel_scale * graph.root_squares()
+    of_factor = Rounding.of_factor(A, primal=primal, summands=summands)
+    for values, B, numbers in _factors(A, lams, rounding, trusted):
+        rotated = B.T @ b
+        right = None if columns is None else columns.multiply(B)
+        left = _centre_transpose(graph, B) if right is None else right
+        if right is not None and not graph.is_identity:
+            left = graph.apply(right)
+        own = of_factor if values is None else None
+        found = Decomposition(features, graph, primal, trace, values, left, rotated, K, right, A, B, b, own, trusted)
+        yield found, numbers
+
+
+def _factors(A: Float, lams: Float, rounding: float, trusted: float) -> Iterator[tuple[Float | None, Float, Index]]:
+    """Yield ``μ, B`` and the numbers of the λ that they serve; A is overwritten."""
+    distinct, which = np.unique(lams, return_inverse=True)
+    uneven = int(np.searchsorted(distinct, trusted))  # so many λ are too small for a spectrum
+    if uneven > MANY_ALPHAS:
+        uneven = 0
+    if len(distinct) - uneven <= FEW_ALPHAS:
+        uneven = len(distinct)
+    # From the largest λ down: where rounding stops the factorisation at one, it stops it at the smaller ones too.
+    failed = 0
+    for k in range(uneven - 1, -1, -1):
+        inverse = _inverse_root(A, float(distinct[k]))
+        if inverse is None:
+            failed = k + 1
+            break
+        yield None, inverse, np.flatnonzero(which == k)
+    left = np.flatnonzero((which < failed) | (which >= uneven))
+    if len(left):
+        values, vectors = spectrum(A, rounding)
+        yield values, vectors, left
+
+
+def _inverse_root(A: Float, lam: float) -> Float | None:
+    """Return ``R⁻¹`` with ``RᵀR = A + λ I``, or None where rounding stops the factorisation."""
+    M = np.array(A, order="F")
+    M[np.diag_indices_from(M)] += lam
+    R, failed_at = lapack.dpotrf(M, lower=0, clean=1, overwrite_a=1)
+    if failed_at > 0:
+        return None
+    inverse, _ = lapack.dtrtri(R, lower=0, overwrite_c=1)
+    return np.asarray(inverse)
+
+
+def _centre_transpose(graph: Comparisons, B: Float) -> Float:
+    """Return ``Cᵀ B`` with contiguous rows, a block of columns at a time."""
+    if graph.is_identity:
+        return np.ascontiguousarray(B)
+    left = np.empty((graph.n_items, B.shape[1]))
+    for columns in blocks(B.shape[1], 8 * len(B), COLUMN_BYTES):
+        left[:, columns] = graph.centre_transpose(np.ascontiguousarray(B[:, columns]))
+    return left
+
+
+# Dual inverse ---------------------------------------------------------------------------------------------------------
+#
+# The dual inverse Γ, which turns scores into dual coefficients, ``e = Γ y``, and what every hold-out does with it.
+#
+# RankRLS on queries (and RLS, without the intercepts) solves, with Ω the item weights and P the query indicators,
+#
+#     ``[K + λ Ω⁻¹, P; Pᵀ, 0] [a; b] = [y; 0]``,   ``f = K a``,
+#
+# and Γ, the leading block of the inverse, gives ``a = e = Γ y``. With any root ``CᵀC = L`` it is ``Γ = Cᵀ G C`` with
+# ``G = (C K Cᵀ + λ I)⁻¹``.
+#
+# **Leaving items out.** Training without U deletes rows and columns. By the rule for the inverse of a submatrix, the
+# new dual coefficients are
+#
+#     ``a' = e - Γ_{:U} r``   with   ``Γ_UU r = e_U``,
+#
+# which vanish on U, and r are the residuals of the new model on U, intercept included: ``r = y_U - f'_U - b'``.
+#
+# **Leaving more out.** The inverse of the problem without F is a Schur complement, which has zero rows at F:
+#
+#     ``Γ⁽ᶠ⁾ = Γ - Γ_:F Γ_FF⁻¹ Γ_F:``,   ``e⁽ᶠ⁾ = e - Γ_:F Γ_FF⁻¹ e_F``,
+#
+# and the identity above holds for it again (`DualInverse.without`). With the Cholesky factor R of ``Γ_FF`` the
+# correction is ``Wᵀ W``, ``W = R⁻¹ Γ_F:``, so that a block of it costs no more than its own entries.
+#
+# **Which λ.** One ranking without items of the total weight ``w_U`` (inner and outer ones) has the item weights ``κ
+# w_i`` with ``κ = c(W - w_U)(W - w_U)``: it is the problem with weights w at ``λ' = λ / κ`` (`Problem.scale` for sets,
+# `Problem.common_scale` for a number of items). Without weights κ is ``m - u`` where every pair counts the same, 1 for
+# every item, and ``2 / (m - u - 1)`` for every query.
+#
+# **Watched pivots.** Γ comes in two forms (the part “Decomposition”): a sum of positive terms, whose blocks
+# keep their digits, and in the primal ``λ Γ = L - Q diag(d) Qᵀ``, which loses digits if a direction of the features is
+# determined by U alone: the pivots of ``Γ_UU`` get as small as ``λ / (μ + λ)``. If a pivot is below `PIVOT` times its
+# diagonal entry, the result is not used.
+
+PIVOT = {True: 1e-5, False: 1e-14}
+"""The smallest relative pivot that is trusted, in the primal and in the dual."""
+
+
+class SmallPivotError(InvalidInputError):
+    """Rounding errors are as large as a block of Γ."""
+
+
+@dataclass(frozen=True)
+class DualInverse:
+    """Γ at one λ, as a matrix or as a product ``Q diag(d) Qᵀ``, from which items may have left.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (m, k)
+        ``e = Γ y`` for every output.
+    matrix : ndarray, shape (m, m), or None
+    left, d : ndarray, shape (m, s) and (s,), or None
+        The factors, where there is no matrix.
+    gone : ndarray, shape (items that left, m), or None
+        W: what is to be taken away is ``WᵀW``.
+    places : ndarray of int64, shape (m,), or None
+        The positions of the items in the matrix, if they are reordered.
+    error : float
+        The relative error that rounding leaves in predictions, as it is estimated.
+
+    Examples
+    --------
+    >>> inverse = DualInverse(np.array([[1.0], [0.0]]), matrix=np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> inverse.without(np.array([0])).block(np.array([1])), inverse.residuals(np.array([0]))
+    (array([[1.5]]), array([[0.5]]))
+    """
+
+    coefficients: Float
+    matrix: Float | None = None
+    left: Float | None = None
+    d: Float | None = None
+    gone: Float | None = None
+    places: Index | None = None
+    error: float = 0.0
+
+    @classmethod
+    def of(
+        cls, features: Features, graph: ScoredComparisons, lam: float, *, above_trace: bool = True
+    ) -> DualInverse | None:
+        r"""Form the matrix in the place of the kernel matrix: O(m³) time, one m × m array.
+
+        For one ranking with item weights w (total W), and for RLS, the root of the Laplacian is ``C = P S`` with
+        ``S = diag(√w)`` and the projection ``P = I - √w √wᵀ / W`` (RLS: ``P = I``), so that ``Γ = S P G P S``. G has
+        the eigenvector ``√w`` with eigenvalue ``1 / λ``, which P takes away again: a difference, and a large one where
+        λ is small. So that direction is lifted first by c, the trace of ``C K Cᵀ``:
+
+            ``Γ = S (C K Cᵀ + λ I + c √w √wᵀ / W)⁻¹ S - w wᵀ / (W (λ + c))``,
+
+        where next to nothing is subtracted. Cholesky's factor and the inverse overwrite the kernel matrix: m³
+        multiplications and additions in all, beside ``5/3 m³`` for a triangular inverse and its product with itself.
+
+        Parameters
+        ----------
+        features : Features
+        graph : ScoredComparisons
+            RLS, or one query in which every item counts the same.
+        lam : float
+        above_trace : bool, default=True
+            Whether λ may be larger than the trace: scores are then tiny relative to y, and no difference from y keeps
+            all their digits.
+
+        Returns
+        -------
+        DualInverse or None
+            None where rounding stops the factorisation, or where λ is larger than the trace and may not be.
+        """
+        A = features.centred_kernel(graph)
+        lift = float(np.trace(A))
+        if lam > lift and not above_trace:
+            return None
+        rounding = Rounding.of_factor(A, primal=False, summands=features.uncentred_diagonal(graph))
+        root = np.sqrt(graph.weight)
+        share = 0.0
+        if graph.queries is not None:
+            total = float(graph.weight.sum())
+            for row, weight in zip(A, lift / total * root, strict=True):
+                row += weight * root
+            share = 1.0 / (total * (lam + lift))
+        A[np.diag_indices_from(A)] += lam
+        # A is symmetric, so its transpose is the same matrix in the column order that LAPACK overwrites in place.
+        factor, failed_at = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+        if failed_at > 0:
+            return None
+        target = graph.root_target()
+        solution, _info = lapack.dpotrs(factor, target, lower=1)
+        error = rounding.relative_error(lambda g: lapack.dpotrs(factor, g, lower=1)[0], solution, target, lam)
+        inverse, _info = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        return cls(root[:, None] * solution, _scaled_and_mirrored(inverse.T, root, share), error=error)
+
+    def reordered(self, order: Index, left: Float | None = None) -> DualInverse:
+        """Return Γ with its items in another order; `left` in that order is made unless it is given."""
+        gone = None if self.gone is None else self.gone[:, order]
+        if self.matrix is None:
+            assert self.left is not None
+            left = self.left[order] if left is None else left
+            return replace(self, coefficients=self.coefficients[order], left=left, gone=gone)
+        places = order if self.places is None else self.places[order]
+        return replace(self, coefficients=self.coefficients[order], gone=gone, places=places)
+
+    def rows(self, rows: slice | Index, columns: slice | Index = slice(None)) -> Float:
+        """Return some rows of Γ, or the part of them in some columns; not to be written to."""
+        if self.matrix is None:
+            assert self.left is not None
+            assert self.d is not None
+            part: Float = (self.left[rows] * self.d) @ self.left[columns].T
+        elif self.places is None:
+            part = self.matrix[rows][:, columns]
+        else:
+            part = self.matrix[self.places[rows]].take(self.places[columns], axis=1)
+        if self.gone is not None:
+            part = part - self.gone[:, rows].T @ self.gone[:, columns]
+        return part
+
+    def block(self, items: Index | slice) -> Float:
+        """Return ``Γ_UU``."""
+        return self.rows(items, items)
+
+    def entries(self, first: Index, second: Index) -> Float:
+        """Return ``Γ_ij`` of pairs of items, shape (pairs,)."""
+        if self.matrix is None:
+            assert self.left is not None
+            assert self.d is not None
+            found: Float = (self.left[first] * self.left[second]) @ self.d
+        else:
+            places = np.arange(len(self.matrix)) if self.places is None else self.places
+            found = self.matrix[places[first], places[second]]
+        return found if self.gone is None else found - (self.gone[:, first] * self.gone[:, second]).sum(axis=0)
+
+    def diagonal(self) -> Float:
+        """Return the diagonal of Γ, shape (m,)."""
+        if self.matrix is None and self.gone is None:
+            assert self.left is not None
+            assert self.d is not None
+            return np.asarray((self.left**2) @ self.d)
+        items = np.arange(len(self.coefficients))
+        return self.entries(items, items)
+
+    def residuals(self, items: Index) -> Float:
+        """Return r with ``Γ_UU r = e_U``: the held-out residuals of these items, shape (u, k).
+
+        Raises
+        ------
+        SmallPivotError
+            If a pivot is too small to be trusted.
+        """
+        factor = _watched_factor(self.block(items))
+        return np.asarray(lapack.dpotrs(factor, self.coefficients[items], lower=1)[0])
+
+    def without(self, items: Index | slice) -> DualInverse:
+        """Return Γ of the problem without some items, by a Schur complement.
+
+        λ stays what it is: it must be the one of all that leave. O(u² m) time, and u m numbers.
+
+        Raises
+        ------
+        SmallPivotError
+            If a pivot is too small to be trusted.
+        """
+        factor = _watched_factor(self.block(items))
+        W, _info = lapack.dtrtrs(factor, self.rows(items), lower=1)
+        shift = W.T @ lapack.dtrtrs(factor, self.coefficients[items], lower=1)[0]
+        gone = W if self.gone is None else np.vstack([self.gone, W])
+        return replace(self, coefficients=self.coefficients - shift, gone=gone)
+
+
+def _watched_factor(block: Float) -> Float:
+    """Return the Cholesky factor of a block of Γ."""
+    factor, failed_at = lapack.dpotrf(block, lower=1)
+    if failed_at > 0 or np.any(np.diagonal(factor) ** 2 < PIVOT[False] * np.diagonal(block)):
+        raise SmallPivotError(
+            f"{len(block)} items cannot be left out exactly: rounding errors are as large as the result. Use a "
+            "larger alpha, or scale the features down"
+        )
+    return np.asarray(factor)
+
+
+def _scaled_and_mirrored(G: Float, root: Float, share: float) -> Float:
+    """Turn the upper half of the inverse into all of Γ, in its place."""
+    for rows in blocks(len(G), 8 * len(G)):
+        part, both = G[rows, rows.start :], root[rows, None] * root[rows.start :]
+        part -= share * both
+        part *= both
+    return GramSum.onto(G.T).matrix().T

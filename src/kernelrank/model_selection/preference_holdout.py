@@ -21,8 +21,7 @@ from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cos
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.estimators.base import KernelLearner, check_alphas
-from kernelrank.exact_cv.preference_items import leave_items_out
-from kernelrank.exact_cv.preferences import PreferenceProblem
+from kernelrank.exact_cv.preferences import PreferenceProblem, leave_items_out
 from kernelrank.features import Features
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of

@@ -16,7 +16,7 @@ from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.estimators.base import check_alphas
-from kernelrank.exact_cv.nested_sets import NestedHoldout
+from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out

@@ -239,10 +239,10 @@ class TestSearch:
     @pytest.mark.parametrize("basis", [None, 12])
     def test_one_decomposition_serves_the_extension(self, basis, monkeypatch):
         from kernelrank.exact_cv import basis as basis_removal
-        from kernelrank.exact_cv import decomposition
+        from kernelrank.exact_cv import problem
 
         calls = []
-        for module in (decomposition, basis_removal):
+        for module in (problem, basis_removal):
             monkeypatch.setattr(
                 module, "spectrum", lambda *args, real=module.spectrum: (calls.append(1), real(*args))[1]
             )

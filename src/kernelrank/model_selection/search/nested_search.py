@@ -1,7 +1,7 @@
 """Nested cross-validation of a search: alpha and the kernel are chosen without each held-out set, without refits.
 
 The items outside a set U are searched in the same way as all items: by leave-pair-out
-(`kernelrank.exact_cv.nested`), by leave-one-out or by leave-query-out (`kernelrank.exact_cv.nested_sets`), all
+(`kernelrank.exact_cv.nested`), by leave-one-out or by leave-query-out (`kernelrank.exact_cv.nested`), all
 from the decomposition of each kernel. U is then scored by the model of the chosen candidate, from the same
 decomposition. The first of equal candidates is chosen, as a search does.
 """
@@ -17,8 +17,7 @@ from sklearn.base import clone
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.exact_cv import Problem
-from kernelrank.exact_cv.nested import inner_agreements
-from kernelrank.exact_cv.nested_sets import inner_scores
+from kernelrank.exact_cv.nested import inner_agreements, inner_scores
 from kernelrank.metrics import Measure
 from kernelrank.metrics.threshold_measures import ThresholdMeasure
 from kernelrank.model_selection.estimator_refit import refit_scores
