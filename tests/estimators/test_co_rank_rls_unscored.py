@@ -8,7 +8,8 @@ from scipy import sparse
 
 from kernelrank.data import Ranking, make_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError, NothingToCompareError
-from kernelrank.estimators import CoRankRLS, unscored_items
+from kernelrank.estimators import CoRankRLS
+from kernelrank.estimators import unscored as unscored_items
 from kernelrank.features import View
 from tests.oracles.co_rank_rls import OracleView, fit_predict
 

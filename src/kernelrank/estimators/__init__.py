@@ -6,17 +6,17 @@ from kernelrank.base.lazy import late_names
 
 if TYPE_CHECKING:
     from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer
+    from kernelrank.estimators.clustering import MaxMarginClustering
     from kernelrank.estimators.co_rank_rls import CoRankRLS
     from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
     from kernelrank.estimators.greedy_rls import GreedyRLS
-    from kernelrank.estimators.max_margin_clustering import MaxMarginClustering
-    from kernelrank.estimators.nystrom_map import NystromMap
     from kernelrank.estimators.rank_rls import RankRLS
     from kernelrank.estimators.rank_svm import RankSVM
     from kernelrank.estimators.rls import RLS
     from kernelrank.estimators.rls_classifier import RLSClassifier
     from kernelrank.estimators.score_comparison import ScoreComparison
-    from kernelrank.estimators.transductive_rank_rls import TransductiveRankRLS
+    from kernelrank.estimators.transductive import TransductiveRankRLS
+    from kernelrank.estimators.vectorizers import NystromMap
 
 __all__ = [
     "RLS",
@@ -40,13 +40,13 @@ __getattr__, __dir__ = late_names(
         "CoRankRLS": "co_rank_rls",
         "GreedyRLS": "greedy_rls",
         "GreedyRankRLS": "greedy_rank_rls",
-        "MaxMarginClustering": "max_margin_clustering",
-        "NystromMap": "nystrom_map",
+        "MaxMarginClustering": "clustering",
+        "NystromMap": "vectorizers",
         "RLS": "rls",
         "RLSClassifier": "rls_classifier",
         "RankRLS": "rank_rls",
         "RankSVM": "rank_svm",
         "ScoreComparison": "score_comparison",
-        "TransductiveRankRLS": "transductive_rank_rls",
+        "TransductiveRankRLS": "transductive",
     },
 )

@@ -15,7 +15,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.estimators.unscored_items import UnscoredItems
+from kernelrank.estimators.unscored import UnscoredItems
 from kernelrank.features import choose_basis
 from kernelrank.features.views import View
 

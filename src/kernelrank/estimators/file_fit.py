@@ -35,8 +35,8 @@ from kernelrank.data.ranking import Ranking
 from kernelrank.data.side_files import refuse_side_queries
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
+from kernelrank.estimators.streams import StreamLearner
 
 __all__ = ["batch_mode", "fit_file"]
 

@@ -13,7 +13,7 @@ from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import CriterionName, GreedySelector
-from kernelrank.estimators.ranker import Ranker
+from kernelrank.estimators.tasks import Ranker
 from kernelrank.selection import SelectionProblem
 from kernelrank.selection.greedy_search import Criterion
 

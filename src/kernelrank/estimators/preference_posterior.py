@@ -30,8 +30,8 @@ from scipy.linalg import solve_triangular
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons import Preferences
+from kernelrank.estimators.posterior import COMPARISON_STATE, ScorePosterior
 from kernelrank.estimators.score_comparison import ScoreComparison
-from kernelrank.estimators.score_posterior import COMPARISON_STATE, ScorePosterior
 from kernelrank.features import Features, FullKernel, ReducedSet
 from kernelrank.solvers import Solution
 from kernelrank.solvers.base import FactorisedSolution

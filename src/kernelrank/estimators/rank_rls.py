@@ -16,9 +16,9 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
 from kernelrank.estimators.preference_posterior import PreferencePosterior
-from kernelrank.estimators.ranker import Ranker
-from kernelrank.estimators.stream import StreamLearner
 from kernelrank.estimators.stream_statistics import QueryMode
+from kernelrank.estimators.streams import StreamLearner
+from kernelrank.estimators.tasks import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["RankRLS"]

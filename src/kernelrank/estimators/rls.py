@@ -11,7 +11,7 @@ from kernelrank.base.validation import is_path, mapped
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.file_fit import fit_file
 from kernelrank.estimators.regressor import Regressor
-from kernelrank.estimators.stream import StreamLearner
+from kernelrank.estimators.streams import StreamLearner
 from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["RLS"]

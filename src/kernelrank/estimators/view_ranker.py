@@ -21,7 +21,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.estimators.co_data import CoData
-from kernelrank.estimators.ranker import Ranker, has_two_levels
+from kernelrank.estimators.tasks import Ranker, has_two_levels
 from kernelrank.features import basis_stream, kernel_scores
 from kernelrank.features.views import JointRows, View, ViewMap
 from kernelrank.kernels import Kernel, takes_sparse

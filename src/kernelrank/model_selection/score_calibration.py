@@ -15,7 +15,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores
 from kernelrank.comparisons.scored import list_score_pairs
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.score_posterior import ScorePosterior
+from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
 from kernelrank.model_selection.search.alpha_search import AlphaSearch
 

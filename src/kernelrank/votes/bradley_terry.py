@@ -29,8 +29,8 @@ from kernelrank.comparisons.scored import QueryWeight, list_score_pairs
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.fit_progress import FitProgress, GapProgress
-from kernelrank.estimators.ranker import Ranker
-from kernelrank.estimators.score_posterior import ScorePosterior
+from kernelrank.estimators.posterior import ScorePosterior
+from kernelrank.estimators.tasks import Ranker
 from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers.precision import check_range

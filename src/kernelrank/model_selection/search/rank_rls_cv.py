@@ -17,7 +17,7 @@ from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.estimators.preference_posterior import PreferencePosterior
 from kernelrank.estimators.rank_rls import RankRLS
-from kernelrank.estimators.ranker import Ranker
+from kernelrank.estimators.tasks import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
