@@ -15,7 +15,7 @@ import pytest
 import kernelrank as kr
 from kernelrank.base.results import Result, to_frame
 from kernelrank.errors import InvalidInputError, MissingExtraError
-from kernelrank.estimators.score_comparison import ScoreComparison
+from kernelrank.estimators.posterior import ScoreComparison
 from kernelrank.metrics import (
     AUC,
     NDCG,

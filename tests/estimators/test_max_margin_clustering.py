@@ -13,10 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import MaxMarginClustering
+from kernelrank.estimators.clustering import ColumnCost, DenseCost
 from kernelrank.features import ExplicitFeatures, FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.persistence import load, save
-from kernelrank.solvers.cluster_cost import ColumnCost, DenseCost
 from tests.oracles.clustering import exhaustive_minimum, naive_search, objective
 
 

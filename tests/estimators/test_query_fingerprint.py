@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kernelrank.base.labels import Queries
-from kernelrank.estimators import query_fingerprint
-from kernelrank.estimators.query_fingerprint import query_fingerprints
+from kernelrank.estimators import streams
+from kernelrank.estimators.streams import query_fingerprints
 
 
 @pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, np.float32])
@@ -19,7 +19,7 @@ def test_the_compiled_loop_agrees_with_numpy(form, monkeypatch):
     queries = Queries.from_labels(rng.integers(5, size=60), 60)
     found = []
     for limit in (0, 10**9):
-        monkeypatch.setattr(query_fingerprint, "COMPILED", limit)
+        monkeypatch.setattr(streams, "COMPILED", limit)
         found.append(query_fingerprints(X, y, weight, queries))
     assert found[0] == found[1]
     assert len(set(found[0])) == 5

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.score_comparison import ScoreComparison, matched_rows
+from kernelrank.estimators.posterior import ScoreComparison, matched_rows
 
 
 def test_probabilities_are_those_of_normal_differences():

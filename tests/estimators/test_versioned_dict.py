@@ -7,7 +7,7 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelrank.estimators.versioned_dict import VersionedDict
+from kernelrank.estimators.streams import VersionedDict
 
 BATCHES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(), max_size=8), max_size=20)
 

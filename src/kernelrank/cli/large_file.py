@@ -64,7 +64,7 @@ def fit_large_file(
 ) -> tuple[Any, Any, LargeFile] | None:
     """Return the scaling, the fitted ranker and its data; None if the file has to be read into memory."""
     from kernelrank.errors import KernelRankError
-    from kernelrank.estimators.file_fit import batch_mode
+    from kernelrank.estimators.streams import batch_mode
 
     if learner.kernel != "linear" or learner.basis is not None:
         return None

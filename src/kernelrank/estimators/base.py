@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from numbers import Integral, Real
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,13 +23,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, one_pool, product
 from kernelrank.base.labels import Queries
-from kernelrank.base.progress import verbose_progress
-from kernelrank.base.validation import check_items, is_path, mapped, refuse_infinite
+from kernelrank.base.progress import track, verbose_progress
+from kernelrank.base.validation import FilePath, check_items, is_path, mapped, refuse_infinite
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
+from kernelrank.data.ranking import Ranking
+from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.file_items import predict_file
-from kernelrank.estimators.fit_progress import CallbackSupportMixin, FitProgress
 from kernelrank.features import (
     ColumnFeatures,
     ExplicitFeatures,
@@ -38,20 +40,103 @@ from kernelrank.features import (
     choose_basis,
     kernel_scores,
 )
-from kernelrank.kernels import (
-    GAMMA_RULES,
-    KERNEL_NAMES,
-    GammaLike,
-    Kernel,
-    KernelLike,
-    check_precomputed,
-    takes_sparse,
-)
+from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, GammaLike, Kernel, KernelLike, check_precomputed, takes_sparse
 from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.precision import check_finite, check_range, equations_in_range, one_warning, overflow_is_checked
 
-__all__ = ["KernelLearner", "OutputGraphs", "check_alphas", "is_fitted_state", "whole_or_not_at_all"]
+__all__ = [
+    "CallbackSupportMixin",
+    "FitProgress",
+    "GapProgress",
+    "KernelLearner",
+    "OutputGraphs",
+    "check_alphas",
+    "is_fitted_state",
+    "predict_file",
+    "predict_scored",
+    "predict_scored_file",
+    "whole_or_not_at_all",
+]
+
+
+# Fit progress ---------------------------------------------------------------------------------------------------------
+#
+# Progress: scikit-learn's callbacks, if the installed scikit-learn has them.
+
+if TYPE_CHECKING:
+
+    class CallbackSupportMixin:
+        """What scikit-learn ≥ 1.9 adds to an estimator."""
+
+        def _init_callback_context(self, **options: Any) -> Any: ...
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin
+    except ImportError:  # scikit-learn 1.8
+
+        class CallbackSupportMixin:
+            """Stand-in for scikit-learn's callback mixin, which needs scikit-learn 1.9."""
+
+
+class FitProgress:
+    """Tells the callbacks of an estimator about its fit and the iterations inside.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that is being fitted.
+    X, y : array-like
+        Its training data, which a callback may ask for.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any = None) -> None:
+        self.estimator = estimator
+        self.data = {"X": X, "y": y}
+        self._context: Any = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._context = estimator._init_callback_context(max_subtasks=None)
+            self._context.call_on_fit_task_begin(estimator=estimator, **self.data)
+
+    @property
+    def step(self) -> Step | None:
+        """The function that a solver calls after each iteration; None without callbacks."""
+        context = self._context
+        if context is None or not getattr(self.estimator, "_skl_callbacks", None):
+            return None
+
+        def step(number: int, residual: float) -> bool:  # noqa: ARG001 - a callback counts; it is not told the residual
+            iteration = context.subcontext(task_name="iteration")
+            iteration.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+            return bool(iteration.call_on_fit_task_end(estimator=self.estimator, **self.data))
+
+        return step
+
+    def done(self) -> None:
+        """Close the task of the fit."""
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+
+class GapProgress(FitProgress):
+    """Progress that leaves the current gap on the estimator, where callbacks find it."""
+
+    @property
+    def step(self) -> Step | None:
+        """The function that a solver calls after each iteration; None without callbacks."""
+        tell = super().step
+        if tell is None:
+            return None
+
+        def step(number: int, gap: float) -> bool:
+            self.estimator.gap_ = gap
+            return tell(number, gap)
+
+        return step
+
+
+# Base -----------------------------------------------------------------------------------------------------------------
 
 Learner = TypeVar("Learner", bound=BaseEstimator)
 P = ParamSpec("P")
@@ -433,3 +518,71 @@ def check_alphas(alphas: Any) -> list[float]:
     if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values > 0)):
         raise InvalidInputError(f"alphas must be positive numbers, got {alphas!r}")
     return [float(alpha) for alpha in values]
+
+
+# File items -----------------------------------------------------------------------------------------------------------
+#
+# Predictions for files: `predict` and `score` take a path and read it in batches.
+#
+# A model that knows its columns by name finds them by name, wherever they stand. Any other takes all columns that hold
+# numbers, as `fit` does, and there must be as many as it was fitted to.
+
+
+def predict_file(learner: KernelLearner, path: FilePath) -> NDArray[Any]:
+    """Return what a fitted model predicts for the items of a file. Memory one batch and the predictions."""
+    stored = _open(learner, path, None, None, needs_target=False)
+    return np.concatenate(_for_each_chunk(stored, lambda chunk: learner._raw_scores(chunk.X)))
+
+
+def predict_scored(learner: KernelLearner, X: Any, y: Any, qid: Any) -> tuple[NDArray[Any], Any, Any]:
+    """Return predictions, scores and queries of items in memory or in a file."""
+    check_is_fitted(learner)
+    X, y, qid = mapped(X), mapped(y), mapped(qid)
+    return predict_scored_file(learner, X, y, qid) if is_path(X) else (learner.predict(X), y, qid)
+
+
+def predict_scored_file(
+    learner: KernelLearner, path: FilePath, target: str | None, query: str | None
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[Any] | None]:
+    """Return predictions, scores and queries of the items of a file.
+
+    Parameters
+    ----------
+    learner : fitted estimator with predict
+    path : str or path-like
+    target, query : str, optional
+        The columns of scores and of queries.
+    """
+    stored = _open(learner, path, target, query, needs_target=True)
+    parts = _for_each_chunk(stored, lambda chunk: (learner.predict(chunk.X), chunk.y, chunk.qid))
+    predicted, scores, queries = zip(*parts, strict=True)
+    return np.concatenate(predicted), np.concatenate(scores), np.concatenate(queries) if stored.has_queries else None
+
+
+def _open(
+    learner: KernelLearner, path: FilePath, target: str | None, query: str | None, *, needs_target: bool
+) -> StoredRanking:
+    names = getattr(learner, "feature_names_in_", None)
+    return open_stored(
+        path,
+        target=target,
+        query=query,
+        features=None if names is None else [str(name) for name in names],
+        n_features=learner.n_features_in_,
+        needs_target=needs_target,
+    )
+
+
+def _for_each_chunk(stored: StoredRanking, work: Callable[[Ranking], Any]) -> list[Any]:
+    """Read the items and return what is made of each chunk; a terminal shows how far."""
+    reading = track(
+        stored.chunks(whole_queries=False),
+        stored.n_items,
+        f"predicting {Path(stored.path).name}",
+        size=lambda chunk: len(chunk.y),
+        noun="rows",
+    )
+    with closing(reading), warnings.catch_warnings():
+        # Columns of a file were chosen by name already; the array that they make has none.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return [work(chunk) for chunk in reading]

@@ -9,7 +9,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.greedy_selector import GreedySelector
-from kernelrank.estimators.regressor import Regressor
+from kernelrank.estimators.tasks import Regressor
 from kernelrank.selection import SelectionProblem
 from kernelrank.selection.greedy_search import Criterion
 

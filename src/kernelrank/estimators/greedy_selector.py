@@ -23,8 +23,7 @@ from kernelrank.base.validation import mapped
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.features import ExplicitFeatures
 from kernelrank.selection import (
     FallingError,

@@ -14,10 +14,8 @@ from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.file_fit import fit_file
-from kernelrank.estimators.preference_posterior import PreferencePosterior
-from kernelrank.estimators.stream_statistics import QueryMode
-from kernelrank.estimators.streams import StreamLearner
+from kernelrank.estimators.posterior import PreferencePosterior
+from kernelrank.estimators.streams import QueryMode, StreamLearner, fit_file
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
 

@@ -17,8 +17,7 @@ from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, OutputGraphs, whole_or_not_at_all
-from kernelrank.estimators.fit_progress import GapProgress
+from kernelrank.estimators.base import GapProgress, KernelLearner, OutputGraphs, whole_or_not_at_all
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.features import Features
 from kernelrank.hinge import Bundle, CertifiedSolution, Newton

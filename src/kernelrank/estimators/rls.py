@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 
 from kernelrank.base.validation import is_path, mapped
-from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.file_fit import fit_file
-from kernelrank.estimators.regressor import Regressor
-from kernelrank.estimators.streams import StreamLearner
+from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
+from kernelrank.estimators.streams import StreamLearner, fit_file
+from kernelrank.estimators.tasks import Classifier, Regressor
 from kernelrank.kernels import GammaLike, KernelLike
 
-__all__ = ["RLS"]
+__all__ = ["RLS", "RLSClassifier"]
 
 
 class RLS(Regressor, StreamLearner):
@@ -134,5 +133,134 @@ class RLS(Regressor, StreamLearner):
         Returns
         -------
         list of RLS
+        """
+        return self._fit_scores_path(X, y, alphas, qid, sample_weight)
+
+
+# RLS classifier -------------------------------------------------------------------------------------------------------
+#
+# RLSClassifier: regularised least squares for two classes or more.
+
+
+class RLSClassifier(Classifier):
+    """Regularised least squares classifier (one class against the rest).
+
+    Minimises ``Σ w_i (y_i - f_i)² + alpha ‖f‖²`` with ``y_i`` of ±1, once for two classes, and once for each of more
+    classes. There is no intercept, as in the papers.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over items.
+    kernel, gamma, degree, coef0, kernel_params
+        The kernel, as in `RankRLS`.
+    basis, solver, tol, max_iter, warm_start, random_state
+        As in `RankRLS`.
+    verbose : bool, default=False
+        Whether a fit shows its progress on standard error: a bar on a terminal, lines elsewhere.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (k,)
+        The classes, sorted. Of two classes, the one that sorts last is the positive class.
+    coef_, dual_coef_, X_fit_, basis_, kernel_, gamma_, solver_, n_iter_, n_features_in_, feature_names_in_
+        As in `RankRLS`; one output for two classes, and as many as classes for more.
+
+    See Also
+    --------
+    kernelrank.RLSClassifierCV : Chooses alpha.
+    kernelrank.RLS : The same for scores.
+
+    Notes
+    -----
+    Time and memory as `RankRLS` with k outputs: one decomposition for all classes.
+
+    Examples
+    --------
+    >>> from kernelrank import RLSClassifier
+    >>> X = [[1.0, 0.0], [0.9, 0.2], [-1.0, 0.1], [-0.8, -0.3], [0.1, 1.0], [-0.2, 1.1]]
+    >>> model = RLSClassifier(alpha=0.1).fit(X, ["ill", "ill", "well", "well", "unclear", "unclear"])
+    >>> model.classes_.tolist(), model.predict([[2.0, 0.0]]).tolist()
+    (['ill', 'unclear', 'well'], ['ill'])
+    >>> model.decision_function([[2.0, 0.0]]).shape
+    (1, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: rule for name, rule in KernelLearner._parameter_constraints.items() if name != "missing"
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        kernel: KernelLike = "linear",
+        gamma: GammaLike = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        basis: int | Sequence[int] | None = None,
+        solver: str = "auto",
+        tol: float | None = None,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.basis = basis
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _regressor(self) -> RLS:
+        """Return the equivalent regression of ±1."""
+        return RLS(**self.get_params(deep=False))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to classified items.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+            The items.
+        y : array-like, shape (m,)
+            Their classes, two or more: numbers, strings or booleans.
+        qid : sequence, shape (m,), optional
+            Not used, present for API consistency by convention: a pipeline or a search passes it on. Its length is
+            checked.
+        sample_weight : array-like, shape (m,), optional
+            Item weights.
+
+        Returns
+        -------
+        self
+        """
+        X = self._check_items(X, reset=True)
+        graphs, one_output = self._compare(X, y, qid, sample_weight)
+        return self._fit(X, graphs, self._progress(X, y), one_output=one_output)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
+        """Fit for many alphas at the cost of one decomposition, as `RankRLS.fit_path` does.
+
+        Parameters
+        ----------
+        X, y, alphas, qid, sample_weight
+            As in `fit`; alphas are positive numbers.
+
+        Returns
+        -------
+        list of RLSClassifier
         """
         return self._fit_scores_path(X, y, alphas, qid, sample_weight)

@@ -10,33 +10,53 @@ A query that continues in a later batch changes the weights of its earlier pairs
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
-from typing import Any, ClassVar, Self
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Matrix
+from kernelrank.base.arrays import Float, Index, Matrix, is_sparse, row_slices
+from kernelrank.base.compiled import compiled
+from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
-from kernelrank.comparisons import Comparisons
-from kernelrank.comparisons.costs import OutputGraph
+from kernelrank.base.validation import FilePath
+from kernelrank.comparisons import Comparisons, ScoredComparisons
+from kernelrank.comparisons.costs import OutputGraph, resolved_cost
+from kernelrank.comparisons.moments import QueryMoments
 from kernelrank.comparisons.scored import QueryWeight
+from kernelrank.data.ranking import Ranking
+from kernelrank.data.side_files import refuse_side_queries
+from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
-from kernelrank.estimators.query_fingerprint import query_fingerprints
-from kernelrank.estimators.stream_rounding import StreamRounding
-from kernelrank.estimators.stream_statistics import BatchStatistics, QueryMode, StreamStatistics
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.direct import NormalEquations
 from kernelrank.solvers.precision import check_finite, check_range, one_warning
 
-__all__ = ["StreamLearner"]
+__all__ = [
+    "BatchStatistics",
+    "QueryMode",
+    "StreamLearner",
+    "StreamRounding",
+    "StreamStatistics",
+    "VersionedDict",
+    "batch_mode",
+    "fit_file",
+    "query_fingerprints",
+]
 
 EXACT = 1e-8
 """`forget` warns when the expected relative error of the coefficients is larger than this."""
@@ -395,3 +415,603 @@ def _labels(graph: Comparisons) -> list[Hashable]:
     """Return what the user calls the queries of a batch; regression has none."""
     labels: list[Hashable] = [] if graph.queries is None else graph.queries.labels.tolist()
     return labels
+
+
+# Stream rounding ------------------------------------------------------------------------------------------------------
+#
+# Rounding errors of a stream: what remains in the sums after large numbers were subtracted again.
+#
+# A sum ``G = Σ B_t`` of statistics is rounded with every batch that comes or goes, by about ε times its size and some
+# times that of the batch. Rounding does not leave with the batch: queries 10⁷ times as large as the others leave 10¹⁴
+# ε. So its size is kept for the diagonal of ``G = Φᵀ L Φ``, ``ρ_j²``, and for ``b = Φᵀ M N``, ``β_j``; independent
+# errors add like variances. By Cauchy and Schwarz an entry ``G_ij`` is rounded by about ``ρ_i ρ_j``, and the rounding
+# of batch b_t by ``ε √(B_jj ‖N‖²)``.
+#
+# With ``A = G + alpha I`` and ``w = A⁻¹ b``, errors δG and δb make ``δw = A⁻¹ (δb - δG w)``. Row i of the bracket has
+# the variance ``β_i² + ρ_i² Σ_j ρ_j² w_j²``, so that
+#
+#     ``E ‖δw‖² = E ‖A⁻¹ (β ∘ s)‖² + (Σ_j ρ_j² w_j²) E ‖A⁻¹ (ρ ∘ s)‖²``  over random signs s.
+#
+# A few signs give the expectations, and as right-hand sides they share the factorisation that w needs anyway.
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+SUMMATION = 4.0
+"""The rounding of a batch's statistics in units of ε times their size: sums over items, in blocks."""
+
+LOST = 10.0
+"""From so many times the rounding of a single batch on, a refit would know more."""
+
+N_SIGNS = 4
+
+
+@dataclass(frozen=True)
+class StreamRounding:
+    """The rounding errors of the statistics of a stream.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (r,)
+        ``ρ²``, the size of rounding in the diagonal of ``Φᵀ L Φ``.
+    right : ndarray, shape (r, outputs)
+        ``β``, that in ``Φᵀ M N``.
+
+    Examples
+    --------
+    >>> one, large = np.ones((1, 1)), np.full((1, 1), 1e14)
+    >>> rounding = StreamRounding.of(one, one, np.ones(1)).after(large, large, large, large, np.full(1, 1e14))
+    >>> rounding.exceeds(StreamRounding.of(one, one, np.ones(1)))
+    True
+    """
+
+    gram: Float
+    right: Float
+
+    @classmethod
+    def of(cls, gram: Float, right: Float, energy: Float) -> Self:
+        """Return the rounding of one batch with ``Φᵀ L Φ``, ``Φᵀ M N`` and ``‖N‖²``."""
+        diagonal = np.maximum(np.diagonal(gram), 0.0)
+        size = np.sqrt(diagonal)[:, None] * np.sqrt(np.maximum(energy, 0.0))
+        return cls(SUMMATION * EPSILON * diagonal, SUMMATION * EPSILON * np.maximum(size, np.abs(right)))
+
+    def after(self, gram: Float, right: Float, *batch: Float) -> StreamRounding:
+        """Return the rounding errors after a batch was added or removed, with the new sums."""
+        change = type(self).of(*batch)
+        return StreamRounding(
+            np.hypot(np.hypot(self.gram, change.gram), EPSILON * np.abs(np.diagonal(gram))),
+            np.hypot(np.hypot(self.right, change.right), EPSILON * np.abs(right)),
+        )
+
+    def exceeds(self, fresh: StreamRounding) -> bool:
+        """Whether a refit, with the rounding errors `fresh`, would be more accurate."""
+        return bool(np.any(self.gram > LOST * fresh.gram) or np.any(self.right > LOST * fresh.right))
+
+    def probes(self) -> Float:
+        """Return random right-hand sides of the size of the rounding errors, shape (r, signs × (1 + outputs))."""
+        signs = np.where(np.random.default_rng(0).random((len(self.gram), N_SIGNS)) < 0.5, -1.0, 1.0)
+        sizes = np.column_stack([np.sqrt(self.gram), self.right])
+        return (sizes[:, :, None] * signs[:, None, :]).reshape(len(signs), -1)
+
+    def relative_error(self, w: Float, solved: Float) -> float:
+        """Return the relative error to expect of the coefficients, that of the worst output.
+
+        Parameters
+        ----------
+        w : ndarray, shape (r, outputs)
+            The coefficients.
+        solved : ndarray, shape (r, signs × (1 + outputs))
+            ``A⁻¹`` times `probes`.
+        """
+        squares = np.sum(solved.reshape(len(w), -1, N_SIGNS) ** 2, axis=(0, 2)) / N_SIGNS
+        error = np.sqrt(squares[1:] + squares[0] * (self.gram @ w**2))
+        size = np.linalg.norm(w, axis=0)
+        nothing = np.where(error > 0, np.inf, 0.0)
+        return float(np.max(np.divide(error, size, out=nothing, where=size > 0)))
+
+
+# Versioned dict -------------------------------------------------------------------------------------------------------
+#
+# Versioned dictionaries: a batch makes a new version in the time that the batch takes, and the old one stays.
+#
+# The entries lie in layers, each an ordinary dictionary that nobody changes any more, and versions share layers. A new
+# layer is joined with those before it that are not more than twice as large, so sizes more than double from layer to
+# layer. Hence there are O(log n) layers, and each entry is copied O(log n) times in all, however small the batches are.
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class VersionedDict(Mapping[Key, Value]):
+    """A dictionary that is never changed: `updated` and `without` return the next version.
+
+    Examples
+    --------
+    >>> first = VersionedDict().updated({"a": 1})
+    >>> second = first.updated({"a": 2, "b": 3})
+    >>> first.get("a"), second.get("a"), len(first), len(second), "b" in first
+    (1, 2, 1, 2, False)
+    """
+
+    def __init__(self) -> None:
+        self._layers: tuple[dict[Key, Value], ...] = ()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __contains__(self, key: object) -> bool:
+        return any(key in layer for layer in self._layers)
+
+    def __getitem__(self, key: Key) -> Value:
+        for layer in reversed(self._layers):
+            if key in layer:
+                return layer[key]
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(dict.fromkeys(key for layer in self._layers for key in layer))
+
+    def updated(self, entries: Mapping[Key, Value]) -> VersionedDict[Key, Value]:
+        """Return a version with further entries, or other values of known keys; O(len(entries) log n) on average."""
+        new: VersionedDict[Key, Value] = VersionedDict()
+        new._size = self._size + sum(key not in self for key in entries)
+        layers, last = list(self._layers), dict(entries)
+        while layers and len(layers[-1]) <= 2 * len(last):
+            last = {**layers.pop(), **last}
+        new._layers = (*layers, last)
+        return new
+
+    def without(self, keys: Collection[Key]) -> VersionedDict[Key, Value]:
+        """Return a version without some keys; O(n)."""
+        left = {key: value for layer in self._layers for key, value in layer.items() if key not in keys}
+        return VersionedDict[Key, Value]().updated(left)
+
+
+# Stream statistics ----------------------------------------------------------------------------------------------------
+#
+# The statistics of a stream: all that is known of the batches so far.
+
+QueryMode = Literal["whole", "mergeable"]
+
+FREE_PARAMETERS = frozenset({"alpha", "solver", "tol", "max_iter", "warm_start", "random_state"})
+"""What may change between two batches, for the statistics do not depend on it; a basis is drawn once."""
+
+PLAIN = ("gram", "right", "energy", "one_output", "mode", "n_items", "n_pairs", "n_idle_queries", "forgot")
+"""What is data already, and is kept in a model file as it is."""
+
+NEGATIVE = 100.0
+"""A sum of squares that is below zero by more than this many times its rounding was never a sum of squares."""
+
+
+@dataclass(frozen=True)
+class BatchStatistics:
+    """The sums over a batch of whole queries.
+
+    Parameters
+    ----------
+    gram, right, energy : ndarray, shapes (r, r), (r, outputs), (outputs,)
+        ``Φᵀ L Φ``, ``Φᵀ M N`` and ``‖N‖²``.
+    fingerprints : dict
+        One for each query, by its label; none in regression.
+    n_items, n_pairs, n_idle_queries : int
+    """
+
+    gram: Float
+    right: Float
+    energy: Float
+    fingerprints: dict[Any, int]
+    n_items: int
+    n_pairs: int
+    n_idle_queries: int
+
+
+@dataclass(frozen=True)
+class StreamStatistics:
+    """The sums over all batches so far. A batch makes new ones, so that a failure leaves the old as they were.
+
+    Parameters
+    ----------
+    gram, right : ndarray, shapes (r, r), (r, outputs)
+        ``Φᵀ L Φ`` and ``Φᵀ M N``.
+    energy : ndarray, shape (outputs,)
+        ``‖N‖²`` of whole queries, for the size of rounding.
+    rounding : StreamRounding
+        How much of the sums is rounding.
+    one_output : bool
+        Whether y has one dimension.
+    mode : {"whole", "mergeable"}
+    parameters : dict
+        Those of the estimator that the sums depend on.
+    fingerprints : VersionedDict
+        Those of whole queries by their labels.
+    moments : VersionedDict
+        Those of mergeable queries by their labels.
+    n_items, n_pairs, n_idle_queries : int
+    forgot : bool
+        Whether anything was ever taken away.
+    """
+
+    gram: Float
+    right: Float
+    energy: Float
+    rounding: StreamRounding
+    one_output: bool
+    mode: QueryMode
+    parameters: dict[str, Any]
+    fingerprints: VersionedDict[Any, int] = field(default_factory=VersionedDict)
+    moments: VersionedDict[Any, QueryMoments] = field(default_factory=VersionedDict)
+    n_items: int = 0
+    n_pairs: int = 0
+    n_idle_queries: int = 0
+    forgot: bool = False
+
+    @classmethod
+    def empty(
+        cls, n_columns: int, n_outputs: int, one_output: bool, mode: QueryMode, parameters: Mapping[str, Any]
+    ) -> StreamStatistics:
+        """Return the statistics of no batch, of an estimator with some parameters."""
+        sums = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_outputs)), np.zeros(n_outputs)
+        return cls(*sums, StreamRounding.of(*sums), one_output, mode, _problem_parameters(parameters))
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the parameters as plain data: numbers, lists and arrays."""
+        record = {name: getattr(self, name) for name in PLAIN}
+        record |= {"rounding_gram": self.rounding.gram, "rounding_right": self.rounding.right}
+        record |= {"labels": list(self.fingerprints), "fingerprints": list(self.fingerprints.values())}
+        record |= {"merged": list(self.moments), "moments": [query.record() for query in self.moments.values()]}
+        return record
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any], parameters: Mapping[str, Any]) -> StreamStatistics:
+        """Return what `record` made data of, for an estimator with some parameters; its shapes are checked."""
+        plain = {name: record[name] for name in PLAIN}
+        r, outputs = plain["right"].shape
+        rounding = StreamRounding(record["rounding_gram"], record["rounding_right"])
+        shapes = [plain["gram"].shape, plain["energy"].shape, rounding.gram.shape, rounding.right.shape]
+        if shapes != [(r, r), (outputs,), (r,), (r, outputs)] or plain["mode"] not in ("whole", "mergeable"):
+            raise InvalidInputError("the statistics of the stream do not fit each other")
+        known = dict(zip(record["labels"], record["fingerprints"], strict=True))
+        moments = [QueryMoments.of_record(query, r, outputs) for query in record["moments"]]
+        merged = dict(zip(record["merged"], moments, strict=True))
+        return cls(
+            **plain,
+            rounding=rounding,
+            parameters=_problem_parameters(parameters),
+            fingerprints=VersionedDict[Any, int]().updated(known),
+            moments=VersionedDict[Any, QueryMoments]().updated(merged),
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries were learnt."""
+        return len(self.fingerprints) + len(self.moments)
+
+    def check_parameters(self, parameters: Mapping[str, Any]) -> None:
+        """Raise an error if parameters other than alpha changed since the first batch."""
+        for name, value in self.parameters.items():
+            if not _same(value, parameters[name]):
+                raise InvalidInputError(
+                    f"{name}={value!r} in the first batch and {name}={parameters[name]!r} now. Only alpha may "
+                    f"change between batches: set {name} back, or start again with fit, fit_stream or a clone"
+                )
+
+    def plus(self, batch: BatchStatistics) -> StreamStatistics:
+        """Return the statistics with one more batch."""
+        return replace(self._moved(batch, 1), fingerprints=self.fingerprints.updated(batch.fingerprints))
+
+    def minus(self, batch: BatchStatistics) -> StreamStatistics:
+        """Return the statistics without some queries; they must be those that were learnt."""
+        for label, fingerprint in batch.fingerprints.items():
+            if label not in self.fingerprints:
+                raise InvalidInputError(f"query {label!r} was not in any earlier batch, so it cannot be forgotten")
+            if self.fingerprints[label] != fingerprint:
+                raise InvalidInputError(
+                    f"query {label!r} was learnt with other items, scores or weights: pass exactly the items, y "
+                    "and sample_weight of the earlier batch"
+                )
+        left = replace(
+            self._moved(batch, -1),
+            fingerprints=self.fingerprints.without(batch.fingerprints),
+            forgot=True,
+        )
+        if left.n_items < 0 or np.any(np.diagonal(left.gram) < -NEGATIVE * left.rounding.gram):
+            raise InvalidInputError("these items were not in any earlier batch, so they cannot be forgotten")
+        return left
+
+    def _moved(self, batch: BatchStatistics, sign: int) -> StreamStatistics:
+        gram, right = self.gram + sign * batch.gram, self.right + sign * batch.right
+        return replace(
+            self,
+            gram=gram,
+            right=right,
+            energy=self.energy + sign * batch.energy,
+            rounding=self.rounding.after(gram, right, batch.gram, batch.right, batch.energy),
+            n_items=self.n_items + sign * batch.n_items,
+            n_pairs=self.n_pairs + sign * batch.n_pairs,
+            n_idle_queries=self.n_idle_queries + sign * batch.n_idle_queries,
+        )
+
+    def merged(self, features: ColumnFeatures, graph: ScoredComparisons) -> StreamStatistics:
+        """Return the statistics with the mergeable queries of a batch merged into the known ones."""
+        assert graph.queries is not None
+        gram, right = self.gram.copy(), self.right.copy()
+        moments: dict[Any, QueryMoments] = {}
+        n_pairs, n_idle_queries = self.n_pairs, self.n_idle_queries
+        for label, items in zip(graph.queries.labels.tolist(), graph.queries, strict=True):
+            known = self.moments.get(label)
+            query = QueryMoments(*right.shape) if known is None else known.copy()
+            query.add(features.rows(items), graph.scores[items], graph.weight[items])
+            moments[label] = query
+            scatter, moment = query.scaled(graph.query_weight)
+            gram += scatter
+            right += moment
+            n_pairs += query.n_pairs
+            n_idle_queries += query.n_pairs == 0
+            if known is not None:
+                scatter, moment = known.scaled(graph.query_weight)
+                gram -= scatter
+                right -= moment
+                n_pairs -= known.n_pairs
+                n_idle_queries -= known.n_pairs == 0
+        return replace(
+            self,
+            gram=gram,
+            right=right,
+            moments=self.moments.updated(moments),
+            n_items=self.n_items + graph.n_items,
+            n_pairs=n_pairs,
+            n_idle_queries=n_idle_queries,
+        )
+
+
+def _problem_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of the parameters that the statistics depend on.
+
+    What is not equal to its own copy, such as a callable object, is kept itself.
+    """
+    kept = {}
+    for name, value in parameters.items():
+        if name not in FREE_PARAMETERS:
+            try:
+                copied = deepcopy(value)
+            except Exception:  # whatever the copying of a foreign object raises
+                copied = value
+            kept[name] = copied if _same(copied, value) else value
+    return kept
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Return whether two values of a parameter mean the same."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_same(first[key], second[key]) for key in first)
+    if np.ndim(first) or np.ndim(second):
+        return np.array_equal(first, second)
+    return first is second or bool(first == second)
+
+
+# Query fingerprint ----------------------------------------------------------------------------------------------------
+#
+# Query fingerprints: 64-bit hashes that show whether a query has the same items as before.
+#
+# The binary digits of each number, stirred, are multiplied by an odd number of its column and added up over the row,
+# modulo 2⁶⁴; the rows of a query, stirred again, are added up too. So the order of the items does not matter, nor
+# whether they are dense or sparse (a zero adds nothing), nor how they are cut into blocks. That two different queries
+# have the same fingerprint by chance is very unlikely; there is no protection against items constructed to have it.
+
+Bits: TypeAlias = NDArray[np.uint64]
+
+COMPILED = 20_000
+"""From so many numbers on, a compiled loop pays for being loaded."""
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+FIRST_SHIFT, SECOND_SHIFT = np.uint64(32), np.uint64(29)
+MINUS_ZERO, ZERO = np.uint64(2**63), np.uint64(0)
+
+SEEDS = (20_090_401, 20_110_613)
+"""Of the factors of columns of X, and of those of y and weights."""
+
+
+def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries) -> list[int]:
+    """Return a number for each query that stands for its items, their scores and their weights.
+
+    Parameters
+    ----------
+    X : array or sparse matrix, shape (m, n)
+    scores : ndarray, shape (m, outputs)
+    weight : ndarray, shape (m,)
+    queries : Queries
+
+    Returns
+    -------
+    list of int
+        One for each query, in their order.
+
+    Notes
+    -----
+    O(m n) time, or O(nnz) for sparse items; memory one block, or O(nnz).
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> X, y = np.array([[1.0, 0.0], [2.0, 3.0]]), np.array([[0.0], [1.0]])
+    >>> queries = Queries.from_labels(None, 2)
+    >>> known = query_fingerprints(X, y, np.ones(2), queries)
+    >>> known == query_fingerprints(sparse.csr_array(X[::-1]), y[::-1], np.ones(2), queries)
+    True
+    >>> known == query_fingerprints(X[::-1], y, np.ones(2), queries)
+    False
+    """
+    rows = _row_sums(X, SEEDS[0]) + _row_sums(np.column_stack([scores, weight]), SEEDS[1])
+    stirred = _stirred(rows)
+    sums: list[int] = _sums_between(stirred if queries.contiguous else stirred[queries.order], queries.bounds).tolist()
+    return sums
+
+
+def _row_sums(X: Matrix, seed: int) -> Bits:
+    """Return the sum over each row, every number multiplied by the factor of its column."""
+    drawn = np.random.default_rng(seed).integers(2**63, size=(X.shape[1],), dtype=np.uint64)
+    factors = drawn * np.uint64(2) + np.uint64(1)
+    if is_sparse(X):
+        rows = X.tocsr()
+        return _sums_between(_bits(rows.data) * factors[rows.indices], rows.indptr)
+    sums = np.empty(X.shape[0], dtype=np.uint64)
+    for part in row_slices(X):
+        if X.size < COMPILED:
+            sums[part] = (_bits(np.asarray(X[part], dtype=np.float64)) * factors).sum(axis=1)
+        else:
+            block = np.ascontiguousarray(X[part], dtype=np.float64)
+            _fill_row_sums(block.view(np.uint64), factors, sums[part])
+    return sums
+
+
+@compiled
+def _fill_row_sums(bits: Bits, factors: Bits, sums: Bits) -> None:
+    """Do in one pass what `_bits` and a weighted sum do in eight."""
+    for i in range(len(sums)):
+        total = ZERO
+        for j in range(len(factors)):
+            value = bits[i, j]
+            value = ZERO if value == MINUS_ZERO else value
+            mixed = (value ^ (value >> FIRST_SHIFT)) * MULTIPLIER
+            total += (mixed ^ (mixed >> SECOND_SHIFT)) * factors[j]
+        sums[i] = total
+
+
+def _bits(values: Float) -> Bits:
+    """Return the binary digits of numbers, stirred; those of both zeros are zero."""
+    positive = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    return _stirred(positive.view(np.uint64))
+
+
+def _stirred(bits: Bits) -> Bits:
+    """Let every digit change the lower half: the last ones of a whole number are all zero."""
+    mixed = (bits ^ (bits >> FIRST_SHIFT)) * MULTIPLIER
+    return mixed ^ (mixed >> SECOND_SHIFT)
+
+
+def _sums_between(values: Bits, bounds: NDArray[np.integer]) -> Bits:
+    """Return the sums of consecutive parts, modulo 2⁶⁴, where differences of running sums are exact."""
+    running = np.zeros(len(values) + 1, dtype=np.uint64)
+    np.cumsum(values, out=running[1:])
+    return np.asarray(running[bounds[1:]] - running[bounds[:-1]])
+
+
+# File fit -------------------------------------------------------------------------------------------------------------
+#
+# Fitting to a file: X is a path, and the file is read in batches that need not fit into memory together.
+#
+# ========================================  =====================================  ====================================
+# path                                      y, qid                                 how
+# ========================================  =====================================  ====================================
+# Parquet file, or a folder of them         names of columns                       batches of whole queries
+# CSV or TSV file, compressed too           names of columns                       batches of whole queries
+# SVMlight or LETOR file, compressed too    none: they are in the file             batches of whole queries
+# ``.npy``                                  arrays, or ``.npy`` paths themselves   mapped into memory, then as any array
+# ========================================  =====================================  ====================================
+#
+# The format is determined as by the command, from the suffix or the first line. No column is guessed: an error about a
+# missing or unknown column lists the columns. All other columns of numbers are features.
+#
+# A basis is drawn from all items, as in memory, so that a file gives the same model; this takes one more reading, which
+# collects the basis items.
+
+
+def fit_file(
+    learner: StreamLearner,
+    path: FilePath,
+    target: str | None,
+    query: str | None,
+    sample_weight: Any,
+    queries: QueryMode,
+) -> None:
+    """Learn from a file of any format; the learner is not restored when that fails.
+
+    Parameters
+    ----------
+    learner : RLS or RankRLS
+    path : str or path-like
+    target, query : str, optional
+        The columns of scores and of queries.
+    sample_weight : None
+        There are no weights in files.
+    queries : {"whole", "mergeable"}
+        As in `partial_fit`. A file without queries is one ranking, whose batches are merged.
+
+    Notes
+    -----
+    O(m r²) time and one batch and r² numbers of memory, as `fit_stream`.
+    """
+    _check_learner(learner, path)
+    if sample_weight is not None:
+        raise InvalidInputError("sample_weight is not supported when X is a path. Use partial_fit, which accepts it.")
+    stored = open_stored(path, target=target, query=query)
+    mode = batch_mode(learner, stored, queries)
+    learner._clear()
+    name = Path(path).name
+    if learner.basis is not None:
+        _read_basis(learner, stored, name)
+    first = [0]
+
+    def chunks() -> Generator[Ranking, None, None]:
+        for chunk in stored.chunks(whole_queries=mode == "whole" and learner.compares_queries):
+            yield chunk
+            first.append(first[-1] + len(chunk.y))
+
+    with closing(chunks()) as batches:
+        learner._learn_batches(batches, mode, stored.n_items, name, lambda n: f"{path}, from row {first[n] + 1:,} on")
+    learner._solve_stream()
+    if stored.names is not None:
+        learner.feature_names_in_ = np.array(stored.names, dtype=object)
+
+
+def _check_learner(learner: StreamLearner, path: FilePath) -> None:
+    """Raise an error that explains why a learner cannot learn in batches."""
+    if learner._can_stream():
+        return
+    reason = "a precomputed kernel cannot be read in batches: use another kernel"
+    if not learner._kernel_of_parameters().precomputed:
+        reason = f"kernel={learner.kernel!r} without a basis compares every item with every other: give basis=1000"
+    raise InvalidInputError(
+        f"{type(learner).__name__} cannot be fitted to {os.fspath(path)}: {reason}, or read the file into memory first"
+    )
+
+
+def batch_mode(learner: StreamLearner, stored: StoredRanking, queries: QueryMode) -> QueryMode:
+    """Return how batches are joined: without queries they are parts of one ranking, as they would be in memory."""
+    if not learner.compares_queries:
+        return "whole"
+    if not stored.has_queries:
+        refuse_side_queries(stored.path)
+    mergeable = (
+        resolved_cost(getattr(learner, "cost", "auto")) == "magnitude" and getattr(learner, "ties", "") == "include"
+    )
+    return "mergeable" if not stored.has_queries and mergeable else queries
+
+
+def _read_basis(learner: StreamLearner, stored: StoredRanking, name: str) -> None:
+    """Draw the basis from all items and read its rows."""
+    basis = learner._draw_basis(stored.n_items)
+    order = np.argsort(basis, kind="stable")
+    parts: list[Matrix] = []
+    start = 0
+    reading = track(
+        stored.chunks(whole_queries=False), stored.n_items, f"basis of {name}", size=lambda c: len(c.y), noun="rows"
+    )
+    with closing(reading):
+        for chunk in reading:
+            stop = start + len(chunk.y)
+            here = basis[order[slice(*np.searchsorted(basis[order], [start, stop]))]]
+            parts.append(chunk.X[here - start])
+            start = stop
+            if start > basis.max():
+                break
+    rows = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    learner.basis_ = basis
+    learner.X_fit_ = learner._check_items(rows[_inverse(order)], reset=True, least=1)
+
+
+def _inverse(order: Index) -> Index:
+    """Return the permutation that undoes another."""
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    return inverse

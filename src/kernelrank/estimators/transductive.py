@@ -17,8 +17,7 @@ from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
-from kernelrank.estimators.fit_progress import FitProgress
+from kernelrank.estimators.base import FitProgress, KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.tasks import Ranker, has_two_levels
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce

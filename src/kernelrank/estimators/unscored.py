@@ -6,24 +6,25 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from kernelrank.base.arrays import Index, Matrix, block_rows
+from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
-from kernelrank.comparisons.scored import QueryWeight
-from kernelrank.comparisons.stream_scatter import StreamScatter
+from kernelrank.comparisons.moments import QueryMoments
+from kernelrank.comparisons.scatter import subtract_query_means
+from kernelrank.comparisons.scored import QueryWeight, pair_weight
 from kernelrank.data.stored import open_stored
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.estimators.agreement import Agreement
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features.views import JointRows, ViewMap
 
-__all__ = ["UnscoredItems"]
+__all__ = ["Agreement", "StreamScatter", "UnscoredItems"]
 
 Piece: TypeAlias = tuple[Matrix, Index]
 """Some items, and the numbers of their queries."""
@@ -194,3 +195,210 @@ class _Runs:
 
 
 TOGETHER = "in a stream the rows of each query must be contiguous; sort the items by query, or give one array"
+
+
+# Agreement ------------------------------------------------------------------------------------------------------------
+#
+# Agreement of several views on unscored items: one matrix for all alphas and nus.
+#
+# With ``Ψ = [Ψ_1 ... Ψ_M]`` the features of the unscored items in M views and ``𝓛`` their Laplacian, ``G = Ψᵀ 𝓛 Ψ`` has
+# the blocks ``G_vu``. Two views ``f_v = Ψ_v w_v`` and ``f_u`` disagree by
+#
+#     ``d_vu = (f_v - f_u)ᵀ 𝓛 (f_v - f_u) = w_vᵀ G_vv w_v - 2 w_vᵀ G_vu w_u + w_uᵀ G_uu w_u``,
+#
+# and ``nu Σ_vu d_vu``, over all v and u, is ``wᵀ P w`` with the blocks ``2 nu (M - 1) G_vv`` on the diagonal of P and
+# ``-2 nu G_vu`` beside it [TPBSH11]_ (17).
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The scatter of unscored queries in the features of all views.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (R, R)
+        ``Ψᵀ 𝓛 Ψ``, R being the number of features of all views together.
+    bounds : ndarray of int64, shape (M + 1,)
+        Where the features of each view begin.
+    pair_weight : float, default=0.0
+        The weight of all pairs of unscored items together.
+    n_items, n_queries : int, default=0
+        How many unscored items and queries there were.
+
+    Notes
+    -----
+    Memory R² numbers, whatever the number of unscored items. Each method takes O(R²), `turned` O(R³).
+
+    Examples
+    --------
+    >>> agreement = Agreement(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0, 1, 2]), 1.0)
+    >>> agreement.penalty(0.5)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    >>> agreement.disagreement(np.array([[1.0], [3.0]]))
+    array([4.])
+    """
+
+    gram: Float
+    bounds: Index
+    pair_weight: float = 0.0
+    n_items: int = 0
+    n_queries: int = 0
+
+    @classmethod
+    def none(cls, ranks: Sequence[int]) -> Agreement:
+        """Return the agreement on no item, of views with some numbers of features."""
+        bounds = np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
+        return cls(np.zeros((bounds[-1], bounds[-1])), bounds)
+
+    @property
+    def parts(self) -> list[slice]:
+        """The columns of the features of each view."""
+        return [slice(start, stop) for start, stop in pairwise(self.bounds.tolist())]
+
+    def penalty(self, nu: float) -> Float:
+        """Return P with ``wᵀ P w = nu Σ_vu d_vu``."""
+        P = -2.0 * nu * self.gram
+        for part in self.parts:
+            P[part, part] *= 1 - len(self.parts)
+        return P
+
+    def disagreement(self, w: Float) -> Float:
+        """Return the mean squared disagreement of each output: over pairs of views, and over pairs of unscored items.
+
+        Parameters
+        ----------
+        w : ndarray, shape (R, outputs)
+
+        Returns
+        -------
+        ndarray, shape (outputs,)
+            Pairs of items count as `query_weight` says; NaN without unscored items.
+        """
+        M = len(self.parts)
+        if self.pair_weight == 0:
+            return np.full(w.shape[1], np.nan)
+        total: Float = np.einsum("io,io->o", w, self.penalty(1.0) @ w)
+        return np.maximum(total, 0.0) / (M * (M - 1) * self.pair_weight)
+
+    def turned(self, turns: Sequence[Float]) -> Agreement:
+        """Return the agreement in other features, ``Ψ_v Q_v``."""
+        bounds = np.concatenate([[0], np.cumsum([Q.shape[1] for Q in turns])]).astype(np.int64)
+        half = np.hstack([self.gram[:, part] @ Q for part, Q in zip(self.parts, turns, strict=True)])
+        gram = np.vstack([Q.T @ half[part] for part, Q in zip(self.parts, turns, strict=True)])
+        return Agreement((gram + gram.T) / 2, bounds, self.pair_weight, self.n_items, self.n_queries)
+
+    def silent(self, scales: Sequence[float]) -> Iterator[int]:
+        """Yield the uninformative views: constant within each unscored query, up to rounding."""
+        for number, (part, scale) in enumerate(zip(self.parts, scales, strict=True)):
+            if np.trace(self.gram[part, part]) <= self.pair_weight * 1e-24 * scale:
+                yield number
+
+
+# Stream scatter -------------------------------------------------------------------------------------------------------
+#
+# The scatter of queries that come in blocks: ``Φᵀ L Φ`` of items without scores, from one pass.
+#
+# The Laplacian of all pairs in query q is ``c_q (n_q I - 11ᵀ)``, so the query gives ``c_q n_q S_q``, where ``S_q`` is
+# the scatter of its rows about their mean. Only the query that a block ends with can go on in the next one, and how
+# many items it will have is not known yet, so its moments are kept apart (`query_moments`) until another query begins.
+
+
+class StreamScatter:
+    """Adds up ``Φᵀ L Φ`` over blocks of rows, the rows of each query together.
+
+    Parameters
+    ----------
+    n : int
+        The number of columns.
+    query_weight : {"pairs", "items", "queries"}
+        Which units have equal weight.
+
+    Notes
+    -----
+    O(k n²) time for a block of k rows; memory 3 n² numbers and a block, whatever the sizes of the queries.
+
+    Examples
+    --------
+    >>> scatter = StreamScatter(1, "pairs")
+    >>> scatter.add(np.array([[1.0], [3.0], [0.0]]), np.array([0, 0, 1]))
+    >>> scatter.add(np.array([[5.0]]), np.array([1]))
+    >>> scatter.gram(), scatter.n_pairs, scatter.n_queries
+    (array([[29.]]), 2, 2)
+    """
+
+    def __init__(self, n: int, query_weight: QueryWeight) -> None:
+        self.n = n
+        self.query_weight: QueryWeight = query_weight
+        self.n_items = self.n_queries = self.n_idle_queries = self.n_pairs = 0
+        self.pair_weight = 0.0
+        """The weight of all pairs together, ``Σ c_q (n_q choose 2)``."""
+        self._whole = GramSum(n)
+        self._large = np.zeros((n, n))
+        self._code: int | None = None
+        self._open = QueryMoments(n, 0)
+        self._work = np.empty((0, n))
+
+    def add(self, block: Float, codes: Index) -> None:
+        """Add a block of rows to the sum.
+
+        Parameters
+        ----------
+        block : ndarray, shape (k, n)
+            Is overwritten.
+        codes : ndarray of int64, shape (k,)
+            The query of each row. The rows of a query are contiguous, in this block and across blocks.
+        """
+        if len(block) == 0:
+            return
+        bounds = np.append(np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)), len(codes))
+        first, last = 0, len(bounds) - 2
+        if self._code is not None and codes[0] == self._code:
+            self._add_open(block[: bounds[1]])
+            first = 1
+        if first > last:
+            return
+        self._close()
+        self._add_whole(block[bounds[first] : bounds[last]], np.diff(bounds[first : last + 1]))
+        self._code = int(codes[-1])
+        self._add_open(block[bounds[last] :])
+
+    def gram(self) -> Float:
+        """Return ``Φᵀ L Φ``."""
+        self._close()
+        return np.asarray(self._whole.matrix() + self._large)
+
+    def _add_whole(self, block: Float, sizes: Index) -> None:
+        """Add queries whose items are all in this block."""
+        if len(block) == 0:
+            return
+        if len(self._work) < len(block):
+            self._work = np.empty_like(block)
+        bounds = np.append(0, np.cumsum(sizes))
+        subtract_query_means(block, bounds, np.ones(len(block)), self._work[: len(block)], block)
+        block *= np.repeat(np.sqrt(self._count(sizes)), sizes)[:, None]
+        self._whole.add(block)
+
+    def _add_open(self, rows: Float) -> None:
+        """Add items of a query that may go on in the next block."""
+        self._open.add(rows, np.zeros((len(rows), 0)), np.ones(len(rows)))
+
+    def _close(self) -> None:
+        """Add the query that was left open, now that its size is known."""
+        if self._code is not None:
+            self._count(np.array([self._open.n_items]))
+            self._large += self._open.scaled(self.query_weight)[0]
+            self._code, self._open = None, QueryMoments(self.n, 0)
+
+    def _count(self, sizes: Index) -> Float:
+        """Count queries of some sizes, and return ``c_q n_q`` of each."""
+        n_items = sizes.astype(np.float64)
+        c = pair_weight(self.query_weight, n_items, n_items)
+        pairs = sizes * (sizes - 1) // 2
+        self.n_items += int(sizes.sum())
+        self.n_queries += len(sizes)
+        self.n_idle_queries += int((pairs == 0).sum())
+        self.n_pairs += int(pairs.sum())
+        self.pair_weight += float(c @ pairs)
+        scale: Float = c * sizes
+        return scale

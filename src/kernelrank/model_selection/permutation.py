@@ -34,8 +34,7 @@ from kernelrank.base.validation import check_scores
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
-from kernelrank.estimators.rls import RLS
-from kernelrank.estimators.rls_classifier import RLSClassifier
+from kernelrank.estimators.rls import RLS, RLSClassifier
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.estimator_refit import settled

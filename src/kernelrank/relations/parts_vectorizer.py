@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.all_paths_vectorizer import AllPathsVectorizer, GraphTransformer
+from kernelrank.estimators.vectorizers import AllPathsVectorizer, GraphTransformer
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate_graph import PARTS
 

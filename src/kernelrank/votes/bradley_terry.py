@@ -27,8 +27,7 @@ from kernelrank.base.validation import (
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.scored import QueryWeight, list_score_pairs
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.estimators.fit_progress import FitProgress, GapProgress
+from kernelrank.estimators.base import FitProgress, GapProgress, KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.features import Features, ReducedSet

@@ -20,7 +20,7 @@ from kernelrank.base.results import Estimates, to_frame
 from kernelrank.base.validation import check_pair_values, check_ties
 from kernelrank.errors import InvalidInputError, UnconnectedVotesWarning
 from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.score_comparison import ScoreComparison
+from kernelrank.estimators.posterior import ScoreComparison
 from kernelrank.features import ExplicitFeatures
 from kernelrank.votes.likelihood import LogisticVotes, SquaredVotes, VoteModel
 from kernelrank.votes.posterior import ItemPosterior, judge_agreement, most_telling_pairs, votes_to_tell_apart

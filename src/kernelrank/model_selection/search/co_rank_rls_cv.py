@@ -23,11 +23,9 @@ from kernelrank.base.progress import track
 from kernelrank.comparisons.costs import Cost, OutputGraph, Ties
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.agreement import Agreement
-from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.co_data import CoData
-from kernelrank.estimators.fit_progress import FitProgress
-from kernelrank.estimators.view_ranker import ViewRanker, co_equations
+from kernelrank.estimators.base import FitProgress, whole_or_not_at_all
+from kernelrank.estimators.co_rank_rls import CoData, ViewRanker, co_equations
+from kernelrank.estimators.unscored import Agreement
 from kernelrank.features.map import duplicate_rows
 from kernelrank.features.views import JointRows, ViewMap
 from kernelrank.kernels import GammaLike, KernelLike

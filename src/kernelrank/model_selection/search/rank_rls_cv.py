@@ -15,7 +15,7 @@ from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, Ties
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.estimators.base import whole_or_not_at_all
-from kernelrank.estimators.preference_posterior import PreferencePosterior
+from kernelrank.estimators.posterior import PreferencePosterior
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.kernels import GammaLike, KernelLike

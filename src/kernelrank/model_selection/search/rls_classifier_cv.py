@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.estimators.classifier import Classifier
-from kernelrank.estimators.rls_classifier import RLSClassifier
+from kernelrank.estimators.rls import RLSClassifier
+from kernelrank.estimators.tasks import Classifier
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO
 from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries
-from kernelrank.comparisons.stream_scatter import StreamScatter
+from kernelrank.estimators.unscored import StreamScatter
 
 
 @given(
