@@ -14,7 +14,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kernelrank.estimators import GreedyRankRLS
-from kernelrank.model_selection import selection_curve, selection_stability
+from kernelrank.model_selection import selection_stability
+from kernelrank.selection import selection_curve
 
 PAIRS = 40
 

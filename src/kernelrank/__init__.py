@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         leave_query_out,
         permutation_importance,
         permutation_test,
-        selection_curve,
         selection_stability,
         tournament_roc,
     )
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
         TwoStepRLSCV,
     )
     from kernelrank.persistence.model_files import load, save
+    from kernelrank.selection import selection_curve
     from kernelrank.votes import BradleyTerry, Leaderboard
 
 __version__ = "0.1.0"
@@ -147,7 +147,7 @@ _HOMES = {
     "export": "exports",
     "permutation_importance": "model_selection",
     "permutation_test": "model_selection",
-    "selection_curve": "model_selection",
+    "selection_curve": "selection",
     "selection_stability": "model_selection",
     "tournament_roc": "model_selection",
     "holdout": "model_selection.holdout",

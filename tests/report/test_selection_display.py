@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
+from kernelrank.model_selection import PermutationTest, SelectionStability
 from kernelrank.report import SelectionDisplay
+from kernelrank.selection import SelectionCurve
 
 pytest.importorskip("matplotlib")
 

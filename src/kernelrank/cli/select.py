@@ -21,8 +21,9 @@ from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 if TYPE_CHECKING:
     from kernelrank.data import Items
     from kernelrank.estimators import GreedyRankRLS
-    from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
+    from kernelrank.model_selection import PermutationTest, SelectionStability
     from kernelrank.report import Page
+    from kernelrank.selection import SelectionCurve
 
 __all__ = ["app", "check_alpha", "selection_model"]
 
@@ -112,7 +113,8 @@ def select(
 
     kernelrank select train.txt -k 10 -o model.kr
     """
-    from kernelrank.model_selection import permutation_test, selection_curve, selection_stability
+    from kernelrank.model_selection import permutation_test, selection_stability
+    from kernelrank.selection import selection_curve
 
     answer = Answer("select", as_json=as_json)
     train = fold_part(train, "train")

@@ -12,10 +12,10 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.greedy_selector import CriterionName, GreedySelector
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.selection import SelectionProblem
-from kernelrank.selection.greedy_search import Criterion
+from kernelrank.selection.estimators import CriterionName, GreedySelector
+from kernelrank.selection.search import Criterion
 
 __all__ = ["GreedyRankRLS"]
 

@@ -8,10 +8,10 @@ from kernelrank.base.arrays import Matrix
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.greedy_selector import GreedySelector
 from kernelrank.estimators.tasks import Regressor
 from kernelrank.selection import SelectionProblem
-from kernelrank.selection.greedy_search import Criterion
+from kernelrank.selection.estimators import GreedySelector
+from kernelrank.selection.search import Criterion
 
 __all__ = ["GreedyRLS"]
 

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from kernelrank.model_selection.concordance_estimation import ConcordanceEstimate, estimate_concordance
     from kernelrank.model_selection.feature_importance import PermutationImportance, permutation_importance
     from kernelrank.model_selection.holdout import leave_one_out, leave_pair_out, leave_query_out
-    from kernelrank.model_selection.nested_selection import SelectionCurve, selection_curve
     from kernelrank.model_selection.permutation import PermutationTest, permutation_test
     from kernelrank.model_selection.preference_holdout import PreferenceHoldout, leave_preferences_out
     from kernelrank.model_selection.query_k_fold import QueryKFold
     from kernelrank.model_selection.score_calibration import calibrate_comparisons
     from kernelrank.model_selection.selection_frequency import SelectionStability, selection_stability
     from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
+    from kernelrank.selection.curves import SelectionCurve, selection_curve
 
 __all__ = [
     "AUCComparison",
@@ -55,7 +55,7 @@ __getattr__, __dir__ = late_names(
         "PermutationTest": "permutation",
         "PreferenceHoldout": "preference_holdout",
         "QueryKFold": "query_k_fold",
-        "SelectionCurve": "nested_selection",
+        "SelectionCurve": "kernelrank.selection.curves",
         "SelectionStability": "selection_frequency",
         "TournamentROC": "tournament",
         "calibrate_comparisons": "score_calibration",
@@ -68,7 +68,7 @@ __getattr__, __dir__ = late_names(
         "leave_query_out": "holdout",
         "permutation_importance": "feature_importance",
         "permutation_test": "permutation",
-        "selection_curve": "nested_selection",
+        "selection_curve": "kernelrank.selection.curves",
         "selection_stability": "selection_frequency",
         "tournament_roc": "tournament",
     },

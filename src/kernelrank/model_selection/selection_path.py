@@ -15,9 +15,9 @@ from kernelrank.base.arrays import Float, Index, product
 from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.greedy_selector import GreedySelector
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.selection.estimators import GreedySelector
 
 __all__ = ["SelectionData", "SelectionPath", "mean_accuracy", "selector_of"]
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from kernelrank.base.text import p_is
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection import PermutationTest, SelectionCurve, SelectionStability
+from kernelrank.model_selection import PermutationTest, SelectionStability
 from kernelrank.report.display import Display, legend_above
+from kernelrank.selection import SelectionCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from kernelrank.selection.greedy_search import SelectionStep
-from kernelrank.selection.held_out_state import HeldOutState
+from kernelrank.selection.search import SelectionStep
+from kernelrank.selection.states import HeldOutState
 
 __all__ = ["FallingError"]
 

@@ -24,9 +24,9 @@ from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
-from kernelrank.selection.column_sweeps import LANES, sweep_pairs
-from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState, RemovedColumn
 from kernelrank.selection.selection_problem import SelectionProblem
+from kernelrank.selection.states import ChosenColumns, HeldOutState, RemovedColumn
+from kernelrank.selection.sweeps import LANES, sweep_pairs
 
 __all__ = ["PairState", "one_scale"]
 

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.selection.column_sweeps import WIDTH, sweep_queries
-from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState, RemovedColumn
 from kernelrank.selection.selection_problem import SelectionProblem
+from kernelrank.selection.states import ChosenColumns, HeldOutState, RemovedColumn
+from kernelrank.selection.sweeps import WIDTH, sweep_queries
 
 __all__ = ["QueryState"]
 

@@ -21,10 +21,10 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.comparisons.scored import item_squares, pair_weight
-from kernelrank.selection.column_sweeps import LANES, sweep_weighted_pairs
-from kernelrank.selection.held_out_state import ChosenColumns
 from kernelrank.selection.pair_state import PairState
 from kernelrank.selection.selection_problem import SelectionProblem
+from kernelrank.selection.states import ChosenColumns
+from kernelrank.selection.sweeps import LANES, sweep_weighted_pairs
 
 __all__ = ["WeightedPairState"]
 

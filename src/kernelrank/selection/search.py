@@ -17,11 +17,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.selection.held_out_state import ChosenColumns, HeldOutState
 from kernelrank.selection.item_state import ItemState
 from kernelrank.selection.pair_state import PairState, one_scale
 from kernelrank.selection.query_state import QueryState
 from kernelrank.selection.selection_problem import SelectionProblem
+from kernelrank.selection.states import ChosenColumns, HeldOutState
 from kernelrank.selection.weighted_pair_state import WeightedPairState
 
 __all__ = ["CRITERIA", "Criterion", "GreedySearch", "SelectionStep", "lowest"]

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.selection.column_sweeps import column_products
 from kernelrank.selection.selection_problem import SelectionProblem
+from kernelrank.selection.sweeps import column_products
 
 __all__ = ["ChosenColumns", "HeldOutState", "RemovedColumn"]
 

@@ -25,15 +25,10 @@ from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.features import ExplicitFeatures
-from kernelrank.selection import (
-    FallingError,
-    GreedySearch,
-    SelectionProblem,
-    SelectionStep,
-    column_units,
-    required_units,
-)
-from kernelrank.selection.greedy_search import CRITERIA, Criterion
+from kernelrank.selection.column_units import column_units, required_units
+from kernelrank.selection.falling_error import FallingError
+from kernelrank.selection.search import CRITERIA, Criterion, GreedySearch, SelectionStep
+from kernelrank.selection.selection_problem import SelectionProblem
 from kernelrank.solvers.precision import check_finite, check_range
 
 __all__ = ["CriterionName", "GreedySelector"]
