@@ -24,7 +24,7 @@ from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
-from kernelrank.estimators import GreedyRankRLS, GreedyRLS
+from kernelrank.selection import GreedyRankRLS, GreedyRLS
 
 QUERY = 20
 """How many items a query has."""

@@ -13,9 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kernelrank.estimators import GreedyRankRLS
-from kernelrank.model_selection import selection_stability
-from kernelrank.selection import selection_curve
+from kernelrank.selection import GreedyRankRLS, selection_curve, selection_stability
 
 PAIRS = 40
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
         RLS,
         AllPathsVectorizer,
         CoRankRLS,
-        GreedyRankRLS,
-        GreedyRLS,
         MaxMarginClustering,
         NystromMap,
         RankRLS,
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
         leave_query_out,
         permutation_importance,
         permutation_test,
-        selection_stability,
         tournament_roc,
     )
     from kernelrank.model_selection.holdout import holdout
@@ -53,7 +50,7 @@ if TYPE_CHECKING:
         TwoStepRLSCV,
     )
     from kernelrank.persistence.model_files import load, save
-    from kernelrank.selection import selection_curve
+    from kernelrank.selection import GreedyRankRLS, GreedyRLS, selection_curve, selection_stability
     from kernelrank.votes import BradleyTerry, Leaderboard
 
 __version__ = "0.1.0"
@@ -122,8 +119,8 @@ _HOMES = {
     "BradleyTerry": "votes",
     "CoRankRLS": "estimators",
     "CoRankRLSCV": "model_selection.search",
-    "GreedyRLS": "estimators",
-    "GreedyRankRLS": "estimators",
+    "GreedyRLS": "selection",
+    "GreedyRankRLS": "selection",
     "KroneckerRLS": "dyads",
     "KroneckerRLSCV": "model_selection.search",
     "KroneckerRankRLS": "dyads",
@@ -148,7 +145,7 @@ _HOMES = {
     "permutation_importance": "model_selection",
     "permutation_test": "model_selection",
     "selection_curve": "selection",
-    "selection_stability": "model_selection",
+    "selection_stability": "selection",
     "tournament_roc": "model_selection",
     "holdout": "model_selection.holdout",
     "leave_one_out": "model_selection",

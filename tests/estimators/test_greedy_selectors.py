@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError
-from kernelrank.selection import selection_problem
+from kernelrank.selection import states
 
 COPIES = "holding out an item of weight k is not holding out one of k copies, so that other features may be chosen"
 WEIGHTS_ARE_NOT_COPIES = {f"check_sample_weight_equivalence_on_{kind}_data": COPIES for kind in ("dense", "sparse")}
@@ -174,11 +174,11 @@ def test_pairs_of_several_queries_need_weights_that_allow_it():
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
     X, y, qid = data()
-    monkeypatch.setattr(selection_problem, "available_bytes", lambda: 60 * 12 * 8 * 2)
+    monkeypatch.setattr(states, "available_bytes", lambda: 60 * 12 * 8 * 2)
     kr.GreedyRankRLS(2).fit(X, y, qid=qid)
     with pytest.raises(InvalidInputError, match=r"60 items with 12 columns need 0.0 GB, .* dtype='float32'"):
         kr.GreedyRankRLS(2, floating=True).fit(X, y, qid=qid)
     kr.GreedyRankRLS(2, floating=True, dtype="float32").fit(X, y, qid=qid)
-    monkeypatch.setattr(selection_problem, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(states, "available_bytes", lambda: 1000)
     with pytest.raises(InvalidInputError, match="A sparse X is made dense"):
         kr.GreedyRankRLS(2).fit(sparse.csr_array(X), y, qid=qid)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection import PermutationTest, SelectionStability
+from kernelrank.model_selection import PermutationTest
 from kernelrank.report import SelectionDisplay
-from kernelrank.selection import SelectionCurve
+from kernelrank.selection import SelectionCurve, SelectionStability
 
 pytest.importorskip("matplotlib")
 

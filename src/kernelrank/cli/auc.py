@@ -21,8 +21,8 @@ from kernelrank.cli.source_files import SourceFile, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
-    from kernelrank.estimators import GreedyRankRLS
     from kernelrank.model_selection import AUCEstimate, PermutationTest, TournamentROC
+    from kernelrank.selection import GreedyRankRLS
 
 __all__ = ["app"]
 
@@ -279,7 +279,7 @@ def _check_selection(
 
 def _selector(number: int, alpha: float | None, grid: Any, n_columns: int) -> GreedyRankRLS:
     """Return what selects so many columns, or all if there are fewer, with one alpha or one chosen at each step."""
-    from kernelrank.estimators import GreedyRankRLS
+    from kernelrank.selection import GreedyRankRLS
 
     return GreedyRankRLS(min(number, n_columns), alpha=grid if alpha is None else alpha)
 

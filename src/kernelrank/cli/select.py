@@ -20,10 +20,9 @@ from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
-    from kernelrank.estimators import GreedyRankRLS
-    from kernelrank.model_selection import PermutationTest, SelectionStability
+    from kernelrank.model_selection import PermutationTest
     from kernelrank.report import Page
-    from kernelrank.selection import SelectionCurve
+    from kernelrank.selection import GreedyRankRLS, SelectionCurve, SelectionStability
 
 __all__ = ["app", "check_alpha", "selection_model"]
 
@@ -113,8 +112,8 @@ def select(
 
     kernelrank select train.txt -k 10 -o model.kr
     """
-    from kernelrank.model_selection import permutation_test, selection_stability
-    from kernelrank.selection import selection_curve
+    from kernelrank.model_selection import permutation_test
+    from kernelrank.selection import selection_curve, selection_stability
 
     answer = Answer("select", as_json=as_json)
     train = fold_part(train, "train")
@@ -187,7 +186,7 @@ def selection_model(number: int, alpha: float | str, *, scale: bool, X: Any) -> 
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from kernelrank.estimators import GreedyRankRLS
+    from kernelrank.selection import GreedyRankRLS
 
     selector = GreedyRankRLS(number, alpha=alpha)
     if not scale:

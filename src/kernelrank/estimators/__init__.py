@@ -7,8 +7,6 @@ from kernelrank.base.lazy import late_names
 if TYPE_CHECKING:
     from kernelrank.estimators.clustering import MaxMarginClustering
     from kernelrank.estimators.co_rank_rls import CoRankRLS
-    from kernelrank.estimators.greedy_rank_rls import GreedyRankRLS
-    from kernelrank.estimators.greedy_rls import GreedyRLS
     from kernelrank.estimators.posterior import ScoreComparison
     from kernelrank.estimators.rank_rls import RankRLS
     from kernelrank.estimators.rank_svm import RankSVM
@@ -20,8 +18,6 @@ __all__ = [
     "RLS",
     "AllPathsVectorizer",
     "CoRankRLS",
-    "GreedyRLS",
-    "GreedyRankRLS",
     "MaxMarginClustering",
     "NystromMap",
     "RLSClassifier",
@@ -36,8 +32,6 @@ __getattr__, __dir__ = late_names(
     {
         "AllPathsVectorizer": "vectorizers",
         "CoRankRLS": "co_rank_rls",
-        "GreedyRLS": "greedy_rls",
-        "GreedyRankRLS": "greedy_rank_rls",
         "MaxMarginClustering": "clustering",
         "NystromMap": "vectorizers",
         "RLS": "rls",

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from kernelrank.model_selection.preference_holdout import PreferenceHoldout, leave_preferences_out
     from kernelrank.model_selection.query_k_fold import QueryKFold
     from kernelrank.model_selection.score_calibration import calibrate_comparisons
-    from kernelrank.model_selection.selection_frequency import SelectionStability, selection_stability
     from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
-    from kernelrank.selection.curves import SelectionCurve, selection_curve
+    from kernelrank.selection.curves import SelectionCurve, SelectionStability, selection_curve, selection_stability
 
 __all__ = [
     "AUCComparison",
@@ -56,7 +55,7 @@ __getattr__, __dir__ = late_names(
         "PreferenceHoldout": "preference_holdout",
         "QueryKFold": "query_k_fold",
         "SelectionCurve": "kernelrank.selection.curves",
-        "SelectionStability": "selection_frequency",
+        "SelectionStability": "kernelrank.selection.curves",
         "TournamentROC": "tournament",
         "calibrate_comparisons": "score_calibration",
         "compare_auc": "auc_comparison",
@@ -69,7 +68,7 @@ __getattr__, __dir__ = late_names(
         "permutation_importance": "feature_importance",
         "permutation_test": "permutation",
         "selection_curve": "kernelrank.selection.curves",
-        "selection_stability": "selection_frequency",
+        "selection_stability": "kernelrank.selection.curves",
         "tournament_roc": "tournament",
     },
 )

@@ -8,9 +8,9 @@ import numpy as np
 
 from kernelrank.base.text import p_is
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection import PermutationTest, SelectionStability
+from kernelrank.model_selection import PermutationTest
 from kernelrank.report.display import Display, legend_above
-from kernelrank.selection import SelectionCurve
+from kernelrank.selection import SelectionCurve, SelectionStability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ class SelectionDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelrank.model_selection import SelectionStability
+    >>> from kernelrank.selection import SelectionStability
     >>> from kernelrank.report import SelectionDisplay
     >>> found = SelectionStability(("age", "dose"), np.array([1.0, 0.6]), 2.0, 40, 100)
     >>> SelectionDisplay(found).plot().ax_.get_xlabel()

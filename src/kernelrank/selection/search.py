@@ -12,19 +12,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.selection.item_state import ItemState
-from kernelrank.selection.pair_state import PairState, one_scale
-from kernelrank.selection.query_state import QueryState
-from kernelrank.selection.selection_problem import SelectionProblem
-from kernelrank.selection.states import ChosenColumns, HeldOutState
-from kernelrank.selection.weighted_pair_state import WeightedPairState
+from kernelrank.base.labels import Queries
+from kernelrank.errors import InvalidInputError
+from kernelrank.selection.states import (
+    ChosenColumns,
+    HeldOutState,
+    ItemState,
+    PairState,
+    QueryState,
+    SelectionProblem,
+    WeightedPairState,
+    one_scale,
+)
 
-__all__ = ["CRITERIA", "Criterion", "GreedySearch", "SelectionStep", "lowest"]
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "FallingError",
+    "GreedySearch",
+    "SelectionStep",
+    "column_units",
+    "lowest",
+    "required_units",
+]
 
 Criterion: TypeAlias = Literal["leave_query_out", "leave_pair_out", "leave_one_out"]
 
@@ -259,3 +276,109 @@ def _without(state: HeldOutState, chosen: ChosenColumns, places: list[int]) -> C
         state.remove(chosen, place)
         chosen = chosen.without(place)
     return chosen
+
+
+# Falling error --------------------------------------------------------------------------------------------------------
+#
+# When to stop: where the held-out error stops falling, by its standard error.
+#
+# A step takes the best of n columns. Where none of them helps, their falls of the error scatter around zero or below,
+# and the best of n normal deviates is about the quantile ``1 - 1/n``. So a fall counts if it is larger than its
+# standard error times that quantile.
+
+PATIENCE = 5
+"""How many steps a search looks ahead for a fall that counts."""
+
+
+class FallingError:
+    """Decides when the held-out error has stopped falling: after `PATIENCE` steps without a sufficient decrease.
+
+    Parameters
+    ----------
+    state : type of HeldOutState
+        What is held out, which says how the losses depend on each other.
+    n_candidates : int
+        How many columns or groups a step chooses from.
+    """
+
+    def __init__(self, state: type[HeldOutState], n_candidates: int) -> None:
+        self.n_steps = 0
+        self._state = state
+        self._quantile = max(1.0, float(ndtri(1.0 - 1.0 / n_candidates)))
+        self._before: SelectionStep | None = None
+        self._seen = 0
+
+    def has_stopped(self, step: SelectionStep) -> bool:
+        """Return whether selection should stop; `n_steps` is the number of steps worth keeping, at least one."""
+        self._seen += 1
+        fall = np.zeros(1) if self._before is None else self._before.losses - step.losses
+        if self._before is None or float(fall.sum()) > self._quantile * self._state.standard_error(fall):
+            self.n_steps = self._seen
+        self._before = step
+        return self._seen - self.n_steps >= PATIENCE
+
+
+# Column units ---------------------------------------------------------------------------------------------------------
+#
+# Units: the columns that enter a selection together.
+
+
+def column_units(groups: Any, n_columns: int) -> list[Index]:
+    """Return the columns of each unit; units in the order of their first columns.
+
+    Parameters
+    ----------
+    groups : sequence, shape (n_columns,), or None
+        Columns with the same label enter together; each by itself if None.
+    n_columns : int
+
+    Returns
+    -------
+    list of ndarray of int64
+
+    Examples
+    --------
+    >>> column_units(["age", "city", "city"], 3)
+    [array([0]), array([1, 2])]
+    """
+    if groups is None:
+        return [np.array([column]) for column in range(n_columns)]
+    if len(groups) != n_columns:
+        raise InvalidInputError(
+            f"Expected one label in feature_groups for each of the {n_columns} features of X; got {len(groups)}."
+        )
+    return list(Queries.from_labels(groups, n_columns, name="feature_groups"))
+
+
+def required_units(required: Any, units: list[Index], names: NDArray[Any] | None) -> list[int]:
+    """Return the units of the columns that must be selected, in the order given.
+
+    Parameters
+    ----------
+    required : sequence of int or str, or None
+        Numbers of columns, or their names.
+    units : list of ndarray of int64
+    names : ndarray of str, or None
+        The names of the columns, if they have some.
+
+    Returns
+    -------
+    list of int
+
+    Examples
+    --------
+    >>> required_units([2], [np.array([0]), np.array([1, 2])], None)
+    [1]
+    """
+    n_columns = sum(len(unit) for unit in units)
+    unit_of = {int(column): number for number, unit in enumerate(units) for column in unit}
+    place = {} if names is None else {str(name): number for number, name in enumerate(names)}
+    found: list[int] = []
+    for entry in [] if required is None else required:
+        column = place.get(entry, -1) if isinstance(entry, str) else int(entry)
+        if column not in unit_of:
+            known = f"names of columns of X or numbers from 0 to {n_columns - 1}"
+            raise InvalidInputError(f"Expected {known} in required_features; got {entry!r}.")
+        if unit_of[column] not in found:
+            found.append(unit_of[column])
+    return found
