@@ -9,8 +9,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
 import kernelrank as kr
-from kernelrank.dyads import complete_holdout, few_cells, new_cells, two_step_holdout
-from kernelrank.dyads.dyadic_folds import DyadicFolds
+from kernelrank.dyads import few_cells, new_cells, shortcuts, two_step_holdout
+from kernelrank.dyads.folds import DyadicFolds
 from kernelrank.dyads.rotated_side import RotatedSide
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, two_step_without
@@ -126,8 +126,8 @@ def test_both_sums_over_eigenvectors_keep_their_digits(noise, size):
 @pytest.mark.parametrize("shortcut", [True, False])
 def test_folds_of_two_sets(setting, model, shortcut, monkeypatch):
     if not shortcut:
-        monkeypatch.setattr(complete_holdout, "by_shortcut", lambda *sizes: False)
-        monkeypatch.setattr(complete_holdout, "ITERATIONS", 0.0)
+        monkeypatch.setattr(shortcuts, "by_shortcut", lambda *sizes: False)
+        monkeypatch.setattr(shortcuts, "ITERATIONS", 0.0)
         monkeypatch.setattr(two_step_holdout, "MOST_CELLS", 0)
         monkeypatch.setattr(few_cells, "FEW_CELLS", 0)
     shape = 6, 5

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.data.named_table import NamedTable
-    from kernelrank.dyads.dyadic_learner import DyadicLearner
+    from kernelrank.dyads.estimators import DyadicLearner
 
 __all__ = ["load_dyad_model", "objects", "save_dyad_model", "write_ranking"]
 
@@ -44,7 +44,7 @@ def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadF
 
 def load_dyad_model(path: Path) -> Any:
     """Load a model file; raise an error if the model is not for dyads."""
-    from kernelrank.dyads.dyadic_learner import DyadicLearner
+    from kernelrank.dyads.estimators import DyadicLearner
     from kernelrank.errors import InvalidInputError
     from kernelrank.persistence.model_files import load
 

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from kernelrank.base.lazy import late_names
 
 if TYPE_CHECKING:
-    from kernelrank.dyads.dyadic_folds import Setting
-    from kernelrank.dyads.dyadic_holdout import DyadicHoldout, dyadic_holdout
-    from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
     from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
+    from kernelrank.dyads.folds import Setting
+    from kernelrank.dyads.holdout import DyadicHoldout, dyadic_holdout
     from kernelrank.dyads.kronecker_rank_rls import KroneckerRankRLS
     from kernelrank.dyads.kronecker_rls import KroneckerRLS
+    from kernelrank.dyads.problem import DyadicProblem, Regularisation
     from kernelrank.dyads.two_step_rls import TwoStepRLS
 
 __all__ = [
@@ -29,15 +29,15 @@ __all__ = [
 __getattr__, __dir__ = late_names(
     __name__,
     {
-        "DyadicHoldout": "dyadic_holdout",
-        "DyadicProblem": "dyadic_problem",
+        "DyadicHoldout": "holdout",
+        "DyadicProblem": "problem",
         "DyadicSide": "dyadic_side",
         "KroneckerRLS": "kronecker_rls",
         "KroneckerRankRLS": "kronecker_rank_rls",
-        "Regularisation": "dyadic_problem",
-        "Setting": "dyadic_folds",
+        "Regularisation": "problem",
+        "Setting": "folds",
         "SideSpectrum": "dyadic_side",
         "TwoStepRLS": "two_step_rls",
-        "dyadic_holdout": "dyadic_holdout",
+        "dyadic_holdout": "holdout",
     },
 )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.dyads.dyadic_problem import DyadicProblem
 from kernelrank.dyads.known_cells import KnownCells
+from kernelrank.dyads.problem import DyadicProblem
 from kernelrank.errors import NothingToCompareError
 
 __all__ = ["CellLaplacian"]

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from kernelrank.base.arrays import Float, Matrix, dense_rows, transpose_product
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 from kernelrank.solvers.precision import check_finite, overflow_is_checked
 
 __all__ = ["CompletePrimal", "Spectral"]

@@ -14,12 +14,12 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index, dense_rows
 from kernelrank.base.progress import track
-from kernelrank.dyads.automatic_choice import prepare
-from kernelrank.dyads.dyadic_folds import DyadicFolds, LeavingDyads
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.dyads.eigenbasis import Eigenbasis
 from kernelrank.dyads.few_cells import FewCells
+from kernelrank.dyads.folds import DyadicFolds, LeavingDyads
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
+from kernelrank.dyads.solvers import prepare
 from kernelrank.dyads.vec_trick import VecTrick
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.dyads.dyadic_problem import Regularisation
+from kernelrank.dyads.problem import Regularisation
 
 __all__ = ["DyadicSolution", "PreparedSolver"]
 

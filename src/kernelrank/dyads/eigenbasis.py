@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float
 from kernelrank.dyads.cell_laplacian import CellLaplacian
 from kernelrank.dyads.cell_products import CellProducts
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.dyads.one_set import symmetrised
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 from kernelrank.dyads.side_basis import SideBasis
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.iterative import Operator

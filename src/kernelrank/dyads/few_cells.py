@@ -15,9 +15,9 @@ from scipy.linalg import LinAlgError, eigh, solve
 from kernelrank.base.arrays import Float
 from kernelrank.dyads.cell_laplacian import CellLaplacian
 from kernelrank.dyads.cell_products import CellProducts
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.dyads.known_cells import KnownCells
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 from kernelrank.dyads.vec_trick import refuse_indefinite_sides
 from kernelrank.solvers.precision import check_finite
 

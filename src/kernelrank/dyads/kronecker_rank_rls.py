@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
-from kernelrank.dyads.dyadic_problem import Ranked, Relation
 from kernelrank.dyads.kronecker_rls import KroneckerRLS
+from kernelrank.dyads.problem import Ranked, Relation
 from kernelrank.kernels import GammaLike, KernelLike
 
 __all__ = ["KroneckerRankRLS"]

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from kernelrank.dyads.dyadic_learner import POSITIVE
-from kernelrank.dyads.dyadic_problem import Regularisation, Relation
+from kernelrank.dyads.estimators import POSITIVE
 from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
+from kernelrank.dyads.problem import Regularisation, Relation
 from kernelrank.estimators.base import check_alphas
 from kernelrank.kernels import GammaLike, KernelLike
 
@@ -84,7 +84,7 @@ class KroneckerRLS(PlainDyadicLearner):
     Complete Y: O(m₁³ + m₂³ + m₁²m₂ + m₁m₂²) time, that of two eigendecompositions and four matrix products, and
     O(m₁² + m₂² + m₁m₂) memory; each further alpha of `fit_path` two products.
 
-    "auto" chooses as the table of `kernelrank.dyads.automatic_choice` says.
+    "auto" chooses as the table of `kernelrank.dyads.solvers` says.
 
     References
     ----------

@@ -26,10 +26,10 @@ from scipy.linalg import solve
 
 from kernelrank.base.arrays import Float
 from kernelrank.dyads.complete import Spectral
-from kernelrank.dyads.dyadic_folds import DyadicFolds
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
+from kernelrank.dyads.folds import DyadicFolds
 from kernelrank.dyads.new_cells import cell_inverse
 from kernelrank.dyads.one_set import symmetrised
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 
 __all__ = ["OneSetHoldout"]
 

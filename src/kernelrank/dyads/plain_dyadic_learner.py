@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 
 from kernelrank.base.arrays import ItemsLike
-from kernelrank.dyads.dyadic_learner import DyadicLearner
-from kernelrank.dyads.dyadic_problem import DyadicProblem
 from kernelrank.dyads.dyadic_scores import check_dyad_list, check_dyads, refuse_unknown_objects
+from kernelrank.dyads.estimators import DyadicLearner
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.dyads.one_set import refuse_self_dyads
+from kernelrank.dyads.problem import DyadicProblem
 from kernelrank.estimators.base import whole_or_not_at_all
 
 __all__ = ["PlainDyadicLearner"]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, Index, Matrix
-from kernelrank.dyads.dyadic_folds import DyadicFolds
-from kernelrank.dyads.dyadic_learner import DyadicLearner
-from kernelrank.dyads.dyadic_problem import DyadicProblem
 from kernelrank.dyads.dyadic_side import DyadicSide
+from kernelrank.dyads.estimators import DyadicLearner
+from kernelrank.dyads.folds import DyadicFolds
+from kernelrank.dyads.problem import DyadicProblem
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["searched_scores"]

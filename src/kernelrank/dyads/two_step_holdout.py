@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.dyads.dyadic_folds import DyadicFolds
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_side import SideSpectrum
+from kernelrank.dyads.folds import DyadicFolds
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 
 __all__ = ["TwoStepHoldout"]
 

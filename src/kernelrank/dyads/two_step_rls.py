@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from kernelrank.dyads.dyadic_learner import POSITIVE
-from kernelrank.dyads.dyadic_problem import Regularisation, Relation
+from kernelrank.dyads.estimators import POSITIVE
 from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
+from kernelrank.dyads.problem import Regularisation, Relation
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.kernels import GammaLike, KernelLike

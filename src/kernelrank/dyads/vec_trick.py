@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float
 from kernelrank.dyads.cell_laplacian import CellLaplacian
 from kernelrank.dyads.cell_products import CellProducts
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_solution import DyadicSolution
 from kernelrank.dyads.known_cells import KnownCells
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 from kernelrank.kernels import check_precomputed, refuse_indefinite
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.iterative import Operator

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dyads import KroneckerRankRLS
-from kernelrank.dyads.dyadic_folds import Setting
-from kernelrank.dyads.dyadic_problem import Ranked, Relation
+from kernelrank.dyads.folds import Setting
+from kernelrank.dyads.problem import Ranked, Relation
+from kernelrank.dyads.searches import KroneckerSearch
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO
-from kernelrank.model_selection.search.dyadic_search import KroneckerSearch
 
 __all__ = ["KroneckerRankRLSCV"]
 

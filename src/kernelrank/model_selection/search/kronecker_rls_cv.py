@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelrank.model_selection.search.dyadic_search import KroneckerSearch
+from kernelrank.dyads.searches import KroneckerSearch
 
 __all__ = ["KroneckerRLSCV"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from kernelrank.base.arrays import Float
 from kernelrank.dyads import DyadicProblem, DyadicSide, Regularisation
+from kernelrank.dyads.searches import DyadicSearch, MeasureRegularisations, side_scale
 from kernelrank.model_selection.search.alpha_grid import AlphaGrid, is_auto
 from kernelrank.model_selection.search.candidates import Candidates, Measured
-from kernelrank.model_selection.search.dyadic_search import DyadicSearch, Measure, side_scale
 
 __all__ = ["TwoStepRLSCV"]
 
@@ -67,7 +67,7 @@ class TwoStepRLSCV(DyadicSearch):
         """Return the strengths that were chosen; before, strengths of the same kind."""
         return Regularisation.two_step(getattr(self, "alpha_rows_", 1.0), getattr(self, "alpha_columns_", 1.0))
 
-    def _candidates(self, problem: DyadicProblem, measure: Measure) -> Candidates:
+    def _candidates(self, problem: DyadicProblem, measure: MeasureRegularisations) -> Candidates:
         """Try every strength of the rows with every one of the columns, and more while the best are at an edge."""
         rows, columns = (self._grid(side) for side in (problem.rows, problem.columns))
         if problem.sign:
@@ -90,7 +90,7 @@ class TwoStepRLSCV(DyadicSearch):
         return candidates
 
     @staticmethod
-    def _measure_pairs(measure: Measure, other: float, alphas: Float) -> Measured:
+    def _measure_pairs(measure: MeasureRegularisations, other: float, alphas: Float) -> Measured:
         return measure([Regularisation.two_step(float(alpha), other) for alpha in alphas])
 
     def _grid(self, side: DyadicSide) -> AlphaGrid:

@@ -11,10 +11,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.arrays import Float, ItemsLike, dense_rows
-from kernelrank.dyads import DyadicHoldout, DyadicProblem, DyadicSide, Regularisation, Setting
-from kernelrank.dyads.dyadic_folds import SETTINGS
-from kernelrank.dyads.dyadic_learner import DyadicLearner
-from kernelrank.dyads.dyadic_problem import Relation
+from kernelrank.dyads.dyadic_side import DyadicSide
+from kernelrank.dyads.estimators import DyadicLearner
+from kernelrank.dyads.folds import SETTINGS, Setting
+from kernelrank.dyads.holdout import DyadicHoldout
+from kernelrank.dyads.problem import DyadicProblem, Regularisation, Relation
 from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, mean_eigenvalue
@@ -24,7 +25,7 @@ from kernelrank.solvers.precision import one_warning
 
 __all__ = ["DyadicSearch", "KroneckerSearch", "Measure", "side_scale"]
 
-Measure: TypeAlias = Callable[[list[Regularisation]], Measured]
+MeasureRegularisations: TypeAlias = Callable[[list[Regularisation]], Measured]
 """Holds out with each of some regularisations, and judges the scores."""
 
 
@@ -124,7 +125,7 @@ class DyadicSearch(DyadicLearner):
         self.holdout_scores_ = scores[:, :, 0] if problem.one_output else scores
         candidates.warn_at_edge()
 
-    def _candidates(self, problem: DyadicProblem, measure: Measure) -> Candidates:
+    def _candidates(self, problem: DyadicProblem, measure: MeasureRegularisations) -> Candidates:
         """Measure all alphas."""
         raise NotImplementedError
 
@@ -152,7 +153,7 @@ class KroneckerSearch(DyadicSearch):
         """Return the alpha that was chosen."""
         return Regularisation.kronecker(self.alpha_)
 
-    def _candidates(self, problem: DyadicProblem, measure: Measure) -> Candidates:
+    def _candidates(self, problem: DyadicProblem, measure: MeasureRegularisations) -> Candidates:
         grid = AlphaGrid.around(_kronecker_scale(problem)) if is_auto(self.alphas) else AlphaGrid.given(self.alphas)
         candidates = Candidates([{}], per_target=False)
 

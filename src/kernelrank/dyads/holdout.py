@@ -12,14 +12,14 @@ from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, ItemsLike, one_pool
 from kernelrank.base.progress import verbosely
-from kernelrank.dyads.complete_holdout import CompleteHoldout
-from kernelrank.dyads.dyadic_folds import DyadicFolds, Setting
-from kernelrank.dyads.dyadic_learner import DyadicLearner
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_refit import masked_scores, reduced_scores
+from kernelrank.dyads.estimators import DyadicLearner
+from kernelrank.dyads.folds import DyadicFolds, Setting
 from kernelrank.dyads.one_set_holdout import OneSetHoldout
 from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 from kernelrank.dyads.searched_holdout import searched_scores
+from kernelrank.dyads.shortcuts import CompleteHoldout
 from kernelrank.dyads.two_step_holdout import TwoStepHoldout
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient

@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, blocks, is_sparse, product
 from kernelrank.comparisons.scored import QueryWeight
-from kernelrank.dyads.automatic_choice import DYADIC_SOLVERS, prepare
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Ranked, Regularisation, Relation
 from kernelrank.dyads.dyadic_scores import check_dyads, check_score_matrix, refuse_unknown_objects
 from kernelrank.dyads.dyadic_side import DyadicSide
 from kernelrank.dyads.dyadic_solution import DyadicSolution, PreparedSolver
 from kernelrank.dyads.known_cells import KnownCells
 from kernelrank.dyads.one_set import check_relation
+from kernelrank.dyads.problem import DyadicProblem, Ranked, Regularisation, Relation
 from kernelrank.dyads.side_items import check_side
+from kernelrank.dyads.solvers import DYADIC_SOLVERS, prepare
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import kernel_scores
 from kernelrank.features.map import duplicate_rows

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kernelrank.dyads.complete import CompletePrimal, Spectral
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
 from kernelrank.dyads.dyadic_solution import PreparedSolver
 from kernelrank.dyads.eigenbasis import Eigenbasis
 from kernelrank.dyads.few_cells import FewCells
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 from kernelrank.dyads.vec_trick import VecTrick
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient

@@ -21,10 +21,10 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.dyads.complete import Spectral
-from kernelrank.dyads.dyadic_folds import DyadicFolds
-from kernelrank.dyads.dyadic_problem import DyadicProblem, Regularisation
+from kernelrank.dyads.folds import DyadicFolds
 from kernelrank.dyads.new_cells import cell_residuals, few_cell_residuals, ranked_cells
 from kernelrank.dyads.new_objects import new_object_coefficients, new_object_residuals
+from kernelrank.dyads.problem import DyadicProblem, Regularisation
 from kernelrank.dyads.rotated_side import RotatedSide
 from kernelrank.errors import NothingToCompareError
 
