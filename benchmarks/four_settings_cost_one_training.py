@@ -20,8 +20,7 @@ from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank.dyads import DyadicHoldout, KroneckerRankRLS, KroneckerRLS, Regularisation, TwoStepRLS
-from kernelrank.dyads.shortcuts import CompleteHoldout
-from kernelrank.dyads.two_step_holdout import TwoStepHoldout
+from kernelrank.dyads.shortcuts import CompleteHoldout, TwoStepHoldout
 
 GIVEN = {"kernel_rows": "precomputed", "kernel_columns": "precomputed"}
 

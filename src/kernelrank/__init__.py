@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelrank import dask, data, metrics, relations, report
     from kernelrank.data import make_preferences, make_ranking, read_pairs, read_ranking
-    from kernelrank.dyads import KroneckerRankRLS, KroneckerRLS, TwoStepRLS, dyadic_holdout
+    from kernelrank.dyads import (
+        KroneckerRankRLS,
+        KroneckerRankRLSCV,
+        KroneckerRLS,
+        KroneckerRLSCV,
+        TwoStepRLS,
+        TwoStepRLSCV,
+        dyadic_holdout,
+    )
     from kernelrank.estimators import (
         RLS,
         AllPathsVectorizer,
@@ -40,15 +48,7 @@ if TYPE_CHECKING:
         tournament_roc,
     )
     from kernelrank.model_selection.holdout import holdout
-    from kernelrank.model_selection.search import (
-        RLSCV,
-        CoRankRLSCV,
-        KroneckerRankRLSCV,
-        KroneckerRLSCV,
-        RankRLSCV,
-        RLSClassifierCV,
-        TwoStepRLSCV,
-    )
+    from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RankRLSCV, RLSClassifierCV
     from kernelrank.persistence.model_files import load, save
     from kernelrank.selection import GreedyRankRLS, GreedyRLS, selection_curve, selection_stability
     from kernelrank.votes import BradleyTerry, Leaderboard
@@ -122,10 +122,10 @@ _HOMES = {
     "GreedyRLS": "selection",
     "GreedyRankRLS": "selection",
     "KroneckerRLS": "dyads",
-    "KroneckerRLSCV": "model_selection.search",
+    "KroneckerRLSCV": "dyads",
     "KroneckerRankRLS": "dyads",
     "MaxMarginClustering": "estimators",
-    "KroneckerRankRLSCV": "model_selection.search",
+    "KroneckerRankRLSCV": "dyads",
     "Leaderboard": "votes",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
@@ -133,7 +133,7 @@ _HOMES = {
     "RankSVM": "estimators",
     "TransductiveRankRLS": "estimators",
     "TwoStepRLS": "dyads",
-    "TwoStepRLSCV": "model_selection.search",
+    "TwoStepRLSCV": "dyads",
     "View": "features",
     "QueryKFold": "model_selection",
     "calibrate_comparisons": "model_selection",

@@ -9,9 +9,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
 import kernelrank as kr
-from kernelrank.dyads import few_cells, new_cells, shortcuts, two_step_holdout
+from kernelrank.dyads import shortcuts, solvers
 from kernelrank.dyads.folds import DyadicFolds
-from kernelrank.dyads.rotated_side import RotatedSide
+from kernelrank.dyads.shortcuts import RotatedSide
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, two_step_without
 
@@ -70,7 +70,7 @@ def test_single_ones_of_two_sets(setting, model, shape):
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize(("mean", "digits"), [(1.0, 1e-8), (10.0, 1e-8), (100.0, 1e-7), (1000.0, 1e-5)])
 def test_objects_far_from_the_origin(setting, model, mean, digits, monkeypatch):
-    monkeypatch.setattr(few_cells, "FEW_CELLS", 0)
+    monkeypatch.setattr(solvers, "FEW_CELLS", 0)
     rng = np.random.default_rng(1)
     sides, shape = {"rows": rng.standard_normal((5, 2)), "columns": rng.standard_normal((4, 2))}, (5, 4)
     far = "columns" if isinstance(model, str) else model["rank"]
@@ -116,7 +116,7 @@ def test_both_sums_over_eigenvectors_keep_their_digits(noise, size):
     mu1, mu2 = np.maximum(mu1, 0.0), np.linalg.eigvalsh(K2)
     mu2[0] = 0.0
     S = 1.0 / (mu1[:, None] * mu2 + noise)
-    d, kappa = new_cells._sums(RotatedSide(P1, mu1, P1 * mu1), mu2, S, noise)
+    d, kappa = shortcuts._sums(RotatedSide(P1, mu1, P1 * mu1), mu2, S, noise)
     np.testing.assert_allclose(d, P1**2 @ S, rtol=1e-12)
     np.testing.assert_allclose(kappa, (P1**2 * mu1) @ S, rtol=1e-12)
 
@@ -128,8 +128,8 @@ def test_folds_of_two_sets(setting, model, shortcut, monkeypatch):
     if not shortcut:
         monkeypatch.setattr(shortcuts, "by_shortcut", lambda *sizes: False)
         monkeypatch.setattr(shortcuts, "ITERATIONS", 0.0)
-        monkeypatch.setattr(two_step_holdout, "MOST_CELLS", 0)
-        monkeypatch.setattr(few_cells, "FEW_CELLS", 0)
+        monkeypatch.setattr(shortcuts, "MOST_CELLS", 0)
+        monkeypatch.setattr(solvers, "FEW_CELLS", 0)
     shape = 6, 5
     K1, K2 = kernels(shape, singular=True)
     Y = np.random.default_rng(2).standard_normal(shape)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 import kernelrank as kr
-from kernelrank.dyads import cell_products
+from kernelrank.dyads import solvers
 from tests.oracles.dyads import kronecker_scores, two_step_scores
 
 RNG = np.random.default_rng(1)
@@ -33,7 +33,7 @@ SOLVERS = [
 
 @pytest.fixture(params=["dense", "cell by cell"])
 def products(request, monkeypatch):
-    monkeypatch.setattr(cell_products, "DENSE", 0.0 if request.param == "dense" else 2.0)
+    monkeypatch.setattr(solvers, "DENSE", 0.0 if request.param == "dense" else 2.0)
 
 
 def assert_close(found, expected, digits=1e-8):

@@ -181,7 +181,7 @@ class DyadLearner:
 
     def search(self, alphas: str, setting: str, cv: int | None) -> Any:
         """Return a learner that chooses its strength by one of the settings."""
-        from kernelrank.model_selection.search import KroneckerRankRLSCV, KroneckerRLSCV, TwoStepRLSCV
+        from kernelrank.dyads import KroneckerRankRLSCV, KroneckerRLSCV, TwoStepRLSCV
 
         kinds: dict[str, Any] = {"rankrls": KroneckerRankRLSCV, "rls": KroneckerRLSCV, "two-step": TwoStepRLSCV}
         kind = kinds[self.method]

@@ -5,24 +5,25 @@ from typing import TYPE_CHECKING
 from kernelrank.base.lazy import late_names
 
 if TYPE_CHECKING:
-    from kernelrank.dyads.dyadic_side import DyadicSide, SideSpectrum
+    from kernelrank.dyads.estimators import KroneckerRankRLS, KroneckerRLS, TwoStepRLS
     from kernelrank.dyads.folds import Setting
     from kernelrank.dyads.holdout import DyadicHoldout, dyadic_holdout
-    from kernelrank.dyads.kronecker_rank_rls import KroneckerRankRLS
-    from kernelrank.dyads.kronecker_rls import KroneckerRLS
-    from kernelrank.dyads.problem import DyadicProblem, Regularisation
-    from kernelrank.dyads.two_step_rls import TwoStepRLS
+    from kernelrank.dyads.problem import DyadicProblem, DyadicSide, Regularisation, SideSpectrum
+    from kernelrank.dyads.searches import KroneckerRankRLSCV, KroneckerRLSCV, TwoStepRLSCV
 
 __all__ = [
     "DyadicHoldout",
     "DyadicProblem",
     "DyadicSide",
     "KroneckerRLS",
+    "KroneckerRLSCV",
     "KroneckerRankRLS",
+    "KroneckerRankRLSCV",
     "Regularisation",
     "Setting",
     "SideSpectrum",
     "TwoStepRLS",
+    "TwoStepRLSCV",
     "dyadic_holdout",
 ]
 
@@ -31,13 +32,16 @@ __getattr__, __dir__ = late_names(
     {
         "DyadicHoldout": "holdout",
         "DyadicProblem": "problem",
-        "DyadicSide": "dyadic_side",
-        "KroneckerRLS": "kronecker_rls",
-        "KroneckerRankRLS": "kronecker_rank_rls",
+        "DyadicSide": "problem",
+        "KroneckerRLS": "estimators",
+        "KroneckerRLSCV": "searches",
+        "KroneckerRankRLS": "estimators",
+        "KroneckerRankRLSCV": "searches",
         "Regularisation": "problem",
         "Setting": "folds",
-        "SideSpectrum": "dyadic_side",
-        "TwoStepRLS": "two_step_rls",
+        "SideSpectrum": "problem",
+        "TwoStepRLS": "estimators",
+        "TwoStepRLSCV": "searches",
         "dyadic_holdout": "holdout",
     },
 )

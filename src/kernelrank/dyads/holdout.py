@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from kernelrank.base.arrays import Float, ItemsLike, one_pool
-from kernelrank.base.progress import verbosely
-from kernelrank.dyads.dyadic_refit import masked_scores, reduced_scores
-from kernelrank.dyads.estimators import DyadicLearner
-from kernelrank.dyads.folds import DyadicFolds, Setting
-from kernelrank.dyads.one_set_holdout import OneSetHoldout
-from kernelrank.dyads.plain_dyadic_learner import PlainDyadicLearner
-from kernelrank.dyads.problem import DyadicProblem, Regularisation
-from kernelrank.dyads.searched_holdout import searched_scores
-from kernelrank.dyads.shortcuts import CompleteHoldout
-from kernelrank.dyads.two_step_holdout import TwoStepHoldout
+from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, dense_rows, one_pool
+from kernelrank.base.progress import track, verbosely
+from kernelrank.dyads.estimators import DyadicLearner, PlainDyadicLearner
+from kernelrank.dyads.folds import DyadicFolds, LeavingDyads, Setting
+from kernelrank.dyads.problem import DyadicProblem, DyadicSide, DyadicSolution, Regularisation
+from kernelrank.dyads.shortcuts import CompleteHoldout, OneSetHoldout, TwoStepHoldout
+from kernelrank.dyads.solvers import Eigenbasis, FewCells, VecTrick, prepare
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.precision import overflow_is_checked
 
-__all__ = ["DyadicHoldout", "dyadic_holdout", "settle_ties"]
+__all__ = [
+    "DyadicHoldout",
+    "dyadic_holdout",
+    "masked_scores",
+    "reduced_scores",
+    "searched_scores",
+    "settle_ties",
+    "solution_block",
+]
 
 Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
 
@@ -239,3 +243,200 @@ def settle_ties(scores: Float) -> Float:
         values[order] = ascending[np.concatenate([[0], 1 + np.flatnonzero(apart)])[group]]
         scores[:, :, k, number] = values.reshape(scores.shape[:2])
     return scores
+
+
+# Dyadic refit ---------------------------------------------------------------------------------------------------------
+#
+# Hold-outs without a shortcut: training again without the held-out cells, from the solution of all known cells.
+#
+# For the Kronecker kernel and for rankings an object without a known score does not affect the minimum, so that all
+# that leaves is a mask over the known cells. The features of both sides stay, and conjugate gradients start at the
+# solution with nothing held out. Two-step learning depends on which objects there are, so objects that leave make
+# smaller kernels.
+
+HOLDOUT_TOLERANCE = 1e-12
+"""The relative residual of a training again: from a good start, fewer digits would be none at all."""
+
+
+def solution_block(problem: DyadicProblem, solution: DyadicSolution, rows: Index, columns: Index) -> Float:
+    """Return the scores of some rows and columns of a problem, (t₁, t₂, outputs)."""
+    if solution.weights is not None:
+        left, right = dense_rows(problem.rows.items, rows), dense_rows(problem.columns.items, columns)
+        values = solution.weights
+    else:
+        assert solution.dual is not None
+        (left, right), values = problem.score_rows(rows, columns), solution.dual
+    return np.stack([left @ values[:, :, k] @ right.T for k in range(values.shape[2])], axis=2)
+
+
+def masked_scores(
+    problem: DyadicProblem,
+    folds: DyadicFolds,
+    regularisations: Sequence[Regularisation],
+    *,
+    solver: str,
+    iteration: ConjugateGradient,
+) -> Float:
+    """Hold out by masks over the known cells.
+
+    Parameters
+    ----------
+    problem : DyadicProblem
+    folds : DyadicFolds
+    regularisations : sequence of Regularisation
+    solver : str
+        One of `DYADIC_SOLVERS`.
+    iteration : ConjugateGradient
+
+    Returns
+    -------
+    ndarray, shape (m1, m2, outputs, regularisations)
+        In the setting "cell", unknown cells have the scores of all known cells; otherwise NaN where nothing leaves.
+    """
+    assert problem.Y is not None
+    prepared = _iterative(problem, solver, iteration, regularisations[0])
+    known = problem.known()
+    scores = np.full((*problem.Y.shape, len(regularisations)), np.nan)
+    every = np.arange(problem.shape[0]), np.arange(problem.shape[1])
+    starts: list[DyadicSolution] = []
+    for number, regularisation in enumerate(regularisations):
+        starts.append(prepared.solve(regularisation, starts[-1] if starts else None))
+        if folds.setting == "cell":
+            scores[..., number] = solution_block(problem, starts[-1], *every)
+    scores[known] = np.nan
+    for leaving in track(folds.leaving(known), None, "refitting without", noun="folds"):
+        without = prepared.without(leaving.mask(problem.shape))
+        for number, regularisation in enumerate(regularisations):
+            solution = without.solve(regularisation, starts[number])
+            _write(scores[..., number], problem, solution, leaving)
+    return scores
+
+
+def _iterative(
+    problem: DyadicProblem, solver: str, iteration: ConjugateGradient, regularisation: Regularisation
+) -> Eigenbasis | FewCells | VecTrick:
+    """Choose a solver that allows unknown cells, even where all are known."""
+    if problem.complete:
+        solver = {"spectral": "eigenbasis"}.get(solver, solver)
+        problem = replace(problem, cells=problem.output_cells())
+    if solver == "auto" and regularisation.constant and FewCells.fits(problem):
+        solver = "direct"
+    tol = min(iteration.tol, HOLDOUT_TOLERANCE)
+    prepared = prepare(problem, solver, tol=tol, max_iter=iteration.max_iter, regularisation=regularisation)
+    assert isinstance(prepared, Eigenbasis | FewCells | VecTrick)
+    return prepared
+
+
+def _write(scores: Float, problem: DyadicProblem, solution: DyadicSolution, leaving: LeavingDyads) -> None:
+    rows, columns = np.divmod(leaving.predicted, problem.shape[1])
+    row_numbers, row_places = np.unique(rows, return_inverse=True)
+    column_numbers, column_places = np.unique(columns, return_inverse=True)
+    block = solution_block(problem, solution, row_numbers, column_numbers)
+    scores[rows, columns] = block[row_places, column_places]
+
+
+def reduced_scores(
+    problem: DyadicProblem,
+    folds: DyadicFolds,
+    regularisations: Sequence[Regularisation],
+    *,
+    iteration: ConjugateGradient,
+) -> Float:
+    """Hold out objects by decomposing the kernels of the others: O(m³) a fold.
+
+    Parameters
+    ----------
+    problem, folds, regularisations, iteration
+        As in `masked_scores`; the setting is not "cell".
+
+    Returns
+    -------
+    ndarray, shape (m1, m2, outputs, regularisations)
+    """
+    assert problem.Y is not None
+    known = ~np.isnan(problem.Y)
+    scores = np.full((*problem.Y.shape, len(regularisations)), np.nan)
+    for leaving in track(folds.leaving(problem.known()), None, "refitting without", noun="folds"):
+        rows = np.setdiff1d(np.arange(problem.shape[0]), leaving.rows)
+        columns = np.setdiff1d(np.arange(problem.shape[1]), leaving.columns)
+        if not known[np.ix_(rows, columns)].any(axis=(0, 1)).all():
+            raise InvalidInputError(_nothing_left(leaving))
+        part = problem.only(rows, columns)
+        tol = min(iteration.tol, HOLDOUT_TOLERANCE)
+        solver = prepare(part, "auto", tol=tol, max_iter=iteration.max_iter, regularisation=regularisations[0])
+        cells = np.divmod(leaving.predicted, problem.shape[1])
+        new_rows, row_places = np.unique(cells[0], return_inverse=True)
+        new_columns, column_places = np.unique(cells[1], return_inverse=True)
+        left, right = problem.score_rows(new_rows, new_columns)
+        left, right = left[:, rows], right[:, columns].T
+        solution = None
+        for number, regularisation in enumerate(regularisations):
+            solution = solver.solve(regularisation, solution)
+            assert solution.dual is not None
+            for k in range(solution.dual.shape[2]):
+                block = left @ solution.dual[:, :, k] @ right
+                scores[cells[0], cells[1], k, number] = block[row_places, column_places]
+    return scores
+
+
+def _nothing_left(leaving: LeavingDyads) -> str:
+    return (
+        f"no known score is left without {len(leaving.rows)} rows and {len(leaving.columns)} columns, such as "
+        f"{leaving.rows[:1].tolist()} and {leaving.columns[:1].tolist()}: use more folds"
+    )
+
+
+# Searched holdout -----------------------------------------------------------------------------------------------------
+#
+# Hold-outs of a search: alpha is chosen, and the model trained, without each fold.
+#
+# The choice does not use the held-out dyads, so that the held-out scores are those of the whole way from data to model.
+# Kernels stay as they were fixed on all objects, without their scores, as in all hold-outs of dyads.
+
+
+def searched_scores(search: DyadicLearner, problem: DyadicProblem, folds: DyadicFolds) -> Float:
+    """Search and train without each fold, and predict it: one search a fold.
+
+    Parameters
+    ----------
+    search : KroneckerRLSCV, KroneckerRankRLSCV or TwoStepRLSCV
+    problem : DyadicProblem
+        Of its objects and scores.
+    folds : DyadicFolds
+
+    Returns
+    -------
+    ndarray, shape (m1, m2, outputs)
+        NaN for dyads in no fold.
+    """
+    assert problem.Y is not None
+    scores = np.full(problem.Y.shape, np.nan)
+    for leaving in folds.leaving(problem.known()):
+        Y = problem.Y.copy()
+        Y[leaving.mask(problem.shape)] = np.nan
+        known: NDArray[np.bool_] = np.asarray(~np.isnan(Y).all(axis=2))
+        kept = [np.flatnonzero(known.any(axis=1 - side)) for side in (0, 1)]
+        if folds.one_set:
+            kept = [np.union1d(*kept)] * 2
+        if min(map(len, kept)) == 0:
+            raise InvalidInputError("a training fold has no known score: use more folds")
+        model = clone(search).set_params(**_kernels(search, problem))
+        rows = _taken(problem.rows, kept[0], kept[0])
+        model.fit(rows, None if folds.one_set else _taken(problem.columns, kept[1], kept[1]), Y[np.ix_(*kept)])
+        at = np.divmod(leaving.predicted, problem.shape[1])
+        new = [np.unique(numbers, return_inverse=True) for numbers in at]
+        sides = zip((problem.rows, problem.columns), new, kept, strict=True)
+        block = model.predict(*(_taken(side, numbers, fitted) for side, (numbers, _), fitted in sides))
+        scores[at] = block.reshape(*block.shape[:2], -1)[new[0][1], new[1][1]]
+    return scores
+
+
+def _kernels(search: DyadicLearner, problem: DyadicProblem) -> dict[str, str]:
+    """Return parameters by which a part of the objects has the kernels of all of them."""
+    names = ("rows",) if search.relation is not None else ("rows", "columns")
+    return {f"kernel_{name}": "precomputed" for name in names if not getattr(problem, name).kernel.linear}
+
+
+def _taken(side: DyadicSide, objects: Index, fitted: Index) -> Matrix:
+    """Return objects by their features, or by their kernel with those that a model is fitted to."""
+    return side.items[objects] if side.kernel.linear else side.K[np.ix_(objects, fitted)]

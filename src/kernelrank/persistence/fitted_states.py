@@ -600,9 +600,9 @@ REGISTRY: dict[str, str] = {
     "MissingIndicator": "sklearn.impute:MissingIndicator",
     "Normalizer": "sklearn.preprocessing:Normalizer",
     "KroneckerRLS": "kernelrank.dyads:KroneckerRLS",
-    "KroneckerRLSCV": "kernelrank.model_selection.search:KroneckerRLSCV",
+    "KroneckerRLSCV": "kernelrank.dyads:KroneckerRLSCV",
     "KroneckerRankRLS": "kernelrank.dyads:KroneckerRankRLS",
-    "KroneckerRankRLSCV": "kernelrank.model_selection.search:KroneckerRankRLSCV",
+    "KroneckerRankRLSCV": "kernelrank.dyads:KroneckerRankRLSCV",
     "Leaderboard": "kernelrank.votes:Leaderboard",
     "NystromMap": "kernelrank.estimators:NystromMap",
     "OneHotEncoder": "sklearn.preprocessing:OneHotEncoder",
@@ -624,7 +624,7 @@ REGISTRY: dict[str, str] = {
     "TransductiveRankRLS": "kernelrank.estimators:TransductiveRankRLS",
     "TruncatedSVD": "sklearn.decomposition:TruncatedSVD",
     "TwoStepRLS": "kernelrank.dyads:TwoStepRLS",
-    "TwoStepRLSCV": "kernelrank.model_selection.search:TwoStepRLSCV",
+    "TwoStepRLSCV": "kernelrank.dyads:TwoStepRLSCV",
     "VarianceThreshold": "sklearn.feature_selection:VarianceThreshold",
 }
 
