@@ -43,8 +43,7 @@ from threadpoolctl import threadpool_limits
 
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.metrics.auc_interval import interval_of_factor, variance_at
-from kernelrank.model_selection import estimate_auc
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, estimate_auc
 
 CALIBRATION = 60
 SHARES = (0.5, 0.15)

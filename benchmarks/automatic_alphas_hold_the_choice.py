@@ -24,8 +24,8 @@ import numpy as np
 
 from kernelrank.data import letor_folds, make_ranking, read_ranking
 from kernelrank.errors import EdgeOfGridWarning
-from kernelrank.model_selection.search import RankRLSCV
-from kernelrank.model_selection.search.alpha_grid import grid_for
+from kernelrank.model_selection import RankRLSCV
+from kernelrank.model_selection.alpha_grid import grid_for
 
 FIXED = 2.0 ** np.arange(-15, 16)
 WIDE = 2.0 ** np.arange(-40, 31)

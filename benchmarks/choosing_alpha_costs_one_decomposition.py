@@ -18,8 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection import QueryKFold
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import QueryKFold, RankRLSCV
 
 
 def pairs() -> None:

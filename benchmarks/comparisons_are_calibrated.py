@@ -26,8 +26,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection import calibrate_comparisons
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, calibrate_comparisons
 
 NOISE = 0.7
 

@@ -40,7 +40,7 @@ from benchmarks.harness import report, time_interleaved
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.kernels import Kernel
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV
 
 GAMMA, COLUMNS = 0.05, 20
 ALPHAS = 2.0 ** np.arange(-15, 16)

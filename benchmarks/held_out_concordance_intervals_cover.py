@@ -18,8 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.metrics import Concordance
-from kernelrank.model_selection import estimate_concordance
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, estimate_concordance
 
 EFFECTS = (0.0, 0.7, 2.0)
 

@@ -19,8 +19,7 @@ from scipy.stats import kstest, norm
 
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection import estimate_auc, permutation_test
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, estimate_auc, permutation_test
 
 N_FEATURES = 10
 AUCS = (0.5, 0.65, 0.85)

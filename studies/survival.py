@@ -32,8 +32,8 @@ from kernelrank.data import event_times
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.metrics import KaplanMeier, concordance, log_rank_pvalue
+from kernelrank.model_selection import RankRLSCV
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RankRLSCV
 from studies.book.picture import picture
 from studies.book.sources import SURVIVAL
 from studies.book.study import Run, Study

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kernelrank.features import View
     from kernelrank.model_selection import (
         QueryKFold,
+        RankRLSCV,
         calibrate_comparisons,
         compare_auc,
         estimate_auc,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         tournament_roc,
     )
     from kernelrank.model_selection.holdout import holdout
-    from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RankRLSCV, RLSClassifierCV
+    from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RLSClassifierCV
     from kernelrank.persistence.model_files import load, save
     from kernelrank.selection import GreedyRankRLS, GreedyRLS, selection_curve, selection_stability
     from kernelrank.votes import BradleyTerry, Leaderboard
@@ -129,7 +130,7 @@ _HOMES = {
     "Leaderboard": "votes",
     "NystromMap": "estimators",
     "RankRLS": "estimators",
-    "RankRLSCV": "model_selection.search",
+    "RankRLSCV": "model_selection",
     "RankSVM": "estimators",
     "TransductiveRankRLS": "estimators",
     "TwoStepRLS": "dyads",

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernelrank.errors import InvalidInputError, MissingExtraError
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV
 from kernelrank.report import explain
 from kernelrank.report.contributions import scores_of
 

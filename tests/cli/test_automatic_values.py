@@ -11,7 +11,7 @@ from kernelrank.cli.search import search_folds, search_on_file
 from kernelrank.data import read_items
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.kernels.kernel import gamma_by_rule
-from kernelrank.model_selection.search.alpha_grid import grid_for
+from kernelrank.model_selection.alpha_grid import grid_for
 
 
 def on_file(ranking, alphas, score, method="rankrls"):

@@ -10,8 +10,7 @@ from kernelrank.data import read_table
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.metrics import Concordance
-from kernelrank.model_selection import estimate_concordance
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, estimate_concordance
 from tests.oracles import nested_search, survival
 
 

@@ -12,9 +12,8 @@ from sklearn.base import clone
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons.costs import GRAPH_OF_COST
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection import leave_pair_out, leave_query_out
+from kernelrank.model_selection import RankRLSCV, leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RankRLSCV
 from tests.comparisons.laws import ComparisonLaws
 from tests.oracles.pairs import Edges
 

@@ -13,7 +13,7 @@ from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.kernels.kernel import gamma_by_rule
 from kernelrank.metrics import PairwiseAccuracy
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV
 from tests.oracles.pairs import scored_edges
 
 X, y, qid = make_ranking(n_queries=24, n_items=(1, 9), n_features=4, n_levels=4, noise=2.0, random_state=1)

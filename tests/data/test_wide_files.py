@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from kernelrank.data import read_items, read_ranking, read_ranking_chunks, write_items
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.estimators import RLS, NystromMap, RankRLS, RankSVM
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV
 
 TEXT = "1 qid:1 1:1\n0 qid:1 2000000000:1\n1 qid:2 5:2\n0 qid:2 7:1\n"
 

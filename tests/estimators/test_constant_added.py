@@ -7,9 +7,8 @@ import pytest
 from scipy import sparse
 
 from kernelrank.estimators import CoRankRLS, RankRLS, TransductiveRankRLS
-from kernelrank.model_selection import leave_pair_out, leave_query_out
+from kernelrank.model_selection import RankRLSCV, leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RankRLSCV
 
 LEVELS = {
     "1.7e9": lambda qid: np.full(len(qid), 1.7e9),

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from kernelrank.estimators import RankRLS, RankSVM
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV
 from kernelrank.votes import BradleyTerry, Leaderboard
 
 X = np.eye(3)

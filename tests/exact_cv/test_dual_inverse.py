@@ -14,7 +14,7 @@ from kernelrank.exact_cv.pair_forms import ResidualPairs
 from kernelrank.exact_cv.problem import DualInverse, decompose
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
-from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData
 from tests.oracles.holdout import retrained_scores
 
 M = 14

@@ -11,7 +11,7 @@ from kernelrank.exact_cv import ItemSets
 from kernelrank.exact_cv.sets import settle_ties
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection import leave_pair_out, leave_query_out
-from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData
 from tests.oracles.holdout import retrained_scores
 
 ALPHAS = 2.0 ** np.array([-10.0, 0.0, 10.0])

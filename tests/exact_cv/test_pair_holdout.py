@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from kernelrank.base.compiled import CompilingPays
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import DifferingPairs, PairHoldout, pair_accuracy
-from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
     exact_linear_kernel,

@@ -16,7 +16,7 @@ from kernelrank.exact_cv import ItemSets
 from kernelrank.exact_cv import sets as set_systems
 from kernelrank.exact_cv.problem import Decomposition
 from kernelrank.exact_cv.sets import SetSystems
-from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
     exact_linear_kernel,

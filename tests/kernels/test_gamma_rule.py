@@ -13,9 +13,8 @@ from kernelrank.estimators import RLS, CoRankRLS, NystromMap, RankRLS, RankSVM, 
 from kernelrank.features import View
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.kernel import gamma_by_rule
-from kernelrank.model_selection import leave_pair_out
+from kernelrank.model_selection import RankRLSCV, leave_pair_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RankRLSCV
 from kernelrank.persistence import load, save
 
 

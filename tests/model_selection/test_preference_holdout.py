@@ -13,8 +13,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS, RankSVM
 from kernelrank.exact_cv import preferences
 from kernelrank.metrics import preference_agreement
-from kernelrank.model_selection import leave_preferences_out
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, leave_preferences_out
 from kernelrank.votes import BradleyTerry
 
 ALPHAS = 2.0 ** np.array([-15, -4, 0, 4, 15])

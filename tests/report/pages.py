@@ -13,8 +13,7 @@ from kernelrank.data import make_ranking
 from kernelrank.dyads import KroneckerRankRLS
 from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.metrics import DyadicConcordance, Interval
-from kernelrank.model_selection import estimate_auc, permutation_test, tournament_roc
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, estimate_auc, permutation_test, tournament_roc
 from kernelrank.report import (
     Page,
     auc_report,

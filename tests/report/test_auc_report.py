@@ -12,8 +12,7 @@ import pytest
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.estimators import RankRLS
 from kernelrank.metrics import AUC, Interval, sensitivity_at
-from kernelrank.model_selection import AUCEstimate, estimate_auc, permutation_test, tournament_roc
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import AUCEstimate, RankRLSCV, estimate_auc, permutation_test, tournament_roc
 from kernelrank.report import AlphaCurveDisplay, auc_report
 from kernelrank.report.alpha_errors import pair_standard_errors
 from kernelrank.report.forest_rows import Forest

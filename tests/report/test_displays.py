@@ -16,8 +16,7 @@ from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.estimators import RankRLS, RLSClassifier
 from kernelrank.metrics import NDCG
-from kernelrank.model_selection import leave_pair_out, leave_query_out, tournament_roc
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, leave_pair_out, leave_query_out, tournament_roc
 from kernelrank.report import AlphaCurveDisplay, ChartDisplay, QueryScoreDisplay, ROCDisplay
 from kernelrank.report.alpha_errors import pair_standard_errors, query_standard_errors
 from kernelrank.report.roc_band import roc_band

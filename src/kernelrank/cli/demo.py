@@ -15,7 +15,7 @@ from kernelrank.cli.measuring import facts_of
 from kernelrank.cli.output_file import check_file, check_page
 
 if TYPE_CHECKING:
-    from kernelrank.model_selection.search import RankRLSCV
+    from kernelrank.model_selection import RankRLSCV
 
 __all__ = ["app"]
 
@@ -42,7 +42,7 @@ def demo(
     from kernelrank.base.compiled import compile_seconds
     from kernelrank.cli.model_file import command_line
     from kernelrank.data import write_ranking
-    from kernelrank.model_selection.search import RankRLSCV
+    from kernelrank.model_selection import RankRLSCV
     from kernelrank.persistence.model_files import save
     from kernelrank.report import ranking_report
 

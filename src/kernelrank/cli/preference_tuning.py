@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.cli.preference_file import PreferenceFile
     from kernelrank.data import Preferences
-    from kernelrank.model_selection.preference_holdout import PreferenceHoldout
+    from kernelrank.model_selection.preferences import PreferenceHoldout
 
 __all__ = ["tune_preferences"]
 
@@ -135,7 +135,7 @@ def _hold_out_likelihood(
     import numpy as np
 
     from kernelrank.model_selection import leave_preferences_out
-    from kernelrank.model_selection.search.alpha_grid import AlphaGrid, is_auto
+    from kernelrank.model_selection.alpha_grid import AlphaGrid, is_auto
 
     n_pairs = len(given["pairs"])
     dealt = np.random.default_rng(learner.seed).permutation(n_pairs) % FOLDS
@@ -183,7 +183,7 @@ def _vote_scale(estimator: Any, X: Any, given: dict[str, Any]) -> float:
     from sklearn.base import clone
 
     from kernelrank.comparisons.costs import compare_pairs
-    from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue
+    from kernelrank.model_selection.alpha_grid import mean_eigenvalue
 
     learner = clone(estimator)
     features = learner._features(learner._check_items(X, reset=True)).columns

@@ -212,7 +212,7 @@ def _search_settings(
     import numpy as np
 
     from kernelrank.base.progress import track
-    from kernelrank.model_selection.search.alpha_grid import grid_for
+    from kernelrank.model_selection.alpha_grid import grid_for
 
     grids = []
     for setting in track(settings, len(settings), description):

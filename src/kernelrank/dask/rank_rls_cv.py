@@ -24,7 +24,7 @@ from kernelrank.dask.held_out_accuracy import held_out_accuracy
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.training_data import TrainingData
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto
+from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, is_auto
 from kernelrank.model_selection.search.candidates import Candidates, Measured
 
 __all__ = ["DaskRankRLSCV"]

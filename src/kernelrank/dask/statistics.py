@@ -33,7 +33,7 @@ from kernelrank.dask.query_counts import SpanningQueries, item_weight, partition
 from kernelrank.dask.spanning_parts import SpanningParts
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection.search.alpha_grid import centred_trace
+from kernelrank.model_selection.alpha_grid import centred_trace
 
 __all__ = ["Batch", "Statistics", "merge_statistics", "mergeable", "partition_statistics"]
 

@@ -17,7 +17,7 @@ from kernelrank.dask.query_counts import QueryCounts, QuerySummary, count_querie
 from kernelrank.dask.statistics import Statistics, merge_statistics, mergeable, partition_statistics
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue
+from kernelrank.model_selection.alpha_grid import mean_eigenvalue
 
 __all__ = ["TrainingData"]
 

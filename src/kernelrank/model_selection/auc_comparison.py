@@ -42,8 +42,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import EDGE, Components
 from kernelrank.metrics.interval import Interval, check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+from kernelrank.model_selection.auc import GIVEN_SCORES, INTERVALS, check_scores, to_estimate
 from kernelrank.model_selection.auc_estimate import AUCEstimate
-from kernelrank.model_selection.auc_estimation import GIVEN_SCORES, INTERVALS, check_scores, to_estimate
 from kernelrank.model_selection.auc_halves import Halves, hold_out_halves
 from kernelrank.model_selection.auc_methods import (
     GIVEN,
@@ -54,7 +54,7 @@ from kernelrank.model_selection.auc_methods import (
     total_variance,
 )
 from kernelrank.model_selection.estimator_refit import settled
-from kernelrank.model_selection.search.nested_search import NestedSearch
+from kernelrank.model_selection.nested_search import NestedSearch
 
 __all__ = ["AUCComparison", "compare_auc"]
 

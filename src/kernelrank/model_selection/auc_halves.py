@@ -43,9 +43,9 @@ from kernelrank.base.arrays import Index
 from kernelrank.base.progress import track
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.model_selection.estimator_refit import without_basis
-from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
-from kernelrank.model_selection.search.nested_search import NestedSearch
+from kernelrank.model_selection.nested_search import NestedSearch
+from kernelrank.model_selection.refits import HoldoutData
+from kernelrank.model_selection.search import AlphaSearch
 
 if TYPE_CHECKING:
     from kernelrank.model_selection.auc_methods import Task

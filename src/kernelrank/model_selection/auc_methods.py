@@ -37,8 +37,8 @@ from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_halves import Halves, are_cheap, hold_out_halves, least_units
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
-from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.search.nested_search import NestedSearch
+from kernelrank.model_selection.nested_search import NestedSearch
+from kernelrank.model_selection.refits import HoldoutData
 
 __all__ = [
     "GIVEN",

@@ -17,8 +17,8 @@ from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, PairHoldout
 from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
-from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.search.nested_search import NestedSearch, can_be_nested
+from kernelrank.model_selection.nested_search import NestedSearch, can_be_nested
+from kernelrank.model_selection.refits import HoldoutData
 
 __all__ = [
     "held_from",

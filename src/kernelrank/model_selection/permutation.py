@@ -40,10 +40,10 @@ from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.held_out_tally import PairTally, QueryTally
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
-from kernelrank.model_selection.holdout_data import HoldoutData
 from kernelrank.model_selection.item_folds import deal_items
+from kernelrank.model_selection.nested_search import can_be_nested
 from kernelrank.model_selection.query_k_fold import QueryKFold
-from kernelrank.model_selection.search.nested_search import can_be_nested
+from kernelrank.model_selection.refits import HoldoutData
 
 __all__ = ["PermutationTest", "permutation_test"]
 

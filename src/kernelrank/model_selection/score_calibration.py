@@ -17,7 +17,7 @@ from kernelrank.comparisons.scored import list_score_pairs
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search import AlphaSearch
 
 __all__ = ["calibrate_comparisons"]
 

@@ -30,12 +30,12 @@ from kernelrank.metrics import RateEstimate, sensitivity_at
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.interval import Interval, check_confidence
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+from kernelrank.model_selection.auc import INTERVALS, to_estimate
 from kernelrank.model_selection.auc_estimate import AUCEstimate
-from kernelrank.model_selection.auc_estimation import INTERVALS, to_estimate
 from kernelrank.model_selection.auc_methods import Found, Task, pair_components, pair_variance
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import pairs_held_out
-from kernelrank.model_selection.holdout_data import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData
 
 __all__ = ["TournamentROC", "tournament_roc", "tournament_scores"]
 

@@ -615,7 +615,7 @@ REGISTRY: dict[str, str] = {
     "RLSClassifier": "kernelrank.estimators:RLSClassifier",
     "RLSClassifierCV": "kernelrank.model_selection.search:RLSClassifierCV",
     "RankRLS": "kernelrank.estimators:RankRLS",
-    "RankRLSCV": "kernelrank.model_selection.search:RankRLSCV",
+    "RankRLSCV": "kernelrank.model_selection:RankRLSCV",
     "RankSVM": "kernelrank.estimators:RankSVM",
     "RelationExtractor": "kernelrank.relations:RelationExtractor",
     "RobustScaler": "sklearn.preprocessing:RobustScaler",

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.base.arrays import Float
 from kernelrank.errors import InvalidInputError, SkippedCandidateWarning
 from kernelrank.kernels.all_paths import Combine
-from kernelrank.model_selection.search.alpha_grid import AUTO
+from kernelrank.model_selection.alpha_grid import AUTO
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.choice import choose, choose_alpha, search_alphas
 from kernelrank.relations.corpus import labels_of

@@ -20,7 +20,7 @@ from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection import leave_one_out
-from kernelrank.model_selection.search.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
+from kernelrank.model_selection.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
 
 __all__ = ["HeldOutDocuments", "Learning", "hold_out_documents"]
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Index, Labels
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection.search.alpha_grid import edge_of
+from kernelrank.model_selection.alpha_grid import edge_of
 from kernelrank.report.alpha_errors import standard_errors
 from kernelrank.report.display import Display
 from kernelrank.report.number_format import with_digits

@@ -13,7 +13,7 @@ from kernelrank.metrics.named_measures import get_measure
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc_methods import pair_components
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
-from kernelrank.model_selection.search.rank_rls_cv import RankRLSCV
+from kernelrank.model_selection.searches import RankRLSCV
 
 __all__ = ["pair_standard_errors", "query_standard_errors", "standard_errors"]
 

@@ -17,7 +17,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search import AlphaSearch
 from kernelrank.model_selection.tournament import tournament_scores
 from kernelrank.report.contributions import scores_of
 from kernelrank.report.model_description import describe_holdout

@@ -8,8 +8,7 @@ import pytest
 from kernelrank.data import make_preferences
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
-from kernelrank.model_selection import leave_preferences_out
-from kernelrank.model_selection.search import RankRLSCV
+from kernelrank.model_selection import RankRLSCV, leave_preferences_out
 
 ALPHAS = 2.0 ** np.arange(-6, 7, 3)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.search.alpha_grid import AlphaGrid
+from kernelrank.model_selection.alpha_grid import AlphaGrid
+from kernelrank.model_selection.refits import HoldoutData
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring
 from kernelrank.solvers.precision import overflow_is_checked
 

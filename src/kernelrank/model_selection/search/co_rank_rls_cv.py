@@ -29,7 +29,7 @@ from kernelrank.estimators.unscored import Agreement
 from kernelrank.features.map import duplicate_rows
 from kernelrank.features.views import JointRows, ViewMap
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
+from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
 from kernelrank.model_selection.search.candidates import Candidates, judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
 from kernelrank.solvers.direct import spectrum

@@ -14,8 +14,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv.preferences import PreferenceProblem
 from kernelrank.features import Features
-from kernelrank.model_selection.preference_holdout import Refits, exact_differences
-from kernelrank.model_selection.search.alpha_grid import mean_eigenvalue
+from kernelrank.model_selection.alpha_grid import mean_eigenvalue
+from kernelrank.model_selection.preferences import Refits, exact_differences
 from kernelrank.model_selection.search.candidates import Measured
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 

@@ -11,8 +11,8 @@ from kernelrank.base.arrays import Float
 from kernelrank.estimators.rls import RLSClassifier
 from kernelrank.estimators.tasks import Classifier
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO
-from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
+from kernelrank.model_selection.alpha_grid import AUTO
+from kernelrank.model_selection.search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.holdout_plan import ItemLoss
 
 __all__ = ["RLSClassifierCV"]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from kernelrank.base.arrays import Float
 from kernelrank.estimators.rls import RLS
 from kernelrank.estimators.tasks import Regressor
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search import AlphaSearch
 from kernelrank.model_selection.search.holdout_plan import ItemLoss
 
 __all__ = ["RLSCV"]

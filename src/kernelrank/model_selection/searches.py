@@ -19,8 +19,8 @@ from kernelrank.estimators.posterior import PreferencePosterior
 from kernelrank.estimators.rank_rls import RankRLS
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid
-from kernelrank.model_selection.search.alpha_search import AlphaSearch, KernelGrid
+from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid
+from kernelrank.model_selection.search import AlphaSearch, KernelGrid
 from kernelrank.model_selection.search.candidates import Candidates
 from kernelrank.model_selection.search.preference_search import PreferenceMeasure, check_groups, check_search
 from kernelrank.solvers.precision import one_warning

@@ -21,8 +21,8 @@ from kernelrank.exact_cv.nested import inner_agreements, inner_scores
 from kernelrank.metrics import Measure
 from kernelrank.metrics.threshold_measures import ThresholdMeasure
 from kernelrank.model_selection.estimator_refit import refit_scores
-from kernelrank.model_selection.holdout_data import HoldoutData
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.refits import HoldoutData
+from kernelrank.model_selection.search import AlphaSearch
 from kernelrank.model_selection.search.candidates import judged
 from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
 

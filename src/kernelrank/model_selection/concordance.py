@@ -25,7 +25,7 @@ from kernelrank.metrics import Concordance, ConcordanceResult, Interval
 from kernelrank.model_selection.auc_halves import trained_share
 from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search.alpha_search import AlphaSearch
+from kernelrank.model_selection.search import AlphaSearch
 
 __all__ = ["ConcordanceEstimate", "estimate_concordance"]
 

@@ -18,8 +18,8 @@ from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.kernels import GammaLike, KernelLike
-from kernelrank.model_selection.holdout_data import HELD_OUT_BASIS, HoldoutData
-from kernelrank.model_selection.search.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
+from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
+from kernelrank.model_selection.refits import HELD_OUT_BASIS, HoldoutData
 from kernelrank.model_selection.search.candidates import Candidates, measure
 from kernelrank.model_selection.search.holdout_plan import (
     CENSORED_FOLDS,
