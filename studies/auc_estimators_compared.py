@@ -22,7 +22,7 @@ from kernelrank.estimators import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
 from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.auc_methods import Task, pair_variance
+from kernelrank.model_selection.auc import Task, pair_variance
 from kernelrank.model_selection.refits import HoldoutData
 from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study

@@ -37,7 +37,7 @@ QUICK = (
     "kernels/test_kernel.py",
     "metrics/test_measures.py",
     "metrics/test_paired_tests.py",
-    "model_selection/search/test_alpha_search.py",
+    "model_selection/test_alpha_search.py",
     "model_selection/test_leave_out.py",
     "model_selection/test_query_k_fold.py",
     "relations/test_held_out_documents.py",

@@ -34,8 +34,11 @@ if TYPE_CHECKING:
     from kernelrank.exports import export
     from kernelrank.features import View
     from kernelrank.model_selection import (
+        RLSCV,
+        CoRankRLSCV,
         QueryKFold,
         RankRLSCV,
+        RLSClassifierCV,
         calibrate_comparisons,
         compare_auc,
         estimate_auc,
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
         tournament_roc,
     )
     from kernelrank.model_selection.holdout import holdout
-    from kernelrank.model_selection.search import RLSCV, CoRankRLSCV, RLSClassifierCV
     from kernelrank.persistence.model_files import load, save
     from kernelrank.selection import GreedyRankRLS, GreedyRLS, selection_curve, selection_stability
     from kernelrank.votes import BradleyTerry, Leaderboard
@@ -113,13 +115,13 @@ __all__ = [
 
 _HOMES = {
     "RLS": "estimators",
-    "RLSCV": "model_selection.search",
+    "RLSCV": "model_selection",
     "RLSClassifier": "estimators",
-    "RLSClassifierCV": "model_selection.search",
+    "RLSClassifierCV": "model_selection",
     "AllPathsVectorizer": "estimators",
     "BradleyTerry": "votes",
     "CoRankRLS": "estimators",
-    "CoRankRLSCV": "model_selection.search",
+    "CoRankRLSCV": "model_selection",
     "GreedyRLS": "selection",
     "GreedyRankRLS": "selection",
     "KroneckerRLS": "dyads",

@@ -15,9 +15,8 @@ from kernelrank.data import event_times
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.metrics import Concordance, scorer
-from kernelrank.model_selection import RankRLSCV, leave_pair_out, leave_query_out
+from kernelrank.model_selection import RLSCV, RankRLSCV, leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RLSCV
 from tests.oracles.pairs import fit_weights
 from tests.oracles.survival import censored_edges, hinge_objective, known_orders
 

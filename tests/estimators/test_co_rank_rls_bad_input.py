@@ -9,7 +9,7 @@ from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import CoRankRLS
 from kernelrank.features import View
-from kernelrank.model_selection.search import CoRankRLSCV
+from kernelrank.model_selection import CoRankRLSCV
 
 X, y, qid = make_ranking(n_queries=6, n_items=5, n_features=3, random_state=0)
 known = qid < 4

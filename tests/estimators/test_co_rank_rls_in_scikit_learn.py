@@ -16,8 +16,7 @@ from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import CoRankRLS
 from kernelrank.features import View
-from kernelrank.model_selection import QueryKFold
-from kernelrank.model_selection.search import CoRankRLSCV
+from kernelrank.model_selection import CoRankRLSCV, QueryKFold
 from kernelrank.persistence import load, save
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")

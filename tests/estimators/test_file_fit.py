@@ -16,8 +16,7 @@ from kernelrank.data import make_ranking, write_ranking
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
-from kernelrank.model_selection import RankRLSCV
-from kernelrank.model_selection.search import RLSCV
+from kernelrank.model_selection import RLSCV, RankRLSCV
 
 X, y, qid = make_ranking(n_queries=15, n_items=(1, 12), n_features=5, n_levels=4, random_state=0)
 X = np.asarray(X)

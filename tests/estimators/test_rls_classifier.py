@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RLSClassifier
-from kernelrank.model_selection.search import RLSCV, RLSClassifierCV
+from kernelrank.model_selection import RLSCV, RLSClassifierCV
 from kernelrank.report import explain, ranking_report
 from kernelrank.solvers import Cholesky
 

@@ -9,9 +9,8 @@ from sklearn.linear_model import Ridge
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.features import kernels
-from kernelrank.model_selection import RankRLSCV, leave_one_out, leave_query_out
+from kernelrank.model_selection import RLSCV, RankRLSCV, leave_one_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RLSCV
 from tests.oracles.pairs import fit_weights, scored_edges
 
 GAUSSIAN = {"kernel": "rbf", "gamma": 0.5}

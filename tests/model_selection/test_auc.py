@@ -19,11 +19,9 @@ from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWar
 from kernelrank.estimators import RLS, RankRLS, RLSClassifier
 from kernelrank.metrics.auc_interval import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection import RankRLSCV, estimate_auc
-from kernelrank.model_selection.auc_folds import auc_folds
+from kernelrank.model_selection import RLSCV, RankRLSCV, estimate_auc
+from kernelrank.model_selection.auc import Task, auc_folds, held_out_components
 from kernelrank.model_selection.auc_halves import MOST_SPLITS, Halves, _draw_halves, hold_out_halves
-from kernelrank.model_selection.auc_methods import Task, held_out_components
-from kernelrank.model_selection.search import RLSCV
 from tests.oracles import auc as oracle
 
 METHODS = ["leave_pair_out", "averaged", "pooled", "balanced_leave_pair_out"]

@@ -14,8 +14,8 @@ from kernelrank.base.text import p_is
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.model_selection.auc import Task
 from kernelrank.model_selection.auc_halves import MOST_SPLITS, Halves, _draw_halves
-from kernelrank.model_selection.auc_methods import Task
 from tests.oracles import auc as oracle
 
 

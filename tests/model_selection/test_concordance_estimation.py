@@ -8,9 +8,8 @@ import pytest
 from kernelrank.base.labels import event_times
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection import RankRLSCV, estimate_concordance, leave_query_out
+from kernelrank.model_selection import RLSCV, RankRLSCV, estimate_concordance, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RLSCV
 from tests.oracles import nested_search, survival
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")

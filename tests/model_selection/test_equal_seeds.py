@@ -11,9 +11,8 @@ from sklearn.model_selection import KFold
 from kernelrank.errors import EmptyBasisWarning
 from kernelrank.estimators import RLS, CoRankRLS, NystromMap, RankRLS
 from kernelrank.features import basis_stream
-from kernelrank.model_selection import RankRLSCV
+from kernelrank.model_selection import RLSCV, RankRLSCV
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import RLSCV
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.model_selection.item_folds import deal_items
+from kernelrank.model_selection.refits import deal_items
 
 
 def two_classes(m=24, n=12, seed=0):

@@ -21,8 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
-from kernelrank.model_selection import RankRLSCV
-from kernelrank.model_selection.search import RLSCV
+from kernelrank.model_selection import RLSCV, RankRLSCV
 from kernelrank.report import explain
 from kernelrank.report.contributions import Contributions, last_step, scores_of
 

@@ -16,8 +16,7 @@ from kernelrank.data import make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NotConverged
 from kernelrank.estimators import RLS, CoRankRLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.metrics import AUC, NDCG, MeanAveragePrecision, PairwiseAccuracy
-from kernelrank.model_selection import RankRLSCV
-from kernelrank.model_selection.search import RLSCV
+from kernelrank.model_selection import RLSCV, RankRLSCV
 from kernelrank.report import folds_report, ranking_report
 from kernelrank.report.alpha_errors import query_standard_errors
 from tests.report.html_page import HTMLPage

@@ -16,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
-from kernelrank.model_selection import RankRLSCV, leave_pair_out, tournament_roc
-from kernelrank.model_selection.search import RLSCV
+from kernelrank.model_selection import RLSCV, RankRLSCV, leave_pair_out, tournament_roc
 from kernelrank.report import measured_items
 from kernelrank.report.contributions import Contributions
 from kernelrank.report.data_summary import DataSummary

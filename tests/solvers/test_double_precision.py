@@ -10,9 +10,8 @@ import pytest
 
 from kernelrank.errors import EdgeOfGridWarning, LostDigitsWarning
 from kernelrank.estimators import RLS, CoRankRLS, RankRLS, TransductiveRankRLS
-from kernelrank.model_selection import RankRLSCV, leave_pair_out, leave_query_out
+from kernelrank.model_selection import CoRankRLSCV, RankRLSCV, leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from kernelrank.model_selection.search import CoRankRLSCV
 from kernelrank.solvers.precision import one_warning, report_error
 from tests.oracles.digits import gaussian_rank_rls, gaussian_reduced_set
 from tests.oracles.holdout import exact_kernel, exact_linear_kernel, exact_scores

@@ -129,7 +129,7 @@ def auc(
     """
     from kernelrank.cli.inside import estimated_inside
     from kernelrank.errors import InvalidInputError
-    from kernelrank.model_selection.estimator_refit import settled
+    from kernelrank.model_selection.refits import settled
 
     answer = Answer("auc", as_json=as_json)
     check_page(report, [data])

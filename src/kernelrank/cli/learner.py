@@ -105,10 +105,10 @@ class LearnerOptions:
 
     def search(self, alphas: Any, **options: Any) -> Any:
         """Return the estimator that chooses among alphas by exact hold-out; not for `REFITTED` methods."""
-        from kernelrank.model_selection import search
+        from kernelrank import model_selection
 
         kinds = {"rankrls": "RankRLSCV", "rls": "RLSClassifierCV" if self.classes else "RLSCV"}
-        return getattr(search, kinds[self.method])(alphas, **self.parameters(), **options)
+        return getattr(model_selection, kinds[self.method])(alphas, **self.parameters(), **options)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that were given; raise an error for those of another method."""

@@ -25,7 +25,7 @@ from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.training_data import TrainingData
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, is_auto
-from kernelrank.model_selection.search.candidates import Candidates, Measured
+from kernelrank.model_selection.search import Candidates, Measured
 
 __all__ = ["DaskRankRLSCV"]
 

@@ -22,8 +22,7 @@ from kernelrank.estimators.base import whole_or_not_at_all
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.metrics import Measure
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, is_auto, mean_eigenvalue
-from kernelrank.model_selection.search.candidates import Candidates, Measured
-from kernelrank.model_selection.search.holdout_plan import read_scoring
+from kernelrank.model_selection.search import Candidates, Measured, read_scoring
 from kernelrank.solvers.precision import one_warning, overflow_is_checked
 
 __all__ = [

@@ -42,13 +42,12 @@ from sklearn.utils.metaestimators import _safe_split
 from kernelrank.base.arrays import Index
 from kernelrank.base.progress import track
 from kernelrank.metrics.auc_interval import Components
-from kernelrank.model_selection.estimator_refit import without_basis
 from kernelrank.model_selection.nested_search import NestedSearch
-from kernelrank.model_selection.refits import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData, without_basis
 from kernelrank.model_selection.search import AlphaSearch
 
 if TYPE_CHECKING:
-    from kernelrank.model_selection.auc_methods import Task
+    from kernelrank.model_selection.auc import Task
 
 __all__ = ["Halves", "are_cheap", "hold_out_halves", "least_units", "trained_share"]
 

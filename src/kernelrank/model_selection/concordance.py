@@ -23,8 +23,8 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
 from kernelrank.model_selection.auc_halves import trained_share
-from kernelrank.model_selection.estimator_refit import settled
 from kernelrank.model_selection.holdout import holdout
+from kernelrank.model_selection.refits import settled
 from kernelrank.model_selection.search import AlphaSearch
 
 __all__ = ["ConcordanceEstimate", "estimate_concordance"]

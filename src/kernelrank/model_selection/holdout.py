@@ -16,9 +16,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, PairHoldout
-from kernelrank.model_selection.estimator_refit import check_classes, refit_on_map, refit_scores
 from kernelrank.model_selection.nested_search import NestedSearch, can_be_nested
-from kernelrank.model_selection.refits import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData, check_classes, refit_on_map, refit_scores
 
 __all__ = [
     "held_from",

@@ -20,11 +20,8 @@ from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.nested import inner_agreements, inner_scores
 from kernelrank.metrics import Measure
 from kernelrank.metrics.threshold_measures import ThresholdMeasure
-from kernelrank.model_selection.estimator_refit import refit_scores
-from kernelrank.model_selection.refits import HoldoutData
-from kernelrank.model_selection.search import AlphaSearch
-from kernelrank.model_selection.search.candidates import judged
-from kernelrank.model_selection.search.holdout_plan import HoldoutPlan, HoldoutScoring, read_scoring
+from kernelrank.model_selection.refits import HoldoutData, refit_scores
+from kernelrank.model_selection.search import AlphaSearch, HoldoutPlan, HoldoutScoring, judged, read_scoring
 
 __all__ = ["NestedSearch", "can_be_nested"]
 

@@ -14,18 +14,21 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from kernelrank.base.arrays import Float, Index, one_pool
+from kernelrank.base.arrays import Float, Index, Labels, is_sparse, one_pool
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
@@ -36,16 +39,25 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.rls import RLS, RLSClassifier
 from kernelrank.metrics import PairwiseAccuracy
+from kernelrank.metrics.auc_interval import Components, score_interval
+from kernelrank.metrics.interval import Interval, check_confidence, mean_interval
+from kernelrank.metrics.measure import Measure
+from kernelrank.metrics.named_measures import get_measure
+from kernelrank.metrics.scorer import predicted_scores
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
-from kernelrank.model_selection.estimator_refit import settled
-from kernelrank.model_selection.held_out_tally import PairTally, QueryTally
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
-from kernelrank.model_selection.item_folds import deal_items
 from kernelrank.model_selection.nested_search import can_be_nested
-from kernelrank.model_selection.query_k_fold import QueryKFold
-from kernelrank.model_selection.refits import HoldoutData
+from kernelrank.model_selection.refits import HoldoutData, QueryKFold, deal_items, settled
 
-__all__ = ["PermutationTest", "permutation_test"]
+__all__ = [
+    "PairTally",
+    "PermutationImportance",
+    "PermutationTest",
+    "QueryTally",
+    "Tally",
+    "permutation_importance",
+    "permutation_test",
+]
 
 BLOCK_BYTES = 2**25
 """The size of a block of permuted scores, and of the held-out scores that belong to it."""
@@ -280,8 +292,8 @@ def _permuter(sample: _Sample, random: np.random.RandomState) -> Callable[[], In
 
     def whole_groups() -> Index:
         order = np.arange(len(sample.scores))
-        for numbers in alike:
-            for to, source in zip(numbers, random.permutation(numbers), strict=True):
+        for members in alike:
+            for to, source in zip(members, random.permutation(members), strict=True):
                 order[groups[to]] = groups[source]
         return order
 
@@ -393,3 +405,368 @@ def _best(accuracy: Float) -> Float:
     """Return the best accuracy over the alphas, the last axis."""
     best: Float = accuracy.max(axis=-1)
     return best
+
+
+# Feature importance ---------------------------------------------------------------------------------------------------
+#
+# Permutation importance that respects queries: a feature is permuted among the items of each query only.
+#
+# scikit-learn's `permutation_importance` permutes over all items and takes no `qid`. Items of different queries are
+# never compared, so differences of a feature *between* queries do not affect a ranking; permuting over all items would
+# include them.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PermutationImportance(Result):
+    """How much a measure falls when one feature is permuted, for each feature.
+
+    Parameters
+    ----------
+    feature_names : ndarray of str, shape (n_features,)
+    importances : ndarray, shape (n_features,)
+        The fall of the measure, averaged over repeats and queries. Zero or below: the model does not need the feature.
+    low, high : ndarray, shape (n_features,)
+        Confidence intervals.
+    repeats : ndarray, shape (n_features, n_repeats)
+        The fall in each repeat.
+    baseline : float
+        The measure without permutation.
+    label : str
+        The measure with its conventions.
+    method : str
+        What the intervals allow for.
+    """
+
+    feature_names: NDArray[Any]
+    importances: Float
+    low: Float
+    high: Float
+    repeats: Float
+    baseline: float
+    label: str
+    method: str
+
+    @property
+    def order(self) -> Index:
+        """The features from the most important to the least."""
+        return np.argsort(-self.importances, kind="stable").astype(np.int64)
+
+    def __str__(self) -> str:
+        best = ", ".join(f"{self.feature_names[j]} {self.importances[j]:.3g}" for j in self.order[:3])
+        more = ", ..." if len(self.importances) > 3 else ""
+        return f"fall of {self.label} from {self.baseline:.3f}: {best}{more}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        rows = [
+            (str(self.feature_names[j]), f"{self.importances[j]:.4f} ({self.low[j]:.4f} to {self.high[j]:.4f})")
+            for j in self.order[:20]
+        ]
+        return [
+            ("measure", self.label),
+            ("without permutation", f"{self.baseline:.4f}"),
+            *rows,
+            ("interval", self.method),
+        ]
+
+    def _columns(self) -> dict[str, Any]:
+        order = self.order
+        return {
+            "feature": self.feature_names[order],
+            "importance": self.importances[order],
+            "low": self.low[order],
+            "high": self.high[order],
+        }
+
+    def plot(self, ax: Any = None, *, k: int = 20, **line_options: object) -> Any:
+        """Draw the k most important features with their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Created if omitted.
+        k : int, default=20
+        line_options
+            For matplotlib's `errorbar`.
+
+        Returns
+        -------
+        kernelrank.report.ImportanceDisplay
+        """
+        from kernelrank.report.importance import ImportanceDisplay
+
+        return ImportanceDisplay(self, k=k).plot(ax=ax, **line_options)
+
+
+@one_pool
+def permutation_importance(
+    model: BaseEstimator,
+    X: Any,
+    y: ArrayLike,
+    qid: Labels | None = None,
+    *,
+    scoring: str | Measure = "pairwise_accuracy",
+    n_repeats: int = 5,
+    feature_names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: bool = False,
+) -> PermutationImportance:
+    """Measure how much a ranking needs each feature, by permuting the feature within each query.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with `predict`; a pipeline works too.
+    X : array, data frame or sparse matrix, shape (m, n_features)
+        Items that the model was not trained on.
+    y : array-like, shape (m,)
+        Their true scores.
+    qid : sequence, optional
+        The query of each item. Without it all items are one query.
+    scoring : str or Measure, default="pairwise_accuracy"
+        As `kernelrank.metrics.get_measure` takes it, such as "ndcg@10".
+    n_repeats : int, default=5
+        How often each feature is permuted.
+    feature_names : sequence of str, optional
+        The columns of a data frame, or x0, x1, ..., unless given.
+    confidence : float, default=0.95
+    random_state : int, RandomState or None
+        For the permutations and the bootstrap over queries.
+    verbose : bool, default=False
+        Whether progress is shown on standard error: a bar on a terminal, lines elsewhere.
+
+    Returns
+    -------
+    PermutationImportance
+
+    Notes
+    -----
+    Time: n_features × n_repeats predictions and measurements. Memory: one changed copy of X, dense or sparse.
+
+    With two or more measured queries the intervals are over queries, corrected for skewness: they allow for other
+    queries. With one query they are normal intervals over the repeats, which allow for other permutations only.
+    Features that are strongly correlated share their importance: permuting one of them leaves the others.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=20, n_features=3, random_state=0)
+    >>> found = permutation_importance(RankRLS().fit(X, y, qid=qid), X, y, qid, random_state=0)
+    >>> found.importances.shape, bool(np.all(found.low <= found.high))
+    ((3,), True)
+    """
+    if verbose:
+        return verbosely(permutation_importance, locals())
+    measure = get_measure(scoring)
+    check_confidence(confidence)
+    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
+        raise InvalidInputError(f"Expected n_repeats as a whole number of at least 1; got {n_repeats!r}.")
+    columns = _Columns(X, feature_names)
+    random = check_random_state(random_state)
+    truth, sign = np.asarray(y), 1.0 if measure.higher_is_better else -1.0
+    queries = Queries.from_labels(np.zeros(columns.n_items, dtype=int) if qid is None else qid, columns.n_items)
+    base = measure(truth, predicted_scores(model, X), qid=qid)
+    falls = np.empty((columns.n_features, int(n_repeats), len(base.values)))
+    for feature in track(range(columns.n_features), columns.n_features, "permuting", noun="features"):
+        for repeat in range(int(n_repeats)):
+            changed = columns.permuted(feature, _within_queries(queries, random))
+            values = measure(truth, predicted_scores(model, changed), qid=qid).values
+            falls[feature, repeat] = sign * (base.values - values)
+    reach = measure.bounds[1] - measure.bounds[0]
+    low, high, method = _intervals(falls, confidence, (-reach, reach))
+    return PermutationImportance(
+        columns.names, falls.mean(axis=(1, 2)), low, high, falls.mean(axis=2), base.mean, base.label, method
+    )
+
+
+def _intervals(falls: Float, confidence: float, bounds: tuple[float, float]) -> tuple[Float, Float, str]:
+    """Return intervals over queries, or over repeats if there is one query."""
+    n_repeats, n_queries = falls.shape[1:]
+    if n_queries > 1:
+        found = [tuple(mean_interval(of_queries, confidence, "", bounds)) for of_queries in falls.mean(axis=1)]
+        low, high = np.array(found).T
+        return low, high, f"{n_queries} queries, corrected for skewness; the model does not vary"
+    from scipy.special import ndtri
+
+    of_repeats = falls[:, :, 0]
+    spread = of_repeats.std(axis=1, ddof=1) if n_repeats > 1 else np.full(len(falls), np.inf)
+    half = float(ndtri((1 + confidence) / 2)) * spread / np.sqrt(n_repeats)
+    middle = of_repeats.mean(axis=1)
+    return middle - half, middle + half, f"{n_repeats} permutations; other items are not allowed for"
+
+
+def _within_queries(queries: Queries, random: np.random.RandomState) -> Index:
+    """Draw a permutation of the items that keeps each query to itself."""
+    permutation = np.empty(len(queries.codes), dtype=np.int64)
+    permutation[np.argsort(queries.codes, kind="stable")] = np.lexsort(
+        (random.random_sample(len(queries.codes)), queries.codes)
+    )
+    return permutation
+
+
+class _Columns:
+    """X, and X with one column permuted."""
+
+    def __init__(self, X: Any, feature_names: Sequence[str] | None) -> None:
+        self.X = csc_array(X) if is_sparse(X) else X
+        self.n_items, self.n_features = self.X.shape
+        unnamed = [f"x{number}" for number in range(self.n_features)]  # as explanations and reports call them
+        known = getattr(X, "columns", unnamed) if feature_names is None else feature_names
+        self.names = np.array([str(name) for name in known], dtype=object)
+        if len(self.names) != self.n_features:
+            raise InvalidInputError(
+                f"Expected one feature name for each of {self.n_features} columns; got {len(self.names)}."
+            )
+
+    def permuted(self, feature: int, permutation: Index) -> Any:
+        """Return a copy of X in which row i has the value that row permutation[i] had."""
+        if is_sparse(self.X):
+            changed = self.X.copy()
+            entries = slice(changed.indptr[feature], changed.indptr[feature + 1])
+            place = np.empty(self.n_items, dtype=np.int64)
+            place[permutation] = np.arange(self.n_items)
+            rows = place[changed.indices[entries]]
+            order = np.argsort(rows)
+            changed.indices[entries], changed.data[entries] = rows[order], changed.data[entries][order]
+            return changed
+        if hasattr(self.X, "iloc"):
+            changed = self.X.copy()
+            changed[changed.columns[feature]] = self.X.iloc[:, feature].to_numpy()[permutation]
+            return changed
+        if hasattr(self.X, "with_columns"):  # Polars
+            name = self.X.columns[feature]
+            return self.X.with_columns(self.X[name].gather(permutation).alias(name))
+        changed = np.array(self.X)
+        changed[:, feature] = changed[permutation, feature]
+        return changed
+
+
+# Held out tally -------------------------------------------------------------------------------------------------------
+#
+# Held-out accuracy of several models at once: pairs in the right order, and intervals.
+#
+# Items or queries are held out again and again, by different models. Of one ranking, each held-out set compares its own
+# items; a pair counts as often as it was held out together. The interval rests on the win rates w of the items: for two
+# classes on DeLong's variance (`kernelrank.metrics.auc_interval`), else on ``4 var(w) / m``. Of several
+# queries, each has a share of pairs in the right order, averaged over the times it was held out; the interval is that
+# of their mean, see `kernelrank.metrics.interval`.
+
+GIVEN_MODELS = "not for others being trained on"
+
+
+class Tally(ABC):
+    """Adds up how held-out items were ordered."""
+
+    label: str
+    """What is measured."""
+
+    @abstractmethod
+    def add(self, items: Index, scores: Float) -> None:
+        """Add the scores of a held-out set by all models, shape (t, models)."""
+
+    @abstractmethod
+    def accuracy(self) -> Float:
+        """Return the share of pairs in the right order by each model."""
+
+    @abstractmethod
+    def intervals(self, confidence: float) -> list[Interval]:
+        """Return the interval of each model."""
+
+
+class PairTally(Tally):
+    """Count held-out pairs of a single ranking.
+
+    Parameters
+    ----------
+    y : ndarray, shape (m,)
+    n_models : int
+    """
+
+    def __init__(self, y: Float, n_models: int) -> None:
+        self.y = y
+        self.levels = np.unique(y)
+        self.right = np.zeros((len(y), n_models))
+        self.count = np.zeros(len(y))
+        self.label = "AUC" if len(self.levels) == 2 else "pairwise accuracy"
+
+    def add(self, items: Index, scores: Float) -> None:
+        """As in `Tally`; O(t²) time for each model."""
+        i, j = np.nonzero(self.y[items][:, None] > self.y[items])
+        difference = scores[i] - scores[j]
+        right = (difference > 0) + 0.5 * (difference == 0)
+        for side in (i, j):
+            np.add.at(self.right, items[side], right)
+            np.add.at(self.count, items[side], 1.0)
+
+    def _known(self) -> Index:
+        known = np.flatnonzero(self.count > 0)
+        if len(known) == 0:
+            raise NothingToCompareError("Expected held-out sets with different scores; got none. Use fewer folds.")
+        return known
+
+    def accuracy(self) -> Float:
+        """As in `Tally`."""
+        known = self._known()
+        return np.asarray(self.right[known].sum(axis=0) / self.count[known].sum())
+
+    def intervals(self, confidence: float) -> list[Interval]:
+        """As in `Tally`; of score type, so that they stay between 0 and 1."""
+        known = self._known()
+        rates = self.right[known] / self.count[known][:, None]
+        how = f"allows for other items being scored, {GIVEN_MODELS}"
+        found = []
+        for value, rate in zip(self.accuracy().tolist(), rates.T, strict=True):
+            if len(self.levels) == 2:
+                positive = self.y[known] == self.levels[1]
+                sizes = int(positive.sum()), int((~positive).sum())
+                variance, degrees = Components(rate[positive], rate[~positive]).variance()
+            else:
+                sizes = len(rate) // 2, len(rate) - len(rate) // 2
+                variance, degrees = 4.0 * float(np.var(rate, ddof=1)) / len(rate), len(rate) - 1.0
+            found.append(Interval(*score_interval(value, variance, confidence, *sizes, degrees), confidence, how))
+        return found
+
+
+class QueryTally(Tally):
+    """Count held-out pairs query by query.
+
+    Parameters
+    ----------
+    y : ndarray, shape (m,)
+    qid : ndarray of int64, shape (m,)
+    n_models : int
+    """
+
+    label = "pairwise accuracy, mean over queries"
+
+    def __init__(self, y: Float, qid: Index, n_models: int) -> None:
+        self.y, self.qid = y, qid
+        self.right = np.zeros((int(qid.max()) + 1, n_models))
+        self.count = np.zeros(len(self.right))
+
+    def add(self, items: Index, scores: Float) -> None:
+        """As in `Tally`; one sort for each model."""
+        for model, column in enumerate(scores.T):
+            found = PairwiseAccuracy()(self.y[items], column, qid=self.qid[items])
+            queries = found.queries.astype(np.int64)
+            self.right[queries, model] += found.values
+            if model == 0:
+                self.count[queries] += 1.0
+
+    def _values(self) -> Float:
+        known = self.count > 0
+        if not np.any(known):
+            raise NothingToCompareError("Expected held-out queries with different scores; got none.")
+        return np.asarray(self.right[known] / self.count[known][:, None])
+
+    def accuracy(self) -> Float:
+        """As in `Tally`."""
+        return np.asarray(self._values().mean(axis=0))
+
+    def intervals(self, confidence: float) -> list[Interval]:
+        """As in `Tally`: of the mean over queries."""
+        values = self._values()
+        if len(values) < 2:
+            return [Interval(mean, mean, confidence, f"one query, {GIVEN_MODELS}") for mean in values[0].tolist()]
+        how = f"{len(values)} queries, corrected for skewness; {GIVEN_MODELS}"
+        return [mean_interval(column, confidence, how, PairwiseAccuracy.bounds) for column in values.T]

@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 import inspect
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Self, TypeVar, cast
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import clone
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from kernelrank.base.arrays import Float, Index, one_pool
+from kernelrank.base.arrays import Float, Index, Matrix, one_pool
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Curves, Histogram, Result
-from kernelrank.base.validation import check_pair_values, check_pairs, check_ties
+from kernelrank.base.validation import check_pair_values, check_pairs, check_scores, check_ties
+from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
+from kernelrank.comparisons.scored import list_score_pairs
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.estimators.base import KernelLearner, check_alphas
+from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.exact_cv.preferences import PreferenceProblem, leave_items_out
 from kernelrank.features import Features
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
+from kernelrank.model_selection.alpha_grid import mean_eigenvalue
+from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
+from kernelrank.model_selection.search import AlphaSearch, Measured
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.votes import BradleyTerry
 from kernelrank.votes.likelihood import observed_probabilities
 
-__all__ = ["PreferenceHoldout", "Refits", "exact_differences", "leave_preferences_out"]
+__all__ = [
+    "PreferenceHoldout",
+    "PreferenceMeasure",
+    "Refits",
+    "calibrate_comparisons",
+    "check_groups",
+    "check_search",
+    "exact_differences",
+    "leave_preferences_out",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -389,3 +406,193 @@ class Refits:
         outcomes = model.predict_proba(self.X, self.pairs[own], side=side)
         tied = self.given.get("tie")
         return observed_probabilities(outcomes, None if tied is None else tied[own])
+
+
+# Preference search ----------------------------------------------------------------------------------------------------
+#
+# The measure of alphas by held-out preferences.
+
+DIFFERENCES = 2**25
+"""How many held-out differences are kept at once: all preferences for some alphas."""
+
+
+def check_search(cv: Any, scoring: Any) -> None:
+    """Raise an error for a hold-out or a measure that is not for preferences."""
+    if not isinstance(cv, str) or cv != "auto":
+        raise InvalidInputError(f"fit_pairs holds out preferences. Expected cv='auto'; got {cv!r}. Give groups instead")
+    if scoring not in ("pairwise_accuracy", "auc"):
+        raise InvalidInputError(
+            "fit_pairs chooses by the agreement with preferences. Expected scoring='pairwise_accuracy'; got "
+            f"{scoring!r}. Leave it out"
+        )
+
+
+def check_groups(groups: Any, n_pairs: int) -> None:
+    """Raise an error if everything would be held out at once, so that nothing is left to train on."""
+    if groups is not None and len(Queries.from_labels(groups, n_pairs, name="groups")) < 2:
+        raise InvalidInputError(
+            "Expected at least two groups to hold out one at a time; got one. Leave groups out to hold out single "
+            "preferences"
+        )
+    if n_pairs < 2:
+        raise InvalidInputError("Expected at least two preferences to hold out one; got one. Use RankRLS with an alpha")
+
+
+@dataclass(frozen=True)
+class PreferenceMeasure:
+    """Measures alphas by the share of held-out preferences that agree.
+
+    Parameters
+    ----------
+    problem : PreferenceProblem
+    features : Features
+    groups : sequence or None
+        Labels of preferences that leave together.
+    given : dict
+        The magnitudes and weights, where they were given.
+    learner : KernelLearner
+        What is refitted where the shortcut loses digits.
+    X : array or sparse matrix, shape (m, n_features)
+    """
+
+    problem: PreferenceProblem
+    features: Features
+    groups: Any
+    given: dict[str, Float]
+    learner: KernelLearner
+    X: Matrix
+
+    @classmethod
+    def of(cls, learner: KernelLearner, X: Matrix, graph: Preferences, groups: Any, given: dict[str, Float]) -> Self:
+        """Decompose the problem of a learner, not fitted, whose basis and gamma are fixed."""
+        X = learner._check_items(X, reset=True)
+        features = learner._features(X)
+        if features.size > DIRECT_LIMIT:
+            raise InvalidInputError(
+                f"Expected at most {DIRECT_LIMIT:,} features or items, for a decomposition; got {features.size:,}. "
+                "Give a basis, or choose alpha by preferences that you hold out yourself"
+            )
+        return cls(PreferenceProblem(features, graph), features, groups, given, learner, X)
+
+    @property
+    def scale(self) -> float:
+        """The mean of the eigenvalues that are not zero."""
+        values = self.problem.values
+        known = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+        return mean_eigenvalue(float(values.sum()), int(known.sum()))
+
+    def __call__(self, alphas: Float) -> Measured:
+        """Hold preferences out for some alphas, and return the agreement of each."""
+        graph = self.problem.graph
+        step = max(1, DIFFERENCES // max(1, graph.n_pairs))
+        parts = [self._agreement(alphas[start : start + step]) for start in range(0, len(alphas), step)]
+        mean = np.concatenate(parts)[None]
+        return Measured(mean, np.full(mean.shape, np.nan), None, None)
+
+    def _agreement(self, alphas: Float) -> Float:
+        graph = self.problem.graph
+        refits = Refits(self.learner, self.X, graph.pairs, self.given, self.groups, False, alphas)
+        found = refits.completed(exact_differences(self.problem, self.features, self.groups, alphas))
+        counts = np.where(graph.magnitude > 0.0, self.given.get("weight", np.ones(graph.n_pairs)), 0.0)
+        if not counts.any():
+            raise InvalidInputError("every preference has zero weight or magnitude, so alpha cannot be chosen")
+        agreed = (found > 0.0).astype(np.float64)
+        agreed[found == 0.0] = 0.5
+        return np.asarray(counts @ agreed / counts.sum())
+
+
+# Score calibration ----------------------------------------------------------------------------------------------------
+#
+# The probability that one item is better than another, for rankers trained on scores: calibrated on held-out pairs.
+
+Model = TypeVar("Model", bound=ScorePosterior)
+
+
+def calibrate_comparisons(model: Model, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Model:
+    """Calibrate the probabilities of `compare` on held-out pairs of the training items.
+
+    Every query is held out, or every pair if there is one query, exactly and without refits for `RankRLS` and
+    `RankRLSCV`, whose alpha stays as it was chosen. The probability that the first of two items has the higher score is
+    then ``1 / (1 + exp(-κ d))`` for a difference d of predictions, with the κ that makes the orders of the held-out
+    pairs most likely. The standard deviation is the root mean square error of the held-out differences.
+
+    Parameters
+    ----------
+    model : RankRLS, RankRLSCV or BradleyTerry
+        Fitted to scores.
+    X, y, qid, sample_weight
+        What it was fitted to; y has one output.
+
+    Returns
+    -------
+    model
+        A copy of the model, whose `compare` is calibrated. `comparison_scale_` is κ, `comparison_std_` the standard
+        deviation, `comparison_pairs_` the number of pairs, and `comparison_holdout_` how they were held out.
+
+    Notes
+    -----
+    The time and memory of `leave_query_out` or `leave_pair_out`, and of a list of all pairs: at most 20 million. One
+    pair in the wrong order, with an average difference, is added, so that κ is finite. The probabilities do not depend
+    on the correlation of pairs that share items.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS, calibrate_comparisons, make_ranking
+    >>> X, y, qid = make_ranking(n_queries=30, random_state=0)
+    >>> model = calibrate_comparisons(RankRLS().fit(X, y, qid=qid), X, y, qid=qid)
+    >>> model.compare(X[:2], X[2:4]).basis.startswith("calibrated on"), model.comparison_holdout_
+    (True, 'leave-query-out')
+    """
+    check_is_fitted(model)
+    if not isinstance(model, ScorePosterior):
+        raise InvalidInputError(f"Expected a RankRLS, RankRLSCV or BradleyTerry; got a {type(model).__name__}")
+    scores = check_scores(y, len(y))
+    if scores.ndim != 1:
+        raise InvalidInputError(f"Expected one column of scores; got y of shape {scores.shape}. Fit one output alone")
+    queries = Queries.from_labels(qid, len(scores))
+    plain = _plain(model)
+    if len(queries) > 1:
+        held_out = leave_query_out(plain, X, scores, qid, sample_weight=sample_weight)
+        pairs, _ = list_score_pairs(scores, queries, None)
+        first, second = pairs[:, 0], pairs[:, 1]
+        difference, how = np.asarray(held_out[first] - held_out[second]), "leave-query-out"
+    else:
+        found = leave_pair_out(plain, X, scores, sample_weight=sample_weight)
+        first, second, difference, how = found.first, found.second, np.asarray(found.difference), "leave-pair-out"
+    magnitude = scores[first] - scores[second]
+    difference, magnitude = (np.where(magnitude < 0, -values, values) for values in (difference, magnitude))
+    differ = magnitude > 0
+    calibrated = copy(model)
+    calibrated.comparison_scale_ = _scale(difference[differ])
+    calibrated.comparison_std_ = float(np.sqrt(np.mean((magnitude - difference) ** 2)))
+    calibrated.comparison_pairs_ = int(differ.sum())
+    calibrated.comparison_holdout_ = how
+    return calibrated
+
+
+def _plain(model: Any) -> Any:
+    """Return the learner, not fitted, with what a search chose."""
+    if not isinstance(model, AlphaSearch):
+        return clone(model)
+    setting = {name: value for name, value in model.best_params_.items() if name != "alpha"}
+    return model._learner(setting).set_params(alpha=float(model.alpha_))
+
+
+def _scale(difference: Float) -> float:
+    """Return the κ that maximises ``Σ log(1 / (1 + exp(-κ d)))`` over pairs in their true order, and a wrong one."""
+    from scipy.optimize import brentq
+
+    size = float(np.abs(difference).mean())
+    if size == 0.0:
+        return 0.0
+    d = np.append(difference, -size) / size
+
+    def slope(kappa: float) -> float:
+        return float(np.sum(d * expit(-kappa * d)))
+
+    if slope(0.0) <= 0.0:
+        return 0.0  # no better than chance
+    high = 1.0
+    while slope(high) > 0.0:
+        high *= 2.0
+    return float(brentq(slope, 0.0, high, xtol=1e-12, rtol=1e-12)) / size

@@ -12,7 +12,7 @@ from kernelrank.report.display import Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from kernelrank.model_selection.feature_importance import PermutationImportance
+    from kernelrank.model_selection.permutation import PermutationImportance
 
 __all__ = ["ImportanceDisplay"]
 

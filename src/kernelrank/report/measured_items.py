@@ -16,9 +16,9 @@ from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike
 from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import QueryKFold, leave_query_out
+from kernelrank.model_selection.auc_comparison import tournament_scores
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.search import AlphaSearch
-from kernelrank.model_selection.tournament import tournament_scores
 from kernelrank.report.contributions import scores_of
 from kernelrank.report.model_description import describe_holdout
 

@@ -8,7 +8,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 from kernelrank.metrics import Measure, get_measure
-from kernelrank.model_selection.search import RLSCV, RLSClassifierCV
+from kernelrank.model_selection import RLSCV, RLSClassifierCV
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.number_format import counted, with_digits
 

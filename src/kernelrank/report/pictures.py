@@ -18,7 +18,7 @@ from kernelrank.report.roc import ROCDisplay
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from kernelrank.model_selection.feature_importance import PermutationImportance
+    from kernelrank.model_selection.permutation import PermutationImportance
 
 __all__ = ["alpha_picture", "importance_picture", "null_picture", "query_picture", "roc_picture"]
 

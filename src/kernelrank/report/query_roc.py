@@ -16,7 +16,7 @@ from kernelrank.base.arrays import Float, Labels, RandomStateLike
 from kernelrank.base.labels import Queries
 from kernelrank.metrics import AUC, Interval
 from kernelrank.metrics.interval import FIXED
-from kernelrank.model_selection.auc_estimate import AUCEstimate
+from kernelrank.model_selection.auc import AUCEstimate
 from kernelrank.report.roc import ROCDisplay
 
 __all__ = ["query_roc"]

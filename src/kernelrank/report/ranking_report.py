@@ -16,7 +16,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult
-from kernelrank.model_selection.feature_importance import permutation_importance
+from kernelrank.model_selection.permutation import permutation_importance
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.alpha_errors import query_standard_errors
 from kernelrank.report.baselines import Baselines

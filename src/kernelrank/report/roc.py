@@ -12,9 +12,8 @@ from sklearn.metrics import roc_curve
 
 from kernelrank.base.arrays import Float, Labels, RandomStateLike
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
-from kernelrank.model_selection.auc import check_scores, estimate_auc
-from kernelrank.model_selection.auc_estimate import AUCEstimate
-from kernelrank.model_selection.tournament import TournamentROC, tournament_roc
+from kernelrank.model_selection.auc import AUCEstimate, check_scores, estimate_auc
+from kernelrank.model_selection.auc_comparison import TournamentROC, tournament_roc
 from kernelrank.report.display import Display
 from kernelrank.report.roc_band import roc_band
 

@@ -25,10 +25,9 @@ from kernelrank.estimators import RLS, RankRLS
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.interval import check_confidence
 from kernelrank.metrics.two_classes import TwoClasses
-from kernelrank.model_selection.held_out_tally import PairTally, QueryTally, Tally
 from kernelrank.model_selection.holdout import leave_one_out, leave_query_out
-from kernelrank.model_selection.item_folds import deal_items
-from kernelrank.model_selection.query_k_fold import QueryKFold
+from kernelrank.model_selection.permutation import PairTally, QueryTally, Tally
+from kernelrank.model_selection.refits import QueryKFold, deal_items
 from kernelrank.selection.estimators import GreedyRLS, GreedySelector
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernelrank.base.compiled import CompilingPays
-from kernelrank.model_selection.search.holdout_plan import query_accuracies
+from kernelrank.model_selection.search import query_accuracies
 
 
 def one_by_one(truth, scores):
@@ -23,7 +23,7 @@ def one_by_one(truth, scores):
 
 @pytest.mark.parametrize("least", [-1, 10**12])
 def test_equals_one_pair_at_a_time(monkeypatch, least):
-    monkeypatch.setattr("kernelrank.model_selection.search.holdout_plan.COMPILED", CompilingPays(least, least))
+    monkeypatch.setattr("kernelrank.model_selection.search.COMPILED", CompilingPays(least, least))
     rng = np.random.default_rng(0)
     bounds = np.array([0, 1, 4, 4, 9, 20])
     truth, scores = rng.integers(0, 3, 20).astype(float), rng.normal(size=(20, 3)).round(1)

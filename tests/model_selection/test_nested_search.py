@@ -8,9 +8,16 @@ import pytest
 from kernelrank.base.labels import ItemSets
 from kernelrank.data import make_ranking
 from kernelrank.exact_cv.nested import inner_agreements
-from kernelrank.model_selection import RankRLSCV, estimate_auc, leave_pair_out, leave_query_out, tournament_roc
+from kernelrank.model_selection import (
+    RLSCV,
+    RankRLSCV,
+    RLSClassifierCV,
+    estimate_auc,
+    leave_pair_out,
+    leave_query_out,
+    tournament_roc,
+)
 from kernelrank.model_selection.nested_search import NestedSearch
-from kernelrank.model_selection.search import RLSCV, RLSClassifierCV
 from tests.oracles import nested_search as oracle
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")

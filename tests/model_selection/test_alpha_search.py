@@ -15,8 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernelrank import metrics
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RLS, RankRLS
-from kernelrank.model_selection import QueryKFold, RankRLSCV, leave_query_out
-from kernelrank.model_selection.search import RLSCV, RLSClassifierCV
+from kernelrank.model_selection import RLSCV, QueryKFold, RankRLSCV, RLSClassifierCV, leave_query_out
 from kernelrank.persistence import load, save
 from tests.oracles.holdout import retrained_difference, retrained_scores
 

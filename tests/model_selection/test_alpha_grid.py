@@ -16,11 +16,10 @@ from kernelrank.estimators import CoRankRLS, RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet
 from kernelrank.kernels import Kernel
 from kernelrank.kernels.kernel import gamma_by_rule
-from kernelrank.model_selection import RankRLSCV, estimate_auc, leave_pair_out
+from kernelrank.model_selection import RLSCV, CoRankRLSCV, RankRLSCV, estimate_auc, leave_pair_out
 from kernelrank.model_selection.alpha_grid import AlphaGrid, alpha_scale, centred_trace, edge_of
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.nested_search import NestedSearch
-from kernelrank.model_selection.search import RLSCV, CoRankRLSCV
 from kernelrank.persistence import load, save
 
 WIDE = 2.0 ** np.arange(-25, 11)

@@ -12,8 +12,7 @@ from kernelrank.data import make_ranking
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators import CoRankRLS, RankRLS
 from kernelrank.features import View
-from kernelrank.model_selection import QueryKFold
-from kernelrank.model_selection.search import CoRankRLSCV
+from kernelrank.model_selection import CoRankRLSCV, QueryKFold
 
 ALPHAS = 2.0 ** np.arange(-6, 7, 3)
 NUS = [0.0, 0.01, 1.0]
