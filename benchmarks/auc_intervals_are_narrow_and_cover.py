@@ -42,7 +42,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from kernelrank.errors import EdgeOfGridWarning
-from kernelrank.metrics.auc_interval import interval_of_factor, variance_at
+from kernelrank.metrics.roc import interval_of_factor, variance_at
 from kernelrank.model_selection import RankRLSCV, estimate_auc
 
 CALIBRATION = 60

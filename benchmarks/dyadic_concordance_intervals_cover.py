@@ -15,7 +15,7 @@ import argparse
 import numpy as np
 
 from kernelrank.metrics import dyadic_concordance
-from kernelrank.metrics.interval import wilson_interval
+from kernelrank.metrics.intervals import wilson_interval
 
 
 def draw(shape: tuple[int, int], one_set: bool, rng: np.random.Generator):

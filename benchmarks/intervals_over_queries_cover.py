@@ -34,7 +34,7 @@ import numpy as np
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import get_measure
-from kernelrank.metrics.interval import mean_interval
+from kernelrank.metrics.intervals import mean_interval
 
 POOL = 20_000
 

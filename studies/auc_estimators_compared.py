@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from kernelrank.estimators import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
-from kernelrank.metrics.auc_interval import Components, score_interval
+from kernelrank.metrics.roc import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc import Task, pair_variance
 from kernelrank.model_selection.refits import HoldoutData

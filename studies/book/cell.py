@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelrank.metrics.interval import percentile_interval, resampled_means
+from kernelrank.metrics.intervals import percentile_interval, resampled_means
 
 __all__ = ["resampled_cell", "spread_cell"]
 

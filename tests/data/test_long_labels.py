@@ -26,7 +26,7 @@ from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.words import LONGEST_LABEL
 from kernelrank.errors import FileFormatError
 from kernelrank.metrics import NDCG
-from kernelrank.metrics.judged_run import JudgedRun
+from kernelrank.metrics.runs import JudgedRun
 
 N_ROWS = 2_000
 LIMIT = 60 * 2**20

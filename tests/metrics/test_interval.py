@@ -102,7 +102,7 @@ def test_the_bootstrap_equals_the_percentile_bootstrap_of_scipy():
 
 def test_resampling_in_parts_covers_every_resample(monkeypatch):
     # A part of three resamples: with one value for all queries every mean must be filled in.
-    monkeypatch.setattr("kernelrank.metrics.interval._DRAWS_AT_ONCE", 30)
+    monkeypatch.setattr("kernelrank.metrics.intervals._DRAWS_AT_ONCE", 30)
     interval = result_of([0.25] * 10).interval(method="bootstrap", n_resamples=100, random_state=0)
     assert (interval.low, interval.high) == (0.25, 0.25)
 

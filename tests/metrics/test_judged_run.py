@@ -8,7 +8,7 @@ import pytest
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import AUC, get_measure
-from kernelrank.metrics.judged_run import JudgedRun
+from kernelrank.metrics.runs import JudgedRun
 
 TREC = {
     "ndcg@5": ("nDCG@5", {"gain": "linear"}),

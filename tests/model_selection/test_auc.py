@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
 from kernelrank.estimators import RLS, RankRLS, RLSClassifier
-from kernelrank.metrics.auc_interval import Components, score_interval
+from kernelrank.metrics.roc import Components, score_interval
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection import RLSCV, RankRLSCV, estimate_auc
 from kernelrank.model_selection.auc import Task, auc_folds, held_out_components

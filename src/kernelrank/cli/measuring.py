@@ -70,7 +70,7 @@ class MeasureRules:
 
     def rules_of(self, measure: Measure) -> list[str]:
         """Return the rules of a measure in words, with trec_eval's rule for ties if items are ordered by name."""
-        from kernelrank.metrics.ranked_lists import TIE_WORDS
+        from kernelrank.metrics.lists import TIE_WORDS
 
         by_name = {TIE_WORDS["order"]: TIES_BY_NAME} if self._by_name else {}
         return [by_name.get(words, words) for words in measure.rules]

@@ -5,28 +5,19 @@ A measure is a value, ``NDCG(k=10, gain="linear")``; called on true and predicte
 read.
 """
 
-from kernelrank.metrics.concordance import Concordance, concordance
 from kernelrank.metrics.concordance_result import ConcordanceDifference, ConcordanceResult
-from kernelrank.metrics.dyadic_concordance import DyadicConcordance, dyadic_concordance
+from kernelrank.metrics.dyads import DyadicConcordance, dyadic_concordance
 from kernelrank.metrics.gain import NDCG, ndcg
-from kernelrank.metrics.interval import Interval, bootstrap_interval
-from kernelrank.metrics.judged_run import JudgedRun
+from kernelrank.metrics.intervals import Interval, bootstrap_interval
 from kernelrank.metrics.kaplan_meier import KaplanMeier, censoring_weights, log_rank_pvalue
 from kernelrank.metrics.kendall import KendallTau, kendall_tau
 from kernelrank.metrics.magnitude import MagnitudePreservingError, magnitude_preserving_error
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.named_measures import get_measure, measure_names
+from kernelrank.metrics.names import get_measure, measure_names
 from kernelrank.metrics.operating_points import partial_auc, sensitivity_at, specificity_at
-from kernelrank.metrics.pair_measures import (
-    AUC,
-    Disagreement,
-    PairwiseAccuracy,
-    auc,
-    disagreement,
-    pairwise_accuracy,
-)
 from kernelrank.metrics.paired_tests import PairedTest, paired_test
+from kernelrank.metrics.pairs import AUC, Disagreement, PairwiseAccuracy, auc, disagreement, pairwise_accuracy
 from kernelrank.metrics.precision import (
     MeanAveragePrecision,
     Precision,
@@ -41,8 +32,10 @@ from kernelrank.metrics.reciprocal import (
     expected_reciprocal_rank,
     reciprocal_rank,
 )
+from kernelrank.metrics.runs import JudgedRun
 from kernelrank.metrics.scorer import QueryScorer, scorer
-from kernelrank.metrics.threshold_measures import (
+from kernelrank.metrics.survival import Concordance, concordance
+from kernelrank.metrics.thresholds import (
     ThresholdF,
     ThresholdPrecision,
     ThresholdRecall,

@@ -14,11 +14,11 @@ from kernelrank.base.labels import Lifetimes, Queries
 from kernelrank.base.results import Estimates, Result
 from kernelrank.base.text import p_is, pvalue
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.auc_interval import EDGE, score_interval
 from kernelrank.metrics.concordance_sweeps import KnownOrders
-from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
+from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, percentile_interval
 from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.roc import EDGE, score_interval
 
 __all__ = ["ConcordanceDifference", "ConcordanceResult"]
 

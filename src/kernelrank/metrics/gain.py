@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
+from kernelrank.metrics.lists import ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.measure import check_cutoff, check_option
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.ranked_lists import ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.relevance import EmptyRule
 from kernelrank.metrics.segments import sort_segments
 

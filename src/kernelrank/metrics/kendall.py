@@ -18,7 +18,7 @@ from kernelrank.base.arrays import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.pair_measures import PairCounts, why_no_pair
+from kernelrank.metrics.pairs import PairCounts, why_no_pair
 
 __all__ = ["KendallTau", "kendall_tau"]
 

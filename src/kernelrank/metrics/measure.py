@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.interval import UNBOUNDED
+from kernelrank.metrics.intervals import UNBOUNDED
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
 from kernelrank.metrics.measure_result import MeasureResult
 

@@ -10,16 +10,9 @@ from numpy.typing import NDArray
 
 from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.auc_interval import Components, score_interval
-from kernelrank.metrics.interval import (
-    FIXED,
-    UNBOUNDED,
-    Interval,
-    bootstrap_interval,
-    check_confidence,
-    mean_interval,
-)
+from kernelrank.metrics.intervals import FIXED, UNBOUNDED, Interval, bootstrap_interval, check_confidence, mean_interval
 from kernelrank.metrics.judged_items import FloatArray
+from kernelrank.metrics.roc import Components, score_interval
 
 __all__ = ["MeasureResult"]
 

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Float, Labels
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.interval import FIXED, check_confidence, wilson_interval
+from kernelrank.metrics.intervals import FIXED, check_confidence, wilson_interval
 from kernelrank.metrics.rate_estimate import RateEstimate
 from kernelrank.metrics.roc_resamples import RocResamples
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups

@@ -26,7 +26,7 @@ import numpy as np
 from kernelrank.base.results import Estimates, Result
 from kernelrank.base.text import p_is, pvalue
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.interval import FIXED, Interval, check_confidence, mean_interval
+from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, mean_interval
 
 if TYPE_CHECKING:
     from kernelrank.metrics.judged_items import FloatArray

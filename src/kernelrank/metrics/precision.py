@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Labels
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
+from kernelrank.metrics.lists import BinaryListMeasure, CutBinaryMeasure, RankedLists, TieRule
 from kernelrank.metrics.measure import check_cutoff
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.ranked_lists import BinaryListMeasure, CutBinaryMeasure, RankedLists, TieRule
 from kernelrank.metrics.relevance import EmptyRule
 
 __all__ = ["MeanAveragePrecision", "Precision", "mean_average_precision", "precision_at"]

@@ -12,7 +12,7 @@ from kernelrank.base.arrays import Float, Index
 from kernelrank.base.results import Estimates, Result
 from kernelrank.base.validation import check_pair_values, check_pairs
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.interval import FIXED, Interval, check_confidence, wilson_interval
+from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, wilson_interval
 
 __all__ = ["PreferenceAgreement", "agreement_of", "preference_agreement"]
 

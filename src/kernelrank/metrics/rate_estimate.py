@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelrank.base.results import Estimates, Result
-from kernelrank.metrics.interval import Interval
+from kernelrank.metrics.intervals import Interval
 
 __all__ = ["RateEstimate"]
 

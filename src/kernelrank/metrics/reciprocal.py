@@ -28,9 +28,9 @@ from kernelrank.base.arrays import Labels
 from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
+from kernelrank.metrics.lists import CutBinaryMeasure, ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.measure import check_cutoff
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.ranked_lists import CutBinaryMeasure, ListMeasure, RankedLists, TieRule, check_grades
 from kernelrank.metrics.relevance import EmptyRule
 
 __all__ = ["ExpectedReciprocalRank", "ReciprocalRank", "expected_reciprocal_rank", "reciprocal_rank"]

@@ -10,7 +10,7 @@ from kernelrank.base.arrays import Labels
 from kernelrank.base.labels import event_times
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.named_measures import MeasureOption, get_measure
+from kernelrank.metrics.names import MeasureOption, get_measure
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

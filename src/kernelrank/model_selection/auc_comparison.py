@@ -2,7 +2,7 @@ r"""The difference of two AUCs on the same items, with an interval and a p-value
 
 The win rates of one side minus those of the other are the components of the difference ``D = A_1 - A_2``: their
 variance V is DeLong's with its covariance [DDC88]_, and by groups Obuchowski's [Obu97]_, as for one AUC
-(`kernelrank.metrics.auc_interval`). If a side is an estimator, V does not include the variation of training items; how
+(`kernelrank.metrics.roc`). If a side is an estimator, V does not include the variation of training items; how
 much that adds is measured on random halves of the items, on which both sides are compared again
 (`kernelrank.model_selection.auc_halves`). The interval is ``D ± t √V`` within [-1, 1], and p is that of Student's t.
 
@@ -43,8 +43,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
 from kernelrank.metrics import RateEstimate, sensitivity_at
-from kernelrank.metrics.auc_interval import EDGE, Components
-from kernelrank.metrics.interval import Interval, check_confidence
+from kernelrank.metrics.intervals import Interval, check_confidence
+from kernelrank.metrics.roc import EDGE, Components
 from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import (
     GIVEN,

@@ -1,6 +1,6 @@
 r"""The variance of a leave-pair-out AUC that comes from training: the whole estimate, repeated on random halves.
 
-Beside the items that are scored, whose variance is that of the components of `kernelrank.metrics.auc_interval`, V,
+Beside the items that are scored, whose variance is that of the components of `kernelrank.metrics.roc`, V,
 leave-pair-out has a second source of variation: an item is in the training set of nearly all models, and takes part in
 the choice of alpha where a search is estimated. Let A be a sum of a part that is linear in the items and one that is
 quadratic: who is scored, and who is scored by a model that was trained on whom. On k of n items their variances are
@@ -41,7 +41,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from kernelrank.base.arrays import Index
 from kernelrank.base.progress import track
-from kernelrank.metrics.auc_interval import Components
+from kernelrank.metrics.roc import Components
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, without_basis
 from kernelrank.model_selection.search import AlphaSearch

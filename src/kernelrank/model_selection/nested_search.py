@@ -19,7 +19,7 @@ from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.nested import inner_agreements, inner_scores
 from kernelrank.metrics import Measure
-from kernelrank.metrics.threshold_measures import ThresholdMeasure
+from kernelrank.metrics.thresholds import ThresholdMeasure
 from kernelrank.model_selection.refits import HoldoutData, refit_scores
 from kernelrank.model_selection.search import AlphaSearch, HoldoutPlan, HoldoutScoring, judged, read_scoring
 

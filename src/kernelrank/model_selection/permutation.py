@@ -39,10 +39,10 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.rls import RLS, RLSClassifier
 from kernelrank.metrics import PairwiseAccuracy
-from kernelrank.metrics.auc_interval import Components, score_interval
-from kernelrank.metrics.interval import Interval, check_confidence, mean_interval
+from kernelrank.metrics.intervals import Interval, check_confidence, mean_interval
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.named_measures import get_measure
+from kernelrank.metrics.names import get_measure
+from kernelrank.metrics.roc import Components, score_interval
 from kernelrank.metrics.scorer import predicted_scores
 from kernelrank.metrics.two_classes import TwoClasses, shared_groups
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
@@ -647,9 +647,9 @@ class _Columns:
 #
 # Items or queries are held out again and again, by different models. Of one ranking, each held-out set compares its own
 # items; a pair counts as often as it was held out together. The interval rests on the win rates w of the items: for two
-# classes on DeLong's variance (`kernelrank.metrics.auc_interval`), else on ``4 var(w) / m``. Of several
+# classes on DeLong's variance (`kernelrank.metrics.roc`), else on ``4 var(w) / m``. Of several
 # queries, each has a share of pairs in the right order, averaged over the times it was held out; the interval is that
-# of their mean, see `kernelrank.metrics.interval`.
+# of their mean, see `kernelrank.metrics.intervals`.
 
 GIVEN_MODELS = "not for others being trained on"
 

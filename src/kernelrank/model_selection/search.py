@@ -23,7 +23,7 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
-from kernelrank.metrics.pair_measures import AUC
+from kernelrank.metrics.pairs import AUC
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
 from kernelrank.model_selection.refits import HELD_OUT_BASIS, HoldoutData
 from kernelrank.solvers.precision import one_warning, overflow_is_checked

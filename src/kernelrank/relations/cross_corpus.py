@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float
 from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import SplitDocumentWarning
-from kernelrank.metrics.interval import Interval
+from kernelrank.metrics.intervals import Interval
 from kernelrank.relations.corpus import Corpus
 from kernelrank.relations.extraction_scores import (
     ExtractionScores,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError, SplitDocumentWarning
-from kernelrank.metrics.interval import Interval
+from kernelrank.metrics.intervals import Interval
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.choice import Choice, choose
 from kernelrank.relations.extraction_scores import (

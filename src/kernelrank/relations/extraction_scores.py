@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import Queries
 from kernelrank.base.results import Bars, Result
-from kernelrank.metrics.interval import FIXED, Interval, check_confidence, percentile_interval
+from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, percentile_interval
 
 __all__ = ["ExtractionScores", "document_intervals", "measure", "measure_all_true"]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kernelrank.base.arrays import Float, Index, Labels
-from kernelrank.metrics.named_measures import get_measure
+from kernelrank.metrics.names import get_measure
 from kernelrank.metrics.two_classes import TwoClasses
 from kernelrank.model_selection.auc import pair_components
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out

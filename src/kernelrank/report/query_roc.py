@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Labels, RandomStateLike
 from kernelrank.base.labels import Queries
 from kernelrank.metrics import AUC, Interval
-from kernelrank.metrics.interval import FIXED
+from kernelrank.metrics.intervals import FIXED
 from kernelrank.model_selection.auc import AUCEstimate
 from kernelrank.report.roc import ROCDisplay
 

@@ -26,7 +26,7 @@ from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
 from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.interval import Interval, check_confidence, wilson_interval
+from kernelrank.metrics.intervals import Interval, check_confidence, wilson_interval
 
 __all__ = ["DyadicConcordance", "Per", "dyadic_concordance"]
 

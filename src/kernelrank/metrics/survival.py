@@ -9,7 +9,7 @@ half, and D that of all pairs, the index is :math:`N / D`; strata add up N and D
 **Interval.** The index without item j is :math:`(N - N_j) / (D - D_j)`, with the weights of the pairs of j, all from
 two sweeps. These jackknife values estimate the variance of the U-statistic; those of a group of items that depend on
 each other leave together. The interval is that of an AUC
-(`kernelrank.metrics.auc_interval`), with Student's quantile.
+(`kernelrank.metrics.roc`), with Student's quantile.
 
 References
 ----------

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.auc_interval import Components
 from kernelrank.metrics.judged_items import FloatArray, JudgedItems
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.roc import Components
 from kernelrank.metrics.segments import differing_pairs, sort_segments
 
 __all__ = [

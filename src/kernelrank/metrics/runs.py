@@ -26,7 +26,7 @@ from kernelrank.metrics.judged_items import FloatArray
 from kernelrank.metrics.magnitude import MagnitudePreservingError
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.threshold_measures import ThresholdMeasure
+from kernelrank.metrics.thresholds import ThresholdMeasure
 
 __all__ = ["JudgedRun"]
 

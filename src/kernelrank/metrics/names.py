@@ -7,15 +7,15 @@ from dataclasses import fields, replace
 from typing import TypeAlias
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.concordance import Concordance
 from kernelrank.metrics.gain import NDCG
 from kernelrank.metrics.kendall import KendallTau
 from kernelrank.metrics.magnitude import MagnitudePreservingError
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.pair_measures import AUC, Disagreement, PairwiseAccuracy
+from kernelrank.metrics.pairs import AUC, Disagreement, PairwiseAccuracy
 from kernelrank.metrics.precision import MeanAveragePrecision, Precision
 from kernelrank.metrics.reciprocal import ExpectedReciprocalRank, ReciprocalRank
-from kernelrank.metrics.threshold_measures import ThresholdF, ThresholdPrecision, ThresholdRecall
+from kernelrank.metrics.survival import Concordance
+from kernelrank.metrics.thresholds import ThresholdF, ThresholdPrecision, ThresholdRecall
 
 __all__ = ["MeasureOption", "get_measure", "measure_names"]
 
