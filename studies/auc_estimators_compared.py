@@ -20,8 +20,7 @@ from scipy.stats import norm
 
 from kernelrank.estimators import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
-from kernelrank.metrics.roc import Components, score_interval
-from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.metrics.roc import Components, TwoClasses, score_interval
 from kernelrank.model_selection.auc import Task, pair_variance
 from kernelrank.model_selection.refits import HoldoutData
 from studies.book.picture import legend_above, picture

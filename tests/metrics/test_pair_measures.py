@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from kernelrank import metrics
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.segments import differing_pairs, sort_segments
+from kernelrank.metrics.pairs import differing_pairs, sort_segments
 from tests.oracles import measures as oracle
 
 levels = st.integers(-3, 3).map(float)

@@ -67,7 +67,7 @@ def test_drawn_flips_agree_with_all_of_them(monkeypatch):
     rng = np.random.default_rng(3)
     first, second = rng.random(14) + 0.4, rng.random(14)
     exact = paired_test(result(first), result(second)).pvalue
-    monkeypatch.setattr("kernelrank.metrics.paired_tests.EXHAUSTIVE_QUERIES", 0)
+    monkeypatch.setattr("kernelrank.metrics.intervals.EXHAUSTIVE_QUERIES", 0)
     drawn = paired_test(result(first), result(second), n_resamples=40_000, random_state=1)
     assert not drawn.exact
     # Five standard errors of 40,000 draws.

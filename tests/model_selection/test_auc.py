@@ -17,8 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, PooledAUCWarning
 from kernelrank.estimators import RLS, RankRLS, RLSClassifier
-from kernelrank.metrics.roc import Components, score_interval
-from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.metrics.roc import Components, TwoClasses, score_interval
 from kernelrank.model_selection import RLSCV, RankRLSCV, estimate_auc
 from kernelrank.model_selection.auc import Task, auc_folds, held_out_components
 from kernelrank.model_selection.auc_halves import MOST_SPLITS, Halves, _draw_halves, hold_out_halves

@@ -12,8 +12,7 @@ import kernelrank as kr
 from kernelrank.base.labels import Queries
 from kernelrank.base.text import p_is
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.roc import Components
-from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.metrics.roc import Components, TwoClasses
 from kernelrank.model_selection.auc import Task
 from kernelrank.model_selection.auc_halves import MOST_SPLITS, Halves, _draw_halves
 from tests.oracles import auc as oracle

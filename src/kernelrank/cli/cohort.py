@@ -84,7 +84,7 @@ class Cohort:
 
     def can_be_drawn(self, answer: Answer) -> bool:
         """Whether the tournament can be played: with three items, or groups, of each class."""
-        from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+        from kernelrank.metrics.roc import TwoClasses, check_groups, shared_groups
 
         classes = TwoClasses.read(self.y, len(self.y), pos_label=self.positive)
         groups = shared_groups(check_groups(self.groups, classes))

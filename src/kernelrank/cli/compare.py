@@ -81,7 +81,7 @@ def compare(
     kernelrank compare old.kr new.kr patients.csv --time months --event died
     """
     from kernelrank.errors import InvalidInputError
-    from kernelrank.metrics.paired_tests import WILCOXON
+    from kernelrank.metrics.intervals import WILCOXON
 
     answer = Answer("compare", as_json=as_json)
     *models, truth = files

@@ -5,36 +5,52 @@ A measure is a value, ``NDCG(k=10, gain="linear")``; called on true and predicte
 read.
 """
 
-from kernelrank.metrics.concordance_result import ConcordanceDifference, ConcordanceResult
 from kernelrank.metrics.dyads import DyadicConcordance, dyadic_concordance
-from kernelrank.metrics.gain import NDCG, ndcg
-from kernelrank.metrics.intervals import Interval, bootstrap_interval
-from kernelrank.metrics.kaplan_meier import KaplanMeier, censoring_weights, log_rank_pvalue
-from kernelrank.metrics.kendall import KendallTau, kendall_tau
-from kernelrank.metrics.magnitude import MagnitudePreservingError, magnitude_preserving_error
-from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.names import get_measure, measure_names
-from kernelrank.metrics.operating_points import partial_auc, sensitivity_at, specificity_at
-from kernelrank.metrics.paired_tests import PairedTest, paired_test
-from kernelrank.metrics.pairs import AUC, Disagreement, PairwiseAccuracy, auc, disagreement, pairwise_accuracy
-from kernelrank.metrics.precision import (
+from kernelrank.metrics.intervals import (
+    Interval,
+    PairedTest,
+    PreferenceAgreement,
+    bootstrap_interval,
+    paired_test,
+    preference_agreement,
+)
+from kernelrank.metrics.lists import (
+    NDCG,
+    ExpectedReciprocalRank,
     MeanAveragePrecision,
     Precision,
-    mean_average_precision,
-    precision_at,
-)
-from kernelrank.metrics.preference_agreement import PreferenceAgreement, preference_agreement
-from kernelrank.metrics.rate_estimate import RateEstimate
-from kernelrank.metrics.reciprocal import (
-    ExpectedReciprocalRank,
     ReciprocalRank,
     expected_reciprocal_rank,
+    mean_average_precision,
+    ndcg,
+    precision_at,
     reciprocal_rank,
 )
+from kernelrank.metrics.measure import Measure, MeasureResult
+from kernelrank.metrics.names import QueryScorer, get_measure, measure_names, scorer
+from kernelrank.metrics.pairs import (
+    AUC,
+    Disagreement,
+    KendallTau,
+    MagnitudePreservingError,
+    PairwiseAccuracy,
+    auc,
+    disagreement,
+    kendall_tau,
+    magnitude_preserving_error,
+    pairwise_accuracy,
+)
+from kernelrank.metrics.roc import RateEstimate, partial_auc, sensitivity_at, specificity_at
 from kernelrank.metrics.runs import JudgedRun
-from kernelrank.metrics.scorer import QueryScorer, scorer
-from kernelrank.metrics.survival import Concordance, concordance
+from kernelrank.metrics.survival import (
+    Concordance,
+    ConcordanceDifference,
+    ConcordanceResult,
+    KaplanMeier,
+    censoring_weights,
+    concordance,
+    log_rank_pvalue,
+)
 from kernelrank.metrics.thresholds import (
     ThresholdF,
     ThresholdPrecision,

@@ -2,18 +2,130 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from kernelrank.base.arrays import Labels
+from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.judged_items import FloatArray, JudgedItems
-from kernelrank.metrics.measure import check_cutoff, check_option
-from kernelrank.metrics.relevance import BinaryRelevance, EmptyRule, RelevanceMeasure
+from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, check_cutoff, check_option
+from kernelrank.metrics.pairs import sort_segments
 
-__all__ = ["TIE_WORDS", "BinaryListMeasure", "EmptyRule", "ListMeasure", "RankedLists", "TieRule", "check_grades"]
+__all__ = [
+    "NDCG",
+    "TIE_WORDS",
+    "BinaryListMeasure",
+    "BinaryRelevance",
+    "Discount",
+    "EmptyRule",
+    "ExpectedReciprocalRank",
+    "Gain",
+    "ListMeasure",
+    "MeanAveragePrecision",
+    "Precision",
+    "RankedLists",
+    "ReciprocalRank",
+    "RelevanceMeasure",
+    "TieRule",
+    "check_grades",
+    "expected_reciprocal_rank",
+    "mean_average_precision",
+    "ndcg",
+    "precision_at",
+    "reciprocal_rank",
+]
+
+
+# Relevance ------------------------------------------------------------------------------------------------------------
+#
+# Relevance: which items count as relevant, and which value a query without relevant items has.
+
+EmptyRule = Literal["skip", "zero", "one"]
+
+_EMPTY = {
+    "skip": "empty queries left out",
+    "zero": "empty queries count 0",
+    "one": "empty queries count 1",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevanceMeasure(Measure):
+    """What the measures of relevant items share: the rule for queries with nothing relevant.
+
+    Parameters
+    ----------
+    empty : {"skip", "zero", "one"}, default="skip"
+        What a query without a relevant item counts: it is left out, or counts 0 or 1.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    empty: EmptyRule = "skip"
+
+    def __post_init__(self) -> None:
+        """Raise an error for unknown rules."""
+        check_option("empty", self.empty, tuple(_EMPTY))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The conventions that the number depends on, in words."""
+        return (_EMPTY[self.empty],)
+
+    def _filled(self, values: FloatArray, relevant: NDArray[np.bool_]) -> FloatArray:
+        """Apply the rule for queries with nothing relevant."""
+        return np.where(relevant, values, {"skip": np.nan, "zero": 0.0, "one": 1.0}[self.empty])
+
+    def _why_nothing(self, items: JudgedItems) -> str:
+        return f"none of the queries ({len(items.queries)}) has a relevant item (y > 0)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryRelevance(RelevanceMeasure):
+    """What the measures that know only relevant and irrelevant items share.
+
+    Parameters
+    ----------
+    relevant_from : float or None, default=None
+        An item is relevant if y is at least this; None takes every y > 0.
+    """
+
+    relevant_from: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise an error for unknown rules and a threshold that is not a number."""
+        super().__post_init__()
+        if self.relevant_from is not None:
+            check_number("relevant_from", self.relevant_from, " or None")
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The conventions that the number depends on, in words."""
+        return (f"relevant {self._relevant_words}", *super().rules)
+
+    @property
+    def _relevant_words(self) -> str:
+        return "y > 0" if self.relevant_from is None else f"y >= {self.relevant_from:g}"
+
+    def _relevance(self, y: FloatArray) -> FloatArray:
+        return (y > 0 if self.relevant_from is None else y >= self.relevant_from).astype(np.float64)
+
+    def _why_nothing(self, items: JudgedItems) -> str:
+        return f"none of the queries ({len(items.queries)}) has a relevant item ({self._relevant_words})"
+
+
+def check_number(name: str, value: object, otherwise: str = "") -> None:
+    """Raise an error for an option that is not a finite number."""
+    if not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise InvalidInputError(f"{name} must be a finite number{otherwise}, got {value!r}")
+
+
+# Ranked lists ---------------------------------------------------------------------------------------------------------
 
 TieRule = Literal["average", "pessimistic", "optimistic", "order"]
 
@@ -42,7 +154,7 @@ class RankedLists:
 
     Examples
     --------
-    >>> from kernelrank.metrics.judged_items import read_items
+    >>> from kernelrank.metrics.measure import read_items
     >>> (items,) = read_items([0, 1, 2], [0.5, 0.5, 0.9], None, None)
     >>> RankedLists.of(items, "average").y, RankedLists.of(items, "optimistic").y
     (array([2., 0., 1.]), array([2., 1., 0.]))
@@ -164,3 +276,522 @@ def check_grades(y: FloatArray, name: str, highest: float) -> None:
         if wrong.any():
             item = int(np.argmax(wrong))
             raise InvalidInputError(f"{name} needs grades of {limit}, but y_true is {y[item]:g} for item {item}")
+
+
+# Gain -----------------------------------------------------------------------------------------------------------------
+#
+# Gain: discounted cumulative gain, normalised by its best value.
+#
+# .. math:: \text{nDCG@}k = \frac{1}{Z} \sum_{p=1}^{k} \frac{g(y_{(p)})}{\log_2(1 + p)}
+#
+# with :math:`y_{(p)}` the grade at place p and Z the same sum in the best order. LETOR's evaluation divides by
+# :math:`\log_2(p)` from place 2 on, so that places 1 and 2 count the same. When ties fall at random the expected gain
+# at a place is the mean gain of the tied items that compete for it [MN08].
+
+Gain = Literal["exponential", "linear"]
+Discount = Literal["log2", "letor"]
+
+_GAINS = ("exponential", "linear")
+_DISCOUNTS = {"log2": "", "letor": "place 2 not discounted, as in LETOR"}
+# Up to this grade 2^y, summed over any list that fits into memory, is a finite number.
+_HIGHEST_EXPONENT = 900.0
+
+
+@dataclass(frozen=True)
+class NDCG(ListMeasure):
+    """Normalised discounted cumulative gain; 1 is perfect.
+
+    Grades must be at least 0. A query whose gains are all 0 is empty; a query with one item, or with equal
+    positive grades, has the value 1 in every order and is not left out.
+
+    O(m log m) time, O(m) memory, for every tie rule.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        How many places count; None counts all.
+    gain : {"exponential", "linear"}, default="exponential"
+        The gain of a grade y: 2^y - 1, or y itself.
+    discount : {"log2", "letor"}, default="log2"
+        The divisor of the gain at place p: log2(1 + p); or 1 at places 1 and 2 and log2(p) beyond, the rule of
+        LETOR's evaluation, which papers on LETOR's data use.
+    ties, empty
+        See `ListMeasure`.
+
+    Examples
+    --------
+    >>> print(NDCG(k=2, gain="linear")([3, 2, 0], [0.1, 0.9, 0.5]))
+    nDCG@2 (gain linear, ties averaged, empty queries left out) = 0.4693 over 1 query, 0 left out
+    """
+
+    k: int | None = None
+    gain: Gain = "exponential"
+    discount: Discount = "log2"
+
+    def __post_init__(self) -> None:
+        """Raise an error for unknown options."""
+        super().__post_init__()
+        check_cutoff(self.k)
+        check_option("gain", self.gain, _GAINS)
+        check_option("discount", self.discount, tuple(_DISCOUNTS))
+
+    @property
+    def name(self) -> str:
+        """The name with its cutoff; `get_measure` reads it."""
+        return "nDCG" if self.k is None else f"nDCG@{self.k}"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The conventions that the number depends on, in words."""
+        discount = _DISCOUNTS[self.discount]
+        return (f"gain {self.gain}", *([discount] if discount else []), *super().rules)
+
+    def _values(self, items: JudgedItems) -> FloatArray:
+        exponential = self.gain == "exponential"
+        check_grades(items.y, self.name, _HIGHEST_EXPONENT if exponential else np.inf)
+        lists = RankedLists.of(items, self.ties)
+        gain = _scaled(np.exp2(lists.y) - 1 if exponential else lists.y, lists)
+        places = np.arange(1, items.queries.sizes.max() + 1)
+        discount = 1 / np.log2(places + 1 if self.discount == "log2" else np.maximum(places, 2))
+        found = lists.sums(lists.tied_mean(gain) * discount[lists.position - 1], self.k)
+        best = lists.sums(_falling(gain, lists) * discount[lists.position - 1], self.k)
+        values = np.zeros(len(lists))
+        np.divide(found, best, out=values, where=best > 0)
+        return self._filled(np.minimum(values, 1.0), best > 0)
+
+
+def _scaled(gain: FloatArray, lists: RankedLists) -> FloatArray:
+    """Divide the gains of each list by the largest of them, so that no sum overflows; the ratio of sums stays."""
+    largest = np.maximum.reduceat(gain, lists.bounds[:-1])
+    scaled: FloatArray = gain / np.repeat(np.where(largest > 0, largest, 1.0), np.diff(lists.bounds))
+    return scaled
+
+
+def _falling(gain: FloatArray, lists: RankedLists) -> FloatArray:
+    """Sort the gains of each list from the largest down."""
+    rising = -gain
+    sort_segments(rising, np.ones(len(gain)), lists.bounds)
+    return -rising
+
+
+def ndcg(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Labels | None = None,
+    k: int | None = None,
+    gain: Gain = "exponential",
+    discount: Discount = "log2",
+    ties: TieRule = "average",
+    empty: EmptyRule = "skip",
+    per_query: bool = False,
+) -> float | MeasureResult:
+    """Return the mean normalised discounted cumulative gain per query; see `NDCG`.
+
+    O(m log m) time, O(m) memory.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like, shape (m,) or (m, outputs)
+        Grades of at least 0, and predicted scores; several outputs are averaged.
+    qid, per_query
+        As in `pairwise_accuracy`.
+    k, gain, discount, ties, empty
+        See `NDCG`.
+
+    Returns
+    -------
+    float or MeasureResult
+
+    Examples
+    --------
+    >>> ndcg([1, 0], [0.5, 0.5])
+    0.815...
+    """
+    measure = NDCG(k, gain, discount, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+
+
+# Precision ------------------------------------------------------------------------------------------------------------
+#
+# Precision: the share of relevant items among the first ones.
+#
+# With R relevant items in the list, the average precision is
+#
+# .. math:: \text{AP} = \frac{1}{R} \sum_{p \text{ relevant}} \frac{\#\{\text{relevant up to } p\}}{p}.
+#
+# When ties fall at random, a run of n items, r of them relevant, after s places with b relevant items
+# contributes at its j-th place the probability r/n that the item there is relevant, times the expected number
+# of relevant ones up to it, over the place [MN08]:
+#
+# .. math:: \frac{r}{n} \cdot \frac{b + 1 + (j - 1)(r - 1)/(n - 1)}{s + j}.
+
+
+@dataclass(frozen=True)
+class Precision(BinaryListMeasure):
+    """The share of relevant items among the first k.
+
+    A list shorter than k still divides by k, as trec_eval does: its missing items are not relevant. Every tie
+    rule is exact.
+
+    O(m log m) time, O(m) memory.
+
+    Parameters
+    ----------
+    k : int, default=10
+        How many places count.
+    relevant_from, ties, empty
+        See `BinaryListMeasure` and `ListMeasure`.
+
+    Examples
+    --------
+    >>> print(Precision(2)([1, 0, 2], [0.3, 0.2, 0.2]))
+    P@2 (relevant y > 0, ties averaged, empty queries left out) = 0.7500 over 1 query, 0 left out
+    """
+
+    k: int = 10
+
+    def __post_init__(self) -> None:
+        """Raise an error for unknown options."""
+        super().__post_init__()
+        check_cutoff(self.k, required=True)
+
+    @property
+    def name(self) -> str:
+        """The name with its cutoff; `get_measure` reads it."""
+        return f"P@{self.k}"
+
+    def _values(self, items: JudgedItems) -> FloatArray:
+        lists = RankedLists.of(items, self.ties)
+        relevance = self._relevance(lists.y)
+        found = lists.sums(lists.tied_mean(relevance), self.k)
+        return self._filled(found / self.k, lists.sums(relevance) > 0)
+
+
+@dataclass(frozen=True)
+class MeanAveragePrecision(CutBinaryMeasure):
+    """Average precision of each query; its mean is MAP.
+
+    With a cutoff the sum stops at place k, and still divides by the number of all relevant items, as
+    trec_eval's map_cut does. Every tie rule is exact.
+
+    O(m log m) time, O(m) memory.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        How many places count; None counts all.
+    relevant_from, ties, empty
+        See `BinaryListMeasure` and `ListMeasure`.
+
+    Examples
+    --------
+    >>> print(MeanAveragePrecision()([1, 0, 1], [0.3, 0.2, 0.1]))
+    MAP (relevant y > 0, ties averaged, empty queries left out) = 0.8333 over 1 query, 0 left out
+    """
+
+    _short_name: ClassVar[str] = "MAP"
+
+    def _values(self, items: JudgedItems) -> FloatArray:
+        lists = RankedLists.of(items, self.ties)
+        relevance = self._relevance(lists.y)
+        R = lists.sums(relevance)
+        found = lists.sums(_precision_where_relevant(relevance, lists), self.k)
+        values = np.zeros(len(lists))
+        np.divide(found, R, out=values, where=R > 0)
+        return self._filled(np.minimum(values, 1.0), R > 0)
+
+
+def _precision_where_relevant(relevance: FloatArray, lists: RankedLists) -> FloatArray:
+    """Return the expected product of relevance and precision at each place, in the symbols above."""
+    before = np.concatenate([[0.0], np.cumsum(relevance)])
+    starts, n = lists.ties[:-1], lists.tie_sizes
+    r = np.add.reduceat(relevance, starts)
+    b = before[starts] - before[starts - lists.position[starts] + 1]
+    j = np.arange(len(relevance)) - np.repeat(starts, n) + 1
+    slope = np.repeat((r - 1) / np.maximum(n - 1, 1), n)
+    expected: FloatArray = np.repeat(r / n, n) * (np.repeat(b + 1, n) + (j - 1) * slope) / lists.position
+    return expected
+
+
+def precision_at(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Labels | None = None,
+    k: int,
+    relevant_from: float | None = None,
+    ties: TieRule = "average",
+    empty: EmptyRule = "skip",
+    per_query: bool = False,
+) -> float | MeasureResult:
+    """Return the mean share of relevant items among the first k; see `Precision`.
+
+    O(m log m) time, O(m) memory.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, per_query
+        As in `pairwise_accuracy`.
+    k, relevant_from, ties, empty
+        See `Precision`.
+
+    Returns
+    -------
+    float or MeasureResult
+
+    Examples
+    --------
+    >>> precision_at([1, 0, 1], [0.3, 0.2, 0.1], k=2)
+    0.5
+    """
+    measure = Precision(k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+
+
+def mean_average_precision(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Labels | None = None,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    ties: TieRule = "average",
+    empty: EmptyRule = "skip",
+    per_query: bool = False,
+) -> float | MeasureResult:
+    """Return the mean average precision; see `MeanAveragePrecision`, and `precision_at` for the arguments.
+
+    O(m log m) time, O(m) memory.
+
+    Examples
+    --------
+    >>> mean_average_precision([1, 0, 1, 0, 1], [2, 1, 1, 2, 3], qid=["a", "a", "a", "b", "b"])
+    0.958...
+    """
+    measure = MeanAveragePrecision(k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+
+
+# Reciprocal -----------------------------------------------------------------------------------------------------------
+#
+# Reciprocal rank: one over the place where a reader stops.
+#
+# *Reciprocal rank*: the reader stops at the first relevant item. In a run of n tied items, r of them relevant,
+# the first relevant one falls on the j-th place with probability
+#
+# .. math:: P_1 = \frac{r}{n}, \qquad P_{j+1} = P_j \, \frac{n - j - r + 1}{n - j}.
+#
+# *Expected reciprocal rank* [CMZG09]: the reader stops at an item of grade g with probability
+# :math:`R = (2^g - 1) / 2^{g_{\max}}`. In a run of tied items the reader goes on past the first t of them with
+# probability :math:`E_t`, the mean of the products of 1 - R over all sets of t of the n items, so that he stops
+# at the t-th place with probability :math:`E_{t-1} - E_t`. These means grow item by item, with e for the next
+# item's 1 - R:
+#
+# .. math:: E^{(n)}_t = \frac{(n - t) E^{(n-1)}_t + t \, e \, E^{(n-1)}_{t-1}}{n}.
+#
+# As :math:`E_t \le E_1^t` (Maclaurin), the recurrence ends where what is left is below rounding.
+
+
+@dataclass(frozen=True)
+class ReciprocalRank(CutBinaryMeasure):
+    """Reciprocal rank of the first relevant item; its mean is MRR.
+
+    With a cutoff, a first relevant item beyond place k counts 0. Every tie rule is exact.
+
+    O(m log m) time, O(m) memory.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        How many places count; None counts all.
+    relevant_from, ties, empty
+        See `BinaryListMeasure` and `ListMeasure`.
+
+    Examples
+    --------
+    >>> print(ReciprocalRank(relevant_from=2)([1, 0, 2], [0.3, 0.2, 0.1]))
+    MRR (relevant y >= 2, ties averaged, empty queries left out) = 0.3333 over 1 query, 0 left out
+    """
+
+    _short_name: ClassVar[str] = "MRR"
+
+    def _values(self, items: JudgedItems) -> FloatArray:
+        lists = RankedLists.of(items, self.ties)
+        relevance = self._relevance(lists.y)
+        k = items.n_items if self.k is None else int(self.k)
+        return self._filled(_first_relevant(relevance, lists.bounds, lists.ties, k), lists.sums(relevance) > 0)
+
+
+@compiled
+def _first_relevant(relevance: FloatArray, bounds: NDArray[np.int64], ties: NDArray[np.int64], k: int) -> FloatArray:
+    """Return the expected reciprocal place of the first relevant item of each list."""
+    values = np.zeros(len(bounds) - 1)
+    run = 0
+    for query in range(len(values)):
+        found = False
+        while run < len(ties) - 1 and ties[run] < bounds[query + 1]:
+            begin, end = ties[run], ties[run + 1]
+            n, before = end - begin, begin - bounds[query]
+            run += 1
+            r = 0
+            for i in range(begin, end):
+                r += int(relevance[i])
+            if found or r == 0:
+                continue
+            found = True
+            probability = r / n
+            for j in range(1, min(n - r + 1, k - before) + 1):
+                values[query] += probability / (before + j)
+                if j < n:
+                    probability *= (n - j - r + 1) / (n - j)
+    return values
+
+
+@dataclass(frozen=True)
+class ExpectedReciprocalRank(ListMeasure):
+    """Expected reciprocal rank (ERR): a cascade model of a reader who stops at relevant items.
+
+    Grades must lie between 0 and `max_grade`. The value depends on `max_grade`, which is therefore an option
+    and not the largest grade of the given data; even a perfect order stays below 1. A query whose grades
+    are all 0 is empty.
+
+    O(m log m) time and O(m) memory for the rules "pessimistic", "optimistic" and "order". The average over
+    ties is exact too, but has no closed form: a run of n tied items takes O(n min(n, k, 42 / (1 - E_1)))
+    time, so give a cutoff when large queries may be tied throughout.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        How many places count; None counts all.
+    max_grade : float, default=4
+        The highest grade there is; LETOR and TREC Web use 4.
+    ties, empty
+        See `ListMeasure`.
+
+    Examples
+    --------
+    >>> print(ExpectedReciprocalRank(20)([4, 0, 2], [0.1, 0.2, 0.3]))
+    ERR@20 (highest grade 4, ties averaged, empty queries left out) = 0.4414 over 1 query, 0 left out
+    """
+
+    k: int | None = None
+    max_grade: float = 4
+
+    def __post_init__(self) -> None:
+        """Raise an error for unknown options."""
+        super().__post_init__()
+        check_cutoff(self.k)
+        if not 0 < self.max_grade <= 900:
+            raise InvalidInputError(f"max_grade must lie above 0 and not above 900, got {self.max_grade!r}")
+
+    @property
+    def name(self) -> str:
+        """The name with its cutoff; `get_measure` reads it."""
+        return "ERR" if self.k is None else f"ERR@{self.k}"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The conventions that the number depends on, in words."""
+        return (f"highest grade {self.max_grade:g}", *super().rules)
+
+    def _values(self, items: JudgedItems) -> FloatArray:
+        check_grades(items.y, self.name, self.max_grade)
+        lists = RankedLists.of(items, self.ties)
+        stop = (np.exp2(lists.y) - 1) / np.exp2(self.max_grade)
+        k = items.n_items if self.k is None else int(self.k)
+        return self._filled(_stopping_place(stop, lists.bounds, lists.ties, k), lists.sums(stop) > 0)
+
+
+@compiled
+def _stopping_place(stop: FloatArray, bounds: NDArray[np.int64], ties: NDArray[np.int64], k: int) -> FloatArray:
+    """Return the expected reciprocal stopping place of each list."""
+    values = np.zeros(len(bounds) - 1)
+    longest = 0
+    for query in range(len(values)):
+        longest = max(longest, bounds[query + 1] - bounds[query])
+    E = np.zeros(min(longest, k) + 1)
+    run = 0
+    for query in range(len(values)):
+        onward = 1.0  # the probability that the reader arrives at this run
+        while run < len(ties) - 1 and ties[run] < bounds[query + 1]:
+            begin, end = ties[run], ties[run + 1]
+            n, before = end - begin, begin - bounds[query]
+            run += 1
+            total, product = 0.0, 1.0
+            for i in range(begin, end):
+                total += stop[i]
+                product *= 1.0 - stop[i]
+            if total > 0.0 and before < k:
+                last = min(n, k - before)
+                if total < n:
+                    last = min(last, int(np.ceil(42.0 / -np.log1p(-total / n))))
+                E[0] = 1.0
+                E[1 : last + 1] = 0.0
+                for i in range(1, n + 1):
+                    e = 1.0 - stop[begin + i - 1]
+                    for t in range(min(i, last), 0, -1):
+                        E[t] = ((i - t) * E[t] + t * e * E[t - 1]) / i
+                for t in range(1, last + 1):
+                    values[query] += onward * (E[t - 1] - E[t]) / (before + t)
+            onward *= product
+    return values
+
+
+def reciprocal_rank(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Labels | None = None,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    ties: TieRule = "average",
+    empty: EmptyRule = "skip",
+    per_query: bool = False,
+) -> float | MeasureResult:
+    """Return the mean reciprocal rank of the first relevant item; see `ReciprocalRank`.
+
+    O(m log m) time, O(m) memory.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, per_query
+        As in `pairwise_accuracy`.
+    k, relevant_from, ties, empty
+        See `ReciprocalRank`.
+
+    Returns
+    -------
+    float or MeasureResult
+
+    Examples
+    --------
+    >>> reciprocal_rank([0, 1, 0], [0.3, 0.2, 0.2])
+    0.416...
+    """
+    measure = ReciprocalRank(k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+
+
+def expected_reciprocal_rank(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Labels | None = None,
+    k: int | None = None,
+    max_grade: float = 4,
+    ties: TieRule = "average",
+    empty: EmptyRule = "skip",
+    per_query: bool = False,
+) -> float | MeasureResult:
+    """Return the mean expected reciprocal rank; see `ExpectedReciprocalRank`, also for the cost.
+
+    The arguments are those of `reciprocal_rank`, with `max_grade` in the place of a threshold.
+
+    Examples
+    --------
+    >>> expected_reciprocal_rank([1, 0], [0.2, 0.1], max_grade=1)
+    0.5
+    """
+    measure = ExpectedReciprocalRank(k, max_grade, ties=ties, empty=empty)
+    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)

@@ -6,18 +6,19 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.base.arrays import Labels
+from kernelrank.base.arrays import Labels, is_structured
+from kernelrank.base.labels import Queries
+from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.intervals import UNBOUNDED
-from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
-from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.intervals import FIXED, UNBOUNDED, Interval, bootstrap_interval, check_confidence, mean_interval
+from kernelrank.metrics.roc import Components, score_interval
 
-__all__ = ["Measure", "check_cutoff", "check_option"]
+__all__ = ["FloatArray", "JudgedItems", "Measure", "MeasureResult", "check_cutoff", "check_option", "read_items"]
 
 
 @dataclass(frozen=True)
@@ -162,3 +163,253 @@ def check_cutoff(k: object, *, required: bool = False) -> None:
         return
     if not isinstance(k, numbers.Integral) or isinstance(k, bool) or k < 1:
         raise InvalidInputError(f"the cutoff k must be a whole number of at least 1, got {k!r}")
+
+
+# Measure result -------------------------------------------------------------------------------------------------------
+#
+# A measured value: one number per query, their mean, and what was left out.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasureResult(Result):
+    """A measure of some predictions, query by query.
+
+    Parameters
+    ----------
+    label : str
+        The measure with its cutoff and rules, as it should be printed.
+    values : ndarray of float64, shape (n_measured,)
+        One value per measured query, in the order of the queries' first items.
+    queries : ndarray, shape (n_measured,)
+        The labels of the measured queries.
+    left_out : ndarray, shape (n_left_out,)
+        The labels of the queries that cannot be measured: one item, all ties, or nothing relevant.
+    components : Components, optional
+        The win rates of the items, where this is the AUC of one query: what its interval is made of.
+    bounds : (float, float)
+        The lowest and the highest value that the measure can have, for the interval; infinite if unknown.
+
+    Examples
+    --------
+    >>> from kernelrank.metrics import NDCG
+    >>> result = NDCG(k=10)([2, 0, 1, 0, 0], [3, 2, 1, 1, 2], qid=["a", "a", "a", "b", "b"])
+    >>> print(result)
+    nDCG@10 (gain exponential, ties averaged, empty queries left out) = 0.9639 over 1 query, 1 left out
+    >>> result.left_out
+    array(['b'], dtype=object)
+    """
+
+    label: str
+    values: FloatArray
+    queries: NDArray[Any]
+    left_out: NDArray[Any]
+    components: Components | None = None
+    bounds: tuple[float, float] = UNBOUNDED
+
+    @property
+    def mean(self) -> float:
+        """The average over the measured queries, each counting the same."""
+        return float(np.mean(self.values))
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is an interval: over two queries at least, or of the AUC of one query."""
+        return len(self) > 1 or self.components is not None
+
+    @property
+    def n_left_out(self) -> int:
+        """How many queries could not be measured."""
+        return len(self.left_out)
+
+    def interval(
+        self,
+        confidence: float = 0.95,
+        *,
+        method: str = "skewness",
+        n_resamples: int = 2000,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> Interval:
+        """Return an interval of the mean.
+
+        For several queries it allows for other queries. For the AUC of one query without weights it uses DeLong's
+        variance in an interval of score type and allows for other items. Both take the predictions as given, and stay
+        within the range of the measure.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Between 0 and 1.
+        method : {"skewness", "bootstrap"}, default="skewness"
+            For several queries: Student's interval, corrected for the skewness and the range of the values, O(n) time;
+            or `bootstrap_interval`, the percentiles of resampled means, which is narrower and covers less.
+        n_resamples, random_state
+            For the bootstrap.
+
+        Returns
+        -------
+        Interval
+
+        Notes
+        -----
+        `benchmarks/intervals_over_queries_cover.py` measures how often 95 % intervals hold the true mean over queries,
+        for all named measures.
+
+        Examples
+        --------
+        >>> from kernelrank.metrics import AUC
+        >>> print(AUC()([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]).interval())
+        95% interval [0.2646, 0.9938] (DeLong's variance over 3 and 3 items; the predictions do not vary)
+        """
+        if method not in ("skewness", "bootstrap"):
+            raise InvalidInputError(f"Expected method='skewness' or 'bootstrap'; got {method!r}.")
+        check_confidence(confidence)
+        if len(self) == 1 and self.components is not None:
+            sizes = len(self.components.positive), len(self.components.negative)
+            variance, degrees = self.components.variance()
+            low, high = score_interval(self.mean, variance, confidence, *sizes, degrees)
+            how = f"DeLong's variance over {sizes[0]} and {sizes[1]} items"
+            return Interval(low, high, confidence, f"{how}; {FIXED}")
+        if method == "bootstrap":
+            return bootstrap_interval(self, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
+        if len(self) < 2:
+            raise InvalidInputError("an interval over queries needs at least two measured queries, got one")
+        how = f"{len(self)} queries, corrected for skewness; {FIXED}"
+        return mean_interval(self.values, confidence, how, self.bounds)
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __str__(self) -> str:
+        noun = "query" if len(self) == 1 else "queries"
+        return f"{self.label} = {self.mean:.4f} over {len(self)} {noun}, {self.n_left_out} left out"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [("measure", self.label), ("mean", f"{self.mean:.4f}")]
+        if len(self) > 1:
+            facts.append(("lowest to highest query", f"{self.values.min():.4f} to {self.values.max():.4f}"))
+        return [*facts, ("queries measured", f"{len(self):,}"), ("queries left out", f"{self.n_left_out:,}")]
+
+    def _columns(self) -> dict[str, Any]:
+        return {"query": self.queries, "value": self.values}
+
+
+# Judged items ---------------------------------------------------------------------------------------------------------
+#
+# Judged items: true scores, predicted scores, queries and weights, checked once for all measures.
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JudgedItems:
+    """The input of a measure: one output of m items.
+
+    Parameters
+    ----------
+    y : ndarray of float64, shape (m,)
+        True scores.
+    score : ndarray of float64, shape (m,)
+        Predicted scores; larger means ranked higher.
+    queries : Queries
+        Which items are compared with each other.
+    weight : ndarray of float64, shape (m,), or None
+        Item weights; None stands for ones.
+
+    Examples
+    --------
+    >>> (items,) = read_items([1, 0], [0.3, 0.1], None, None)
+    >>> items.y, items.n_items
+    (array([1., 0.]), 2)
+    """
+
+    y: FloatArray
+    score: FloatArray
+    queries: Queries
+    weight: FloatArray | None
+
+    @property
+    def n_items(self) -> int:
+        """The number of items, m."""
+        return len(self.y)
+
+    def order(self, *keys: NDArray[Any]) -> NDArray[np.intp]:
+        """Item numbers sorted by query, then by the keys, then as they came; O(m log m)."""
+        if len(self.queries) > 1:
+            keys = (self.queries.codes, *keys)
+        if len(keys) == 1:
+            return np.argsort(keys[0], kind="stable")
+        return np.lexsort(keys[::-1])
+
+
+def read_items(
+    y_true: ArrayLike, y_score: ArrayLike, qid: Labels | None, sample_weight: ArrayLike | None
+) -> list[JudgedItems]:
+    """Check the input of a measure and split it by output; O(m) for queries that are contiguous.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like, shape (m,) or (m, outputs)
+        True and predicted scores.
+    qid : sequence or None
+        One query label per item; None puts all items into one query.
+    sample_weight : array-like, shape (m,), or None
+        Item weights, at least 0.
+
+    Returns
+    -------
+    list of JudgedItems
+        One per output.
+
+    Raises
+    ------
+    InvalidInputError
+        Naming the argument that cannot be used, and the item where that helps.
+    """
+    y, score = _columns(y_true, "y_true"), _columns(y_score, "y_score")
+    if len(y) != len(score):
+        raise InvalidInputError(f"y_true has {len(y)} items, but y_score has {len(score)}")
+    if y.shape != score.shape:
+        raise InvalidInputError(f"y_true has {y.shape[1]} outputs, but y_score has {score.shape[1]}")
+    queries = Queries.from_labels(qid, len(y))
+    weight = None if sample_weight is None else _weights(sample_weight, len(y))
+    return [JudgedItems(y[:, j].copy(), score[:, j].copy(), queries, weight) for j in range(y.shape[1])]
+
+
+def _columns(values: ArrayLike, name: str) -> FloatArray:
+    """Read numbers as a float64 matrix with one column per output."""
+    if hasattr(values, "toarray"):
+        raise InvalidInputError(f"{name} is a sparse matrix: pass a dense array")
+    array = np.asarray(values)
+    if is_structured(array):
+        raise InvalidInputError(f"{name} has times and events, which only the measure Concordance supports")
+    if array.dtype.kind not in "biufO":
+        raise InvalidInputError(f"{name} must hold real numbers, got {array.dtype}")
+    try:
+        array = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} must hold real numbers: {error}") from None
+    if array.ndim not in (1, 2):
+        raise InvalidInputError(f"{name} must have the shape (m,) or (m, outputs), got {array.shape}")
+    if array.size == 0:
+        raise InvalidInputError(f"{name} is empty: there is nothing to measure")
+    array = array.reshape(len(array), -1)
+    finite = np.isfinite(array)
+    if not finite.all():
+        item, output = (int(i) for i in np.argwhere(~finite)[0])
+        raise InvalidInputError(f"{name} is {array[item, output]} for item {item}; every score must be finite")
+    return array
+
+
+def _weights(sample_weight: ArrayLike, n_items: int) -> FloatArray:
+    weight = _columns(sample_weight, "sample_weight")
+    if weight.shape[1] != 1:
+        raise InvalidInputError(f"sample_weight must have one entry per item, got the shape {weight.shape}")
+    if len(weight) != n_items:
+        raise InvalidInputError(f"sample_weight has {len(weight)} entries, but there are {n_items} items")
+    if (weight < 0).any():
+        item = int(np.argmax(weight[:, 0] < 0))
+        raise InvalidInputError(f"sample_weight is {weight[item, 0]} for item {item}; weights must be at least 0")
+    return weight[:, 0].copy()

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from numpy.typing import ArrayLike
+
+from kernelrank.base.arrays import Labels
+from kernelrank.base.labels import event_times
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.gain import NDCG
-from kernelrank.metrics.kendall import KendallTau
-from kernelrank.metrics.magnitude import MagnitudePreservingError
+from kernelrank.metrics.lists import NDCG, ExpectedReciprocalRank, MeanAveragePrecision, Precision, ReciprocalRank
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.pairs import AUC, Disagreement, PairwiseAccuracy
-from kernelrank.metrics.precision import MeanAveragePrecision, Precision
-from kernelrank.metrics.reciprocal import ExpectedReciprocalRank, ReciprocalRank
+from kernelrank.metrics.pairs import AUC, Disagreement, KendallTau, MagnitudePreservingError, PairwiseAccuracy
 from kernelrank.metrics.survival import Concordance
 from kernelrank.metrics.thresholds import ThresholdF, ThresholdPrecision, ThresholdRecall
 
-__all__ = ["MeasureOption", "get_measure", "measure_names"]
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+__all__ = ["MeasureOption", "QueryScorer", "get_measure", "measure_names", "predicted_scores", "scorer"]
 
 MeasureOption: TypeAlias = str | float | None
 """A word such as ``gain="linear"``, or a number such as ``k=10``."""
@@ -129,3 +132,151 @@ def _refuse_unknown(kind: type[Measure], name: str, options: dict[str, MeasureOp
         if option not in known:
             listed = f"its options are {', '.join(sorted(known))}" if known else "it has none"
             raise InvalidInputError(f"{name} has no option {option!r}; {listed}")
+
+
+# Scorer ---------------------------------------------------------------------------------------------------------------
+#
+# Scorers: measures for scikit-learn's searches, which request query labels by metadata routing.
+
+
+class QueryScorer:
+    """A measure as ``scoring=`` of `GridSearchCV`, `cross_val_score` and alike.
+
+    It requests `qid`. scikit-learn passes `qid` on only if metadata routing is enabled; without routing, every
+    search scores all queries as one. Enable routing, and pass `qid` to the search.
+
+    Parameters
+    ----------
+    measure : Measure
+        A measure where lower is better is returned with its sign changed, as scikit-learn does.
+
+    Examples
+    --------
+    >>> import numpy as np, sklearn
+    >>> from sklearn.dummy import DummyRegressor
+    >>> from sklearn.model_selection import GroupKFold, cross_val_score
+    >>> qid = np.repeat([1, 2, 3, 4], 5)
+    >>> X, y = np.zeros((20, 1)), np.tile([0, 1, 2, 3, 4], 4)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     cross_val_score(
+    ...         DummyRegressor(), X, y, scoring=scorer("pairwise_accuracy"), cv=GroupKFold(2),
+    ...         params={"qid": qid, "groups": qid},
+    ...     )
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        # A measure without weights is never given any, whatever the estimator asks for.
+        self._requests: dict[str, bool | str | None] = {
+            "qid": True,
+            "sample_weight": None if measure.takes_weight else False,
+            **({"event": True} if measure.takes_event else {}),
+        }
+
+    def __call__(
+        self,
+        estimator: BaseEstimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: Labels | None = None,
+        sample_weight: ArrayLike | None = None,
+        event: ArrayLike | None = None,
+    ) -> float:
+        """Measure the predictions of a fitted estimator; higher is better.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted; a classifier of two classes is measured by its decision function or its probabilities,
+            since the classes that it predicts are two levels only.
+        X : array-like, shape (m, features)
+            The items.
+        y : array-like, shape (m,) or (m, outputs)
+            Their true scores.
+        qid : sequence or None
+            One query label per item.
+        sample_weight : array-like, shape (m,), or None
+            Item weights, where the measure takes them.
+        event : array-like of bool, shape (m,), or None
+            Whether the event happened, where the measure takes censored times and y has no events itself.
+
+        Returns
+        -------
+        float
+        """
+        _refuse_pooling(estimator, qid)
+        if event is not None and not self.measure.takes_event:
+            raise InvalidInputError(f"{self.measure.name} does not support event")
+        y = event_times(y, event)
+        value = self.measure.average(y, predicted_scores(estimator, X), qid=qid, sample_weight=sample_weight)
+        return value if self.measure.higher_is_better else -value
+
+    def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
+        """Set which metadata `score` requests, as in scikit-learn; returns the scorer."""
+        for parameter, request in requests.items():
+            if parameter not in self._requests:
+                known = " and ".join(self._requests)
+                raise TypeError(f"a scorer can ask for {known}, not for {parameter!r}")
+            self._requests[parameter] = request
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Return the metadata requests, for scikit-learn."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        routing = MetadataRequest(owner=self)
+        for parameter, request in self._requests.items():
+            routing.score.add_request(param=parameter, alias=request)
+        return routing
+
+    def __repr__(self) -> str:
+        sign = "" if self.measure.higher_is_better else "-"
+        return f"<QueryScorer {sign}{self.measure.label}>"
+
+
+def _refuse_pooling(estimator: BaseEstimator, qid: Labels | None) -> None:
+    """Raise an error if items of different queries would be scored as one list."""
+    model = getattr(estimator, "_final_estimator", estimator)
+    if qid is None and getattr(model, "n_queries_", 1) > 1:
+        raise InvalidInputError(
+            f"the model was fitted on {model.n_queries_} queries, so the scorer needs qid: turn metadata "
+            "routing on, sklearn.set_config(enable_metadata_routing=True), and pass qid to the search"
+        )
+
+
+def predicted_scores(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
+    """Return what a measure compares: decision values or probabilities of a classifier, else predictions."""
+    from sklearn.base import is_classifier
+
+    scores: ArrayLike
+    if is_classifier(estimator) and hasattr(estimator, "decision_function"):
+        scores = estimator.decision_function(X)
+    elif is_classifier(estimator) and hasattr(estimator, "predict_proba"):
+        scores = estimator.predict_proba(X)[:, 1:]
+    else:
+        scores = estimator.predict(X)
+    return scores
+
+
+def scorer(name: str | Measure, **options: MeasureOption) -> QueryScorer:
+    """Make a scorer from the name of a measure, or from a measure.
+
+    Parameters
+    ----------
+    name : str or Measure
+        As `get_measure` reads it.
+    **options
+        Options of the measure.
+
+    Returns
+    -------
+    QueryScorer
+
+    Examples
+    --------
+    >>> scorer("disagreement")
+    <QueryScorer -disagreement (tied predictions count a half, tied true scores are no pair)>
+    """
+    return QueryScorer(get_measure(name, **options))

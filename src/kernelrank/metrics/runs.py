@@ -22,10 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.judged_items import FloatArray
-from kernelrank.metrics.magnitude import MagnitudePreservingError
-from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.measure import FloatArray, Measure, MeasureResult
+from kernelrank.metrics.pairs import MagnitudePreservingError
 from kernelrank.metrics.thresholds import ThresholdMeasure
 
 __all__ = ["JudgedRun"]

@@ -20,22 +20,34 @@ References
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr, stdtrit
 
-from kernelrank.base.arrays import Labels, is_structured
-from kernelrank.base.labels import Lifetimes, event_times
+from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike, is_structured
+from kernelrank.base.compiled import compiled, sort_queries
+from kernelrank.base.labels import Lifetimes, Queries, event_times
+from kernelrank.base.results import Estimates, Result
+from kernelrank.base.text import p_is, pvalue
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.concordance_result import ConcordanceResult
-from kernelrank.metrics.judged_items import FloatArray, JudgedItems, read_items
-from kernelrank.metrics.kaplan_meier import censoring_weights
-from kernelrank.metrics.measure import Measure, check_option
-from kernelrank.metrics.measure_result import MeasureResult
+from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, percentile_interval
+from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, check_option, read_items
+from kernelrank.metrics.roc import EDGE, score_interval
 
-__all__ = ["Concordance", "concordance"]
+__all__ = [
+    "Concordance",
+    "ConcordanceDifference",
+    "ConcordanceResult",
+    "KaplanMeier",
+    "KnownOrders",
+    "censoring_weights",
+    "concordance",
+    "log_rank_pvalue",
+]
 
 
 @dataclass(frozen=True)
@@ -223,3 +235,630 @@ def concordance(
     0.666...
     """
     return Concordance().average(y_true, y_score, qid=qid, sample_weight=sample_weight, event=event)
+
+
+# Concordance result ---------------------------------------------------------------------------------------------------
+#
+# A measured concordance: the index, its parts by stratum, its interval, and its difference from another one.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConcordanceResult(MeasureResult):
+    """The concordance of some scores with times; `mean` is that of all pairs, `values` those of the strata.
+
+    Parameters
+    ----------
+    label, values, queries, left_out, components, bounds
+        As in `MeasureResult`; the queries are strata.
+    lifetimes : Lifetimes
+        Times, events and the weights of the events.
+    score, weight : ndarray, shape (m,)
+    strata : Queries
+    orders : KnownOrders
+        The pairs of each item, and those in the right order.
+
+    Examples
+    --------
+    >>> from kernelrank.metrics import Concordance
+    >>> result = Concordance()([1, 2, 3, 4, 5], [1, 3, 2, 4, 5], event=[True, True, False, True, False])
+    >>> result.mean, result.n_pairs, result.n_tied_scores
+    (0.875, 8, 0)
+    """
+
+    lifetimes: Lifetimes = None  # type: ignore[assignment]  # fields with defaults precede it
+    score: Float = None  # type: ignore[assignment]
+    weight: Float = None  # type: ignore[assignment]
+    strata: Queries = None  # type: ignore[assignment]
+    orders: KnownOrders = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(
+        cls, label: str, lifetimes: Lifetimes, score: Float, strata: Queries, *, weight: Float
+    ) -> ConcordanceResult | None:
+        """Count the pairs: O(m log m) time; None if there is none."""
+        orders = _orders(lifetimes, score, strata, weight)
+        measured = orders.stratum_pairs > 0
+        if not measured.any():
+            return None
+        values = np.minimum(orders.stratum_right[measured] / orders.stratum_pairs[measured], 1.0)
+        labels = strata.labels
+        parts = values, labels[measured], labels[~measured]
+        own: dict[str, Any] = {
+            "lifetimes": lifetimes,
+            "score": score,
+            "weight": weight,
+            "strata": strata,
+            "orders": orders,
+        }
+        return cls(label, *parts, None, **own)
+
+    @property
+    def mean(self) -> float:
+        """The index: the share of all pairs, those of every stratum together."""
+        return min(1.0, float(self.orders.stratum_right.sum() / self.orders.stratum_pairs.sum()))
+
+    @property
+    def has_interval(self) -> bool:
+        """Always True: the interval is over items."""
+        return True
+
+    def _chart(self) -> Estimates:
+        return Estimates([("all pairs", self.mean, *self.interval())], self.label.split(" (")[0], 0.5)
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of known order there are."""
+        return self.orders.n_pairs
+
+    @property
+    def n_tied_scores(self) -> int:
+        """The number of comparable pairs with tied scores."""
+        return self.orders.n_tied_scores
+
+    @property
+    def n_events(self) -> int:
+        """How many items had the event."""
+        return int(self.lifetimes.event.sum())
+
+    def interval(
+        self,
+        confidence: float = 0.95,
+        *,
+        groups: Labels | None = None,
+        method: str = "jackknife",
+        n_resamples: int = 1000,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> Interval:
+        """Return an interval of the index.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Between 0 and 1.
+        groups : sequence, shape (m,), optional
+            Items that depend on each other, such as those of one hospital or patient; each item is one unless given.
+        method : {"jackknife", "bootstrap"}, default="jackknife"
+            The U-statistic's variance from the index without each group, in an interval of score type; or percentiles
+            of the index over groups that are drawn with replacement.
+        n_resamples, random_state
+            For the bootstrap.
+
+        Returns
+        -------
+        Interval
+            It allows for other items, not for other scores or other weights of Uno's index.
+
+        Notes
+        -----
+        O(m) time; the bootstrap counts all pairs again for each resample, O(m log m).
+
+        Examples
+        --------
+        >>> from kernelrank.metrics import Concordance
+        >>> print(Concordance()([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5], event=[1, 1, 0, 1, 1, 0]).interval())
+        95% interval [0.3178, 0.9795] (jackknife over 6 items; the predictions do not vary)
+        """
+        check_confidence(confidence)
+        codes, noun = self._groups(groups)
+        if method == "bootstrap":
+            return self._bootstrap(codes, noun, confidence, n_resamples, random_state)
+        if method != "jackknife":
+            raise InvalidInputError(f"Expected method='jackknife' or 'bootstrap'; got {method!r}.")
+        variance, degrees = _jackknife(self._without(codes))
+        return self._scored_interval(variance, degrees, confidence, f"jackknife over {codes.max() + 1} {noun}; {FIXED}")
+
+    def _scored_interval(self, variance: float, degrees: float, confidence: float, method: str) -> Interval:
+        n = max(2, min(self.n_events, len(self.score)))
+        low, high = score_interval(self.mean, variance, confidence, n, n, degrees)
+        return Interval(low, high, confidence, method)
+
+    def _variance(self, groups: Labels | None) -> tuple[float, float, str]:
+        """Return the variance over items or groups, its degrees of freedom, and what they are."""
+        codes, noun = self._groups(groups)
+        return *_jackknife(self._without(codes)), f"{codes.max() + 1} {noun}"
+
+    def minus(
+        self, other: ConcordanceResult, *, confidence: float = 0.95, groups: Labels | None = None
+    ) -> ConcordanceDifference:
+        """Compare two models by their scores of the same items.
+
+        Parameters
+        ----------
+        other : ConcordanceResult
+            The concordance of other scores with the same times.
+        confidence : float, default=0.95
+        groups : sequence, shape (m,), optional
+            Items that depend on each other.
+
+        Returns
+        -------
+        ConcordanceDifference
+            This minus the other, with an interval and a p-value from the jackknife of the difference.
+
+        Examples
+        --------
+        >>> from kernelrank.metrics import Concordance
+        >>> time, event = [1, 2, 3, 4, 5, 6], [1, 1, 0, 1, 1, 0]
+        >>> first, second = (Concordance()(time, f, event=event) for f in ([1, 2, 3, 4, 5, 6], [2, 1, 3, 5, 4, 6]))
+        >>> round(first.minus(second).difference, 4)
+        0.1667
+        """
+        check_confidence(confidence)
+        same = self.label == other.label and len(self.score) == len(other.score)
+        if not same or not np.array_equal(self.orders.pairs, other.orders.pairs):
+            raise InvalidInputError(
+                "Expected two results of the same measure on the same items, times and weights; they differ."
+            )
+        codes, noun = self._groups(groups)
+        variance, degrees = _jackknife(self._without(codes) - other._without(codes))
+        difference = self.mean - other.mean
+        half = stdtrit(degrees, 0.5 + confidence / 2) * np.sqrt(variance)
+        interval = Interval(
+            max(-1.0, difference - half),
+            min(1.0, difference + half),
+            confidence,
+            f"jackknife over {codes.max() + 1} {noun}; {FIXED}",
+        )
+        pvalue = 1.0
+        if difference != 0 and variance > EDGE**2:
+            pvalue = float(2 * stdtr(degrees, -abs(difference) / np.sqrt(variance)))
+        return ConcordanceDifference(self.label, difference, interval, pvalue, len(self.score))
+
+    def _groups(self, groups: Labels | None) -> tuple[Any, str]:
+        """Return the group of each item that weighs something, and what groups are called; -1 for other items."""
+        taking_part = (self.weight > 0) & (self.orders.pairs > 0)
+        codes = np.full(len(self.score), -1, dtype=np.int64)
+        if groups is None:
+            codes[taking_part] = np.arange(int(taking_part.sum()))
+            return codes, "items"
+        labels = Queries.from_labels(groups, len(self.score), name="groups").codes
+        codes[taking_part] = np.unique(labels[taking_part], return_inverse=True)[1]
+        return codes, "groups"
+
+    def _without(self, codes: Index) -> Float:
+        """Return the index without each group; a pair inside a group belongs to two of its items, and counts once."""
+        right, pairs = self.orders.right, self.orders.pairs
+        known, size = codes >= 0, int(codes.max()) + 1
+        if size < int(known.sum()):
+            labels = np.where(known, codes, size) * len(self.strata) + self.strata.codes
+            inside = _orders(self.lifetimes, self.score, Queries.from_labels(labels, len(labels)), self.weight)
+            right, pairs = right - inside.right / 2, pairs - inside.pairs / 2
+        totals = float(self.orders.stratum_right.sum()), float(self.orders.stratum_pairs.sum())
+        N, D = (
+            total - np.bincount(codes[known], weights=values[known], minlength=size)
+            for total, values in zip(totals, (right, pairs), strict=True)
+        )
+        without: Float = np.divide(N, D, out=np.full(size, self.mean), where=EDGE * totals[1] < D)
+        return without
+
+    def _bootstrap(
+        self, codes: Index, noun: str, confidence: float, n_resamples: int, random_state: RandomStateLike
+    ) -> Interval:
+        if not isinstance(n_resamples, numbers.Integral) or n_resamples < 1:
+            raise InvalidInputError(f"n_resamples must be a whole number of at least 1, got {n_resamples!r}")
+        if isinstance(random_state, np.random.RandomState):
+            random_state = int(random_state.randint(2**31 - 1))
+        generator, size, values = np.random.default_rng(random_state), int(codes.max()) + 1, []
+        for _ in range(int(n_resamples)):
+            times = np.bincount(generator.integers(size, size=size), minlength=size)
+            drawn = np.where(codes >= 0, times[codes], 0) * self.weight
+            orders = _orders(self.lifetimes, self.score, self.strata, drawn)
+            pairs = orders.stratum_pairs.sum()
+            values.append(orders.stratum_right.sum() / pairs if pairs > 0 else np.nan)
+        method = f"{size} {noun} resampled {n_resamples:,} times; {FIXED}"
+        return percentile_interval(np.array(values), confidence, method)
+
+    def __str__(self) -> str:
+        strata = "" if len(self.strata) == 1 else f" in {len(self)} strata, {self.n_left_out} left out"
+        return f"{self.label} = {self.mean:.4f} over {self.n_pairs:,} pairs{strata}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("measure", self.label),
+            ("concordance", f"{self.mean:.4f}"),
+            ("pairs of known order", f"{self.n_pairs:,}"),
+            ("pairs with tied scores", f"{self.n_tied_scores:,}"),
+            ("events, censored", f"{self.n_events:,}, {len(self.score) - self.n_events:,}"),
+            ("strata measured, left out", f"{len(self):,}, {self.n_left_out:,}"),
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class ConcordanceDifference(Result):
+    """The difference of two concordances of the same items.
+
+    Parameters
+    ----------
+    label : str
+        The measure with its rules.
+    difference : float
+        First minus second.
+    interval : Interval
+    pvalue : float
+        Two-sided; the null hypothesis is no difference.
+    n_items : int
+
+    Examples
+    --------
+    >>> print(ConcordanceDifference("concordance", 0.05, Interval(0.01, 0.09, 0.95, "jackknife"), 0.02, 80))
+    concordance: difference +0.0500, 95% interval [+0.0100, +0.0900], p = 0.020 (80 items)
+    """
+
+    label: str
+    difference: float
+    interval: Interval
+    pvalue: float
+    n_items: int
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.label}: difference {self.difference:+.4f}, {100 * self.interval.level:.4g}% interval "
+            f"[{low:+.4f}, {high:+.4f}], p {p_is(self.pvalue)} ({self.n_items} items)"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("measure", self.label),
+            ("difference, first minus second", f"{self.difference:+.4f}"),
+            self.interval._fact("+.4f"),
+            ("p-value", pvalue(self.pvalue)),
+            ("items", f"{self.n_items:,}"),
+            ("about the interval", self.interval.method),
+        ]
+
+    def _chart(self) -> Estimates:
+        label = f"difference of {self.label.split(' (')[0]}"
+        return Estimates([("first − second", self.difference, *self.interval)], label, 0.0)
+
+    def _columns(self) -> dict[str, Any]:
+        own = {"label": [self.label], "difference": [self.difference]}
+        return {**own, **self.interval._columns(), "pvalue": [self.pvalue], "n_items": [self.n_items]}
+
+
+def _orders(lifetimes: Lifetimes, score: Float, strata: Queries, weight: Float) -> KnownOrders:
+    assert lifetimes.weight is not None
+    return KnownOrders.of(lifetimes.time, lifetimes.event, score, strata, weight, lifetimes.weight)
+
+
+def _jackknife(values: FloatArray) -> tuple[float, float]:
+    """Return the jackknife variance of what the values leave out one group of, and its degrees of freedom."""
+    n = len(values)
+    if n < 2:
+        return np.inf, 1.0
+    return (n - 1) / n * float(((values - values.mean()) ** 2).sum()), n - 1.0
+
+
+# Concordance sweeps ---------------------------------------------------------------------------------------------------
+#
+# Concordance sweeps: how many of the known orders of each item its score agrees with, without visiting the pairs.
+#
+# The items of a stratum are swept from the latest time to the earliest. A Fenwick tree over the ranks of the scores
+# holds the weights of the items that are known to last longer than those that come next. Tied events are asked before
+# any of them enters. A second sweep, from the earliest time on, gives the share of the later item of each pair.
+
+
+@dataclass(frozen=True)
+class KnownOrders:
+    """The weight of the pairs of each item, and of those that the scores have in the right order.
+
+    Parameters
+    ----------
+    right, pairs : ndarray, shape (m,)
+        Over all pairs of an item, either side; a tied score counts a half.
+    stratum_right, stratum_pairs : ndarray, shape (n_strata,)
+        Over the pairs of each stratum, each pair once.
+    n_pairs, n_tied_scores : int
+        How many pairs there are, and in how many the scores are tied.
+
+    Examples
+    --------
+    >>> strata = Queries.from_labels(None, 3)
+    >>> time, event, ones = np.array([1.0, 2.0, 3.0]), np.array([True, False, True]), np.ones(3)
+    >>> orders = KnownOrders.of(time, event, np.array([0.2, 0.1, 0.7]), strata, ones, ones)
+    >>> orders.stratum_right, orders.stratum_pairs, orders.pairs
+    (array([1.]), array([2.]), array([2., 1., 1.]))
+    """
+
+    right: Float
+    pairs: Float
+    stratum_right: Float
+    stratum_pairs: Float
+    n_pairs: int
+    n_tied_scores: int
+
+    @classmethod
+    def of(
+        cls, time: Float, event: NDArray[np.bool_], score: Float, strata: Queries, weight: Float, event_weight: Float
+    ) -> KnownOrders:
+        """Sweep over all strata: O(m log m) time, O(m) memory.
+
+        Parameters
+        ----------
+        time, score, weight, event_weight : ndarray, shape (m,)
+        event : ndarray of bool, shape (m,)
+        strata : Queries
+        """
+        by_stratum, bounds = strata.order, strata.bounds
+        order = by_stratum[sort_queries(np.ascontiguousarray(time[by_stratum]), bounds)]
+        new = _begins(time[order], bounds)
+        if not new.all():
+            order = order[np.argsort(2 * np.cumsum(new) + ~event[order], kind="stable")]
+        place = np.empty(len(time), dtype=np.int64)
+        place[order] = np.arange(len(time))
+        edge = np.where(event, event_weight, 0.0)[order]
+        group = np.cumsum(new | ~event[order] | np.append(True, ~event[order][:-1]))
+        group[edge == 0.0] *= -1  # such an item is never the earlier one of a pair
+        rank = _ranks(score, by_stratum, bounds)
+        out = np.zeros((2, len(time)))
+        sums = np.zeros((2, len(bounds) - 1))
+        counts = np.zeros(2, dtype=np.int64)
+        tree = np.zeros((2, int(strata.sizes.max(initial=0)) + 1))
+        _sweep(rank[order], group, weight[order], edge * weight[order], bounds, tree, out, sums, counts)
+        return cls(out[0][place], out[1][place], sums[0], sums[1], int(counts[0]), int(counts[1]))
+
+
+def _begins(values: Float, bounds: Index) -> NDArray[np.bool_]:
+    new = np.ones(len(values), dtype=bool)
+    new[1:] = values[1:] != values[:-1]
+    new[bounds[:-1][np.diff(bounds) > 0]] = True
+    return new
+
+
+def _ranks(score: Float, by_stratum: Index, bounds: Index) -> NDArray[np.int32]:
+    """Return the rank of each score in its stratum from one on, equal scores alike."""
+    order = by_stratum[sort_queries(np.ascontiguousarray(score[by_stratum]), bounds)]
+    number = np.cumsum(_begins(score[order], bounds))
+    first = number[np.minimum(bounds[:-1], len(score) - 1)]
+    ranks = np.empty(len(score), dtype=np.int32)
+    ranks[order] = 1 + number - np.repeat(first, np.diff(bounds))
+    return ranks
+
+
+@compiled
+def _sweep(
+    rank: NDArray[np.int32],
+    group: Index,
+    weight: Float,
+    lower: Float,
+    bounds: Index,
+    tree: Float,
+    out: Float,
+    sums: Float,
+    counts: Index,
+) -> None:
+    """Fill in the right and all pairs of each item; row 0 of the tree holds weights, row 1 numbers of items."""
+    for q in range(len(bounds) - 1):
+        start, stop = bounds[q], bounds[q + 1]
+        n = 0
+        for i in range(start, stop):
+            n = max(n, rank[i])
+        tree[:, : n + 1] = 0.0
+        inside, number = 0.0, 0.0
+        i = stop - 1
+        while i >= start:
+            first = i
+            while first > start and group[first - 1] == group[i] and group[i] > 0:
+                first -= 1
+            if group[i] > 0:
+                for k in range(first, i + 1):
+                    below, up_to, below_n, up_to_n = 0.0, 0.0, 0.0, 0.0
+                    j = rank[k] + 0
+                    while j > 0:
+                        up_to += tree[0, j]
+                        up_to_n += tree[1, j]
+                        j &= j - 1
+                    j = rank[k] - 1
+                    while j > 0:
+                        below += tree[0, j]
+                        below_n += tree[1, j]
+                        j &= j - 1
+                    right = lower[k] * (inside - 0.5 * (below + up_to))
+                    out[0, k] += right
+                    out[1, k] += lower[k] * inside
+                    sums[0, q] += right
+                    sums[1, q] += lower[k] * inside
+                    if weight[k] > 0.0:
+                        counts[0] += int(number)
+                        counts[1] += int(up_to_n - below_n)
+            for k in range(first, i + 1):
+                inside += weight[k]
+                present = 1.0 if weight[k] > 0.0 else 0.0
+                number += present
+                j = rank[k] + 0
+                while j <= n:
+                    tree[0, j] += weight[k]
+                    tree[1, j] += present
+                    j += j & -j
+            i = first - 1
+        tree[0, : n + 1] = 0.0
+        inside = 0.0
+        i = start
+        while i < stop:
+            last = i
+            while last + 1 < stop and group[last + 1] == group[i] and group[i] > 0:
+                last += 1
+            for k in range(i, last + 1):
+                below, up_to = 0.0, 0.0
+                j = rank[k] + 0
+                while j > 0:
+                    up_to += tree[0, j]
+                    j &= j - 1
+                j = rank[k] - 1
+                while j > 0:
+                    below += tree[0, j]
+                    j &= j - 1
+                out[0, k] += weight[k] * 0.5 * (below + up_to)
+                out[1, k] += weight[k] * inside
+            if group[i] > 0:
+                for k in range(i, last + 1):
+                    inside += lower[k]
+                    j = rank[k] + 0
+                    while j <= n:
+                        tree[0, j] += lower[k]
+                        j += j & -j
+            i = last + 1
+
+
+# Kaplan Meier ---------------------------------------------------------------------------------------------------------
+#
+# Kaplan–Meier: the share of items that last longer than a time, though some times are censored.
+#
+# At each time t with :math:`d_t` events among :math:`n_t` items that are still at risk, the curve falls by the factor
+# :math:`1 - d_t / n_t`. The curve of censoring takes the censored items for events; an event at the same time comes
+# first, so that :math:`n_t` is without the events at t.
+
+
+@dataclass(frozen=True)
+class KaplanMeier:
+    """A survival curve: a step function that is continuous from the right.
+
+    Parameters
+    ----------
+    time, survival : ndarray, shape (n,)
+        The different times, ascending, and the share that lasts longer than each.
+    at_risk : ndarray, shape (n,)
+        The weight of the items whose time is not earlier.
+
+    Examples
+    --------
+    >>> curve = KaplanMeier.of(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+    >>> curve.survival.round(3), curve.at(np.array([0.5, 2.5])).round(3)
+    (array([0.667, 0.667, 0.   ]), array([1.   , 0.667]))
+    """
+
+    time: Float
+    survival: Float
+    at_risk: Float
+
+    @classmethod
+    def of(
+        cls, time: Float, event: NDArray[np.bool_], *, weight: Float | None = None, censoring: bool = False
+    ) -> KaplanMeier:
+        """Estimate the curve of the events, or that of censoring: O(m log m) time.
+
+        Parameters
+        ----------
+        time : ndarray, shape (m,)
+        event : ndarray of bool, shape (m,)
+        weight : ndarray, shape (m,), optional
+        censoring : bool, default=False
+            Whether to estimate how long items stay uncensored.
+        """
+        w = np.ones(len(time)) if weight is None else weight
+        times, codes = np.unique(time, return_inverse=True)
+        events, censored = (np.bincount(codes, weights=w * kind, minlength=len(times)) for kind in (event, ~event))
+        at_risk = np.cumsum((events + censored)[::-1])[::-1]
+        falls, exposed = (censored, at_risk - events) if censoring else (events, at_risk)
+        kept = 1.0 - np.divide(falls, exposed, out=np.zeros(len(times)), where=falls > 0)
+        survival = np.cumprod(np.maximum(kept, 0.0)).astype(np.float64)
+        return cls(times, survival, at_risk.astype(np.float64))
+
+    def at(self, time: Float) -> Float:
+        """Return the share that lasts longer than some times."""
+        return np.append(1.0, self.survival)[np.searchsorted(self.time, time, side="right")]
+
+    def median(self) -> float:
+        """Return the first time that at most half last longer than; infinite if there is none."""
+        below = np.flatnonzero(self.survival <= 0.5)
+        return float(self.time[below[0]]) if len(below) else float("inf")
+
+
+def censoring_weights(
+    time: Float, event: NDArray[np.bool_], *, training: tuple[Float, NDArray[np.bool_]] | None = None
+) -> Float:
+    """Return one over the probability of being uncensored at the time of each event; zero for censored items.
+
+    Parameters
+    ----------
+    time : ndarray, shape (m,)
+    event : ndarray of bool, shape (m,)
+    training : (time, event), optional
+        The items that the curve of censoring is estimated from; the same ones unless given.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+
+    Examples
+    --------
+    >>> censoring_weights(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+    array([1., 0., 2.])
+    """
+    curve = KaplanMeier.of(*(training or (time, event)), censoring=True)
+    probability = curve.at(time[event])
+    if np.any(probability <= 0):
+        latest = float(time[event][probability <= 0].min())
+        raise InvalidInputError(
+            f"Expected a positive probability of being uncensored at every event; it is zero from time {latest:g} on. "
+            f"Count events before some time only, such as tau={latest:g}."
+        )
+    weights = np.zeros(len(time))
+    weights[event] = 1.0 / probability
+    return weights
+
+
+def log_rank_pvalue(time: Float, event: NDArray[np.bool_], group: NDArray[np.int64]) -> float:
+    """Return the p-value of the log-rank test: whether groups have one survival curve.
+
+    Parameters
+    ----------
+    time : ndarray, shape (m,)
+    event : ndarray of bool, shape (m,)
+    group : ndarray of int64, shape (m,)
+        From zero on.
+
+    Returns
+    -------
+    float
+        From the χ² distribution; NaN if no event separates the groups.
+
+    Notes
+    -----
+    O(m log m + n k²) time for n different times and k groups.
+
+    Examples
+    --------
+    >>> time, event = np.array([1.0, 2.0, 3.0, 8.0, 9.0, 9.5]), np.ones(6, dtype=bool)
+    >>> round(log_rank_pvalue(time, event, np.array([0, 0, 0, 1, 1, 1])), 4)
+    0.0246
+    """
+    from scipy.stats import chi2
+
+    times, codes = np.unique(time, return_inverse=True)
+    k = int(group.max()) + 1
+    observed, leaving = np.zeros((2, len(times), k))
+    np.add.at(observed, (codes, group), event)
+    np.add.at(leaving, (codes, group), 1.0)
+    at_risk = np.cumsum(leaving[::-1], axis=0)[::-1]
+    n, d = at_risk.sum(axis=1), observed.sum(axis=1)
+    share = at_risk / n[:, None]
+    spread = d * np.divide(n - d, n - 1, out=np.zeros(len(n)), where=n > 1)
+    difference = (observed - d[:, None] * share).sum(axis=0)[1:]
+    covariance = np.diag((spread[:, None] * share).sum(axis=0)) - np.einsum("t,ti,tj->ij", spread, share, share)
+    covariance = covariance[1:, 1:]
+    rank = int(np.linalg.matrix_rank(covariance)) if covariance.size else 0
+    if rank == 0:
+        return float("nan")
+    statistic = float(difference @ np.linalg.pinv(covariance, hermitian=True) @ difference)
+    return float(chi2.sf(statistic, rank))

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.judged_items import FloatArray, JudgedItems
-from kernelrank.metrics.measure_result import MeasureResult
-from kernelrank.metrics.relevance import BinaryRelevance, EmptyRule, check_number
+from kernelrank.metrics.lists import BinaryRelevance, EmptyRule, check_number
+from kernelrank.metrics.measure import FloatArray, JudgedItems, MeasureResult
 
 __all__ = [
     "ThresholdF",

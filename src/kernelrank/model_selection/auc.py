@@ -18,8 +18,7 @@ from kernelrank.base.progress import verbosely
 from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.intervals import Interval, check_confidence
-from kernelrank.metrics.roc import Components, score_interval
-from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+from kernelrank.metrics.roc import Components, TwoClasses, check_groups, score_interval, shared_groups
 from kernelrank.model_selection.auc_halves import Halves, are_cheap, hold_out_halves, least_units
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
 from kernelrank.model_selection.nested_search import NestedSearch

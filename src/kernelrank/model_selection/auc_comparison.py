@@ -44,8 +44,7 @@ from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
 from kernelrank.metrics import RateEstimate, sensitivity_at
 from kernelrank.metrics.intervals import Interval, check_confidence
-from kernelrank.metrics.roc import EDGE, Components
-from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+from kernelrank.metrics.roc import EDGE, Components, TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import (
     GIVEN,
     GIVEN_SCORES,

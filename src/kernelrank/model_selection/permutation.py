@@ -41,10 +41,8 @@ from kernelrank.estimators.rls import RLS, RLSClassifier
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.intervals import Interval, check_confidence, mean_interval
 from kernelrank.metrics.measure import Measure
-from kernelrank.metrics.names import get_measure
-from kernelrank.metrics.roc import Components, score_interval
-from kernelrank.metrics.scorer import predicted_scores
-from kernelrank.metrics.two_classes import TwoClasses, shared_groups
+from kernelrank.metrics.names import get_measure, predicted_scores
+from kernelrank.metrics.roc import Components, TwoClasses, score_interval, shared_groups
 from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_shortcut
 from kernelrank.model_selection.nested_search import can_be_nested
 from kernelrank.model_selection.refits import HoldoutData, QueryKFold, deal_items, settled

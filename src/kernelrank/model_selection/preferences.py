@@ -28,8 +28,7 @@ from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.exact_cv.preferences import PreferenceProblem, leave_items_out
 from kernelrank.features import Features
-from kernelrank.metrics.intervals import check_confidence
-from kernelrank.metrics.preference_agreement import PreferenceAgreement, agreement_of
+from kernelrank.metrics.intervals import PreferenceAgreement, agreement_of, check_confidence
 from kernelrank.model_selection.alpha_grid import mean_eigenvalue
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
 from kernelrank.model_selection.search import AlphaSearch, Measured

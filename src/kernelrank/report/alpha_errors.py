@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from kernelrank.base.arrays import Float, Index, Labels
 from kernelrank.metrics.names import get_measure
-from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.metrics.roc import TwoClasses
 from kernelrank.model_selection.auc import pair_components
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
 from kernelrank.model_selection.searches import RankRLSCV

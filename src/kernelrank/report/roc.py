@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_curve
 
 from kernelrank.base.arrays import Float, Labels, RandomStateLike
-from kernelrank.metrics.two_classes import TwoClasses, check_groups, shared_groups
+from kernelrank.metrics.roc import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import AUCEstimate, check_scores, estimate_auc
 from kernelrank.model_selection.auc_comparison import TournamentROC, tournament_roc
 from kernelrank.report.display import Display

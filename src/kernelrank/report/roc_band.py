@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from kernelrank.base.arrays import Float, Index, RandomStateLike
-from kernelrank.metrics.roc_resamples import RocResamples
+from kernelrank.metrics.roc import RocResamples
 
 __all__ = ["roc_band"]
 

@@ -24,7 +24,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.metrics.intervals import check_confidence
-from kernelrank.metrics.two_classes import TwoClasses
+from kernelrank.metrics.roc import TwoClasses
 from kernelrank.model_selection.holdout import leave_one_out, leave_query_out
 from kernelrank.model_selection.permutation import PairTally, QueryTally, Tally
 from kernelrank.model_selection.refits import QueryKFold, deal_items
