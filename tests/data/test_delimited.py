@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelrank.data import delimited, source
+from kernelrank.data import delimited
+from kernelrank.data import text as source
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.errors import FileFormatError
 from tests.oracles.delimited import slow_records

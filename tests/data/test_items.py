@@ -429,10 +429,11 @@ class TestChunks:
     @pytest.mark.parametrize("chunk_rows", [1, 7, 1000])
     @pytest.mark.parametrize("whole_queries", [True, False])
     def test_joined_they_are_the_file(self, suffix, chunk_rows, whole_queries, tmp_path, monkeypatch):
-        from kernelrank.data import source, write_items
+        from kernelrank.data import text as source
+        from kernelrank.data import write_items
 
         monkeypatch.setattr(source, "BLOCK_BYTES", 300)
-        monkeypatch.setattr("kernelrank.data.parquet_table.BATCH_CELLS", 20)
+        monkeypatch.setattr("kernelrank.data.parquet.BATCH_CELLS", 20)
         X, y, qid = make_ranking(9, (1, 6), 3, n_levels=3, random_state=0)
         labels = np.where(qid == qid[-1], "last", qid.astype(str))
         ids = np.array([f"d{item}" for item in range(len(y))])

@@ -174,6 +174,6 @@ class TestAbsurdLengths:
 
 
 def test_a_line_longer_than_positions_can_say(monkeypatch):
-    monkeypatch.setattr("kernelrank.data.source.LONGEST_LINE", 2**21)
+    monkeypatch.setattr("kernelrank.data.text.LONGEST_LINE", 2**21)
     with pytest.raises(FileFormatError, match=r"line 2: the line has more than 2,097,152 bytes"):
         read_ranking(io.BytesIO(b"1 1:1\n1 " + b"1:1 " * 2**20))

@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
+from kernelrank.data.letor_rows import Rows, read_rows
 from kernelrank.data.line import Line, read_line
-from kernelrank.data.rows import Rows, read_rows
 from kernelrank.data.tokens import Tokens
 from kernelrank.errors import FileFormatError, InvalidInputError
 
@@ -93,7 +93,7 @@ def test_what_is_read_without_compiled_loops_is_read_as_by_them(text, monkeypatc
     monkeypatch.setitem(sys.modules, "numba", numba)
     by_loops = outcome()
     monkeypatch.delitem(sys.modules, "numba")
-    monkeypatch.setattr("kernelrank.data.rows.Tokens", None if text in USUAL else Tokens)
+    monkeypatch.setattr("kernelrank.data.letor_rows.Tokens", None if text in USUAL else Tokens)
     assert outcome() == by_loops
 
 

@@ -23,7 +23,7 @@ class TestChunks:
     @pytest.mark.parametrize("whole_queries", [False, True])
     @pytest.mark.parametrize("sparse", [False, True])
     def test_joined_they_are_the_file(self, tmp_path, monkeypatch, chunk_rows, whole_queries, sparse):
-        monkeypatch.setattr("kernelrank.data.source.BLOCK_BYTES", 200)
+        monkeypatch.setattr("kernelrank.data.text.BLOCK_BYTES", 200)
         path = self.file(tmp_path)
         whole = read_ranking(path, sparse=False)
         chunks = list(read_ranking_chunks(path, chunk_rows=chunk_rows, whole_queries=whole_queries, sparse=sparse))

@@ -25,7 +25,7 @@ def test_sparse_reading_costs_nothing(wide):
 
 
 def test_dense_reading_says_how_wide(wide, monkeypatch):
-    monkeypatch.setattr("kernelrank.data.ranking.available_bytes", lambda: 16 * 10**9)
+    monkeypatch.setattr("kernelrank.data.letor.available_bytes", lambda: 16 * 10**9)
     message = (
         r"wide.txt, line 2: feature 2000000000 makes a matrix of 4 rows and 2,000,000,000 columns, which needs 64.0 GB"
     )

@@ -47,8 +47,8 @@ def convert(
     kernelrank convert test.txt test.qrels --to qrels
     """
     from kernelrank.data import write_items
-    from kernelrank.data.item_writer import written_format
     from kernelrank.data.linear_model_file import is_linear_model_file
+    from kernelrank.data.writers import written_format
 
     to_stdout = str(output) == STANDARD_STREAM
     answer = Answer("convert", as_json=as_json, quiet=to_stdout)

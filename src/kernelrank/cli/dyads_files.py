@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kernelrank.cli.answer import Answer
-    from kernelrank.data.named_table import NamedTable
+    from kernelrank.data.named_tables import NamedTable
 
 __all__ = ["DyadFiles", "Dyads", "read_side"]
 
@@ -128,7 +128,7 @@ class DyadFiles:
         return Dyads(rows, columns, Y[np.ix_(*used)], one_set, self.scores)
 
     def _read(self, path: Path, side: str) -> NamedTable:
-        from kernelrank.data.named_table import read_named_table, read_objects
+        from kernelrank.data.named_tables import read_named_table, read_objects
 
         if self.given(side):
             return read_named_table(str(path), format=self.format).square()
@@ -156,7 +156,7 @@ class DyadFiles:
 
 def read_side(path: Path, known: dict[str, Any], answer: Answer, format: str | None) -> NamedTable:
     """Read objects as a model expects them: the columns that it knows by name, in its order."""
-    from kernelrank.data.named_table import read_named_table, read_objects
+    from kernelrank.data.named_tables import read_named_table, read_objects
     from kernelrank.data.table_preparation import TablePreparation
 
     if known.get("preparation") is not None:

@@ -12,7 +12,7 @@ from kernelrank.persistence.provenance import provenance
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
     from kernelrank.cli.answer import Answer
-    from kernelrank.data.named_table import NamedTable
+    from kernelrank.data.named_tables import NamedTable
     from kernelrank.dyads.estimators import DyadicLearner
 
 __all__ = ["load_dyad_model", "objects", "save_dyad_model", "write_ranking"]

@@ -89,7 +89,7 @@ def _opened(source: SourceFile) -> StoredTable | None:
     import numpy as np
 
     from kernelrank.data.file_format import file_format
-    from kernelrank.data.item_reader import open_table
+    from kernelrank.data.readers import open_table
     from kernelrank.data.stored import StoredTable
 
     if source.positive is not None or source.ordinal:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.data import Items, TablePreparation
-    from kernelrank.data.roles import ColumnRequest
+    from kernelrank.data.columns import ColumnRequest
 
 __all__ = [
     "SourceFile",
@@ -147,7 +147,7 @@ class SourceFile:
 
     def request(self) -> ColumnRequest:
         """Return which columns the options name, and as what."""
-        from kernelrank.data.roles import ColumnRequest
+        from kernelrank.data.columns import ColumnRequest
 
         return ColumnRequest(**self._columns())
 

@@ -35,7 +35,7 @@ def read_columns(
     Returns
     -------
     X : dask data frame, shape (m, n_features)
-        All other columns of numbers, as `kernelrank.data.roles` has it: integers, floats, decimals and booleans.
+        All other columns of numbers, as `kernelrank.data.columns` has it: integers, floats, decimals and booleans.
     y, qid, weight : dask series, shape (m,), or None
     """
     data = _with_floats(_opened(os.fspath(path)))

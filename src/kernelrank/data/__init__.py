@@ -3,20 +3,20 @@
 from kernelrank.base.labels import event_times
 from kernelrank.data.fold_folder import Fold, letor_folds
 from kernelrank.data.generators import make_preferences, make_ranking
-from kernelrank.data.item_reader import read_item_chunks, read_items
-from kernelrank.data.item_writer import write_items
 from kernelrank.data.items import Items
+from kernelrank.data.letor import Ranking, read_ranking, read_ranking_chunks
 from kernelrank.data.linear_model_file import LinearModelFile, read_linear_model
-from kernelrank.data.preference_pairs import read_pairs
 from kernelrank.data.preference_writer import write_pairs
-from kernelrank.data.preferences import Preferences
-from kernelrank.data.prepared_table import read_table
-from kernelrank.data.ranking import Ranking, read_ranking, read_ranking_chunks
+from kernelrank.data.preparation import read_table
 from kernelrank.data.ranking_writer import write_ranking
+from kernelrank.data.readers import read_item_chunks, read_items
 from kernelrank.data.scores import write_scores
 from kernelrank.data.stored import read_parquet_chunks
 from kernelrank.data.table_preparation import TablePreparation
 from kernelrank.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from kernelrank.data.vote_tables import read_pairs
+from kernelrank.data.votes import Preferences
+from kernelrank.data.writers import write_items
 
 __all__ = [
     "Fold",

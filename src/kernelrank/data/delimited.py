@@ -19,8 +19,8 @@ from kernelrank.data.decimals import read_decimal
 from kernelrank.data.delimited_block import MISSING_WORDS, DelimitedBlock, WideBlock
 from kernelrank.data.delimited_records import Quotes, TextAfterQuoteError, scan_records
 from kernelrank.data.line import shown
-from kernelrank.data.source import Source, plain_size, read_blocks, source_name
 from kernelrank.data.table import Table, TableBlock
+from kernelrank.data.text import Source, plain_size, read_blocks, source_name
 from kernelrank.data.words import LONGEST_LABEL, long_message
 from kernelrank.errors import FileFormatError, MissingExtraError
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.data.source import count_lines
+from kernelrank.data.text import count_lines
 
 __all__ = ["Quotes", "Record", "TextAfterQuoteError", "scan_records"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from kernelrank.data.decimals import read_decimal
-from kernelrank.data.source import DECOMPRESSORS, Source, first_bytes, source_name
+from kernelrank.data.text import DECOMPRESSORS, Source, first_bytes, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["FileFormat", "compression_suffix", "file_format", "is_parquet"]

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from kernelrank.data.source import DECOMPRESSORS
+from kernelrank.data.text import DECOMPRESSORS
 from kernelrank.errors import FileFormatError
 
 __all__ = ["Fold", "find_part", "fold_order", "letor_folds"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kernelrank.base.labels import Queries
 from kernelrank.data.classes import Classes
+from kernelrank.data.columns import ColumnRequest, Roles
 from kernelrank.data.items import Items
 from kernelrank.data.line import shown
-from kernelrank.data.roles import ColumnRequest, Roles
 from kernelrank.data.table import MISSING, Table, TableBlock
 from kernelrank.data.words import join_labels, labels_as_strings
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelrank.data.file_format import FileFormat
-from kernelrank.data.source import Source, read_blocks, source_name
+from kernelrank.data.text import Source, read_blocks, source_name
 from kernelrank.errors import FileFormatError, MissingExtraError
 
 __all__ = ["NormalisedText"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from kernelrank.base.text import is_terminal, printable
-from kernelrank.data.source import opened_for_writing
+from kernelrank.data.text import opened_for_writing
 from kernelrank.errors import InvalidInputError
 from kernelrank.persistence.atomic import IN_MEMORY, atomic_write, is_stream, naming
 

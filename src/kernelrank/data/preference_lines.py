@@ -11,8 +11,8 @@ import numpy as np
 from kernelrank.data.decimals import read_decimal
 from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.line import shown
-from kernelrank.data.preferences import Preferences
-from kernelrank.data.source import Source, read_blocks, source_name
+from kernelrank.data.text import Source, read_blocks, source_name
+from kernelrank.data.votes import Preferences
 from kernelrank.data.words import LONGEST_LABEL, long_message
 from kernelrank.errors import FileFormatError
 

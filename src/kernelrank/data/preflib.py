@@ -20,8 +20,8 @@ from kernelrank.data.decimals import read_decimal
 from kernelrank.data.file_format import compression_suffix
 from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.line import shown
-from kernelrank.data.preferences import Preferences
-from kernelrank.data.source import Source, read_blocks, source_name
+from kernelrank.data.text import Source, read_blocks, source_name
+from kernelrank.data.votes import Preferences
 from kernelrank.errors import FileFormatError
 
 __all__ = ["is_preflib", "read_preflib"]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.data.item_codes import ItemCodes
-from kernelrank.data.named_table import open_named, table_values
-from kernelrank.data.source import readable
+from kernelrank.data.named_tables import open_named, table_values
 from kernelrank.data.table import Table
+from kernelrank.data.text import readable
 
 __all__ = ["read_score_matrix"]
 

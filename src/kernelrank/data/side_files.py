@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernelrank.data.items import Items
 from kernelrank.data.line import shown
-from kernelrank.data.source import DECOMPRESSORS
+from kernelrank.data.text import DECOMPRESSORS
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["refuse_side_queries", "with_side_files"]

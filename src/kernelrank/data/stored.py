@@ -14,13 +14,13 @@ import numpy as np
 
 from kernelrank.base.progress import track
 from kernelrank.data.chunks import check_chunk_rows, cut
+from kernelrank.data.columns import ColumnRequest
 from kernelrank.data.file_format import file_format
-from kernelrank.data.item_reader import open_table
 from kernelrank.data.item_rows import TableReader
-from kernelrank.data.parquet_table import ParquetTable
-from kernelrank.data.ranking import Layout, Ranking, read_again
-from kernelrank.data.roles import ColumnRequest
-from kernelrank.data.rows import read_rows
+from kernelrank.data.letor import Layout, Ranking, read_again
+from kernelrank.data.letor_rows import read_rows
+from kernelrank.data.parquet import ParquetTable
+from kernelrank.data.readers import open_table
 from kernelrank.data.table import Table
 from kernelrank.errors import FileFormatError, InvalidInputError
 

@@ -18,7 +18,7 @@ from kernelrank.base.labels import Queries
 from kernelrank.data.decimals import read_decimal
 from kernelrank.data.line import shown
 from kernelrank.data.output_stream import opened_output
-from kernelrank.data.source import read_blocks, readable, source_name
+from kernelrank.data.text import read_blocks, readable, source_name
 from kernelrank.data.words import LONGEST_LABEL, as_strings, long_message
 from kernelrank.errors import FileFormatError, InvalidInputError
 

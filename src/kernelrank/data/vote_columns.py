@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from kernelrank.data.roles import plain_name
+from kernelrank.data.columns import plain_name
 from kernelrank.data.table import Table
 
 __all__ = ["NAMES", "SIDES", "VoteColumns", "VoteRequest", "marked_sides", "side_initials"]

@@ -20,12 +20,12 @@ from kernelrank.data.file_format import FileFormat
 from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.line import shown
 from kernelrank.data.normalised_text import NormalisedText
-from kernelrank.data.parquet_table import ParquetTable
-from kernelrank.data.preferences import Preferences
-from kernelrank.data.source import Source, source_name
+from kernelrank.data.parquet import ParquetTable
 from kernelrank.data.table import Table, TableBlock
+from kernelrank.data.text import Source, source_name
 from kernelrank.data.vote_columns import VoteColumns, VoteRequest
 from kernelrank.data.vote_words import READ_AS, UNKNOWN, WinnerWords, truth
+from kernelrank.data.votes import Preferences
 from kernelrank.data.words import join_labels
 from kernelrank.errors import FileFormatError
 

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.columns import plain_name
 from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.line import shown
-from kernelrank.data.roles import plain_name
 from kernelrank.data.table import MISSING
 from kernelrank.data.vote_columns import SIDES, side_initials
 

@@ -27,7 +27,7 @@ from kernelrank.base.progress import track, verbose_progress
 from kernelrank.base.validation import FilePath, check_items, is_path, mapped, refuse_infinite
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
-from kernelrank.data.ranking import Ranking
+from kernelrank.data.letor import Ranking
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import (

@@ -35,7 +35,7 @@ from kernelrank.comparisons import Comparisons, ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph, resolved_cost
 from kernelrank.comparisons.moments import QueryMoments
 from kernelrank.comparisons.scored import QueryWeight
-from kernelrank.data.ranking import Ranking
+from kernelrank.data.letor import Ranking
 from kernelrank.data.side_files import refuse_side_queries
 from kernelrank.data.stored import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError

@@ -28,7 +28,7 @@ from typing import IO
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from kernelrank.data.source import DECOMPRESSORS, source_name
+from kernelrank.data.text import DECOMPRESSORS, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.corpus import (

@@ -23,8 +23,8 @@ from kernelrank.base.text import printable
 from kernelrank.data.arrow_block import ArrowBlock
 from kernelrank.data.file_format import compression_suffix, is_parquet
 from kernelrank.data.line import shown
-from kernelrank.data.source import Source, source_name
 from kernelrank.data.table import Table, TableBlock
+from kernelrank.data.text import Source, source_name
 from kernelrank.data.words import as_strings
 from kernelrank.errors import FileFormatError, MissingExtraError
 

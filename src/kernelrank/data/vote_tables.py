@@ -13,11 +13,11 @@ from kernelrank.data.delimited_records import TextAfterQuoteError, scan_records
 from kernelrank.data.file_format import FileFormat, file_format
 from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.preference_lines import COLUMNS, looks_like_a_line, read_lines
-from kernelrank.data.preferences import Preferences
 from kernelrank.data.preflib import is_preflib, read_preflib
-from kernelrank.data.source import Source, first_bytes, read_blocks, readable, source_name
+from kernelrank.data.text import Source, first_bytes, read_blocks, readable, source_name
 from kernelrank.data.vote_columns import VoteColumns, VoteRequest
 from kernelrank.data.vote_table import open_votes, read_votes
+from kernelrank.data.votes import Preferences
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
 __all__ = ["read_pairs"]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from kernelrank.data.file_format import file_format
 from kernelrank.data.item_codes import ItemCodes
 from kernelrank.data.line import shown
-from kernelrank.data.prepared_table import read_table
-from kernelrank.data.source import Source, readable, source_name
+from kernelrank.data.preparation import read_table
 from kernelrank.data.table import Table
 from kernelrank.data.table_preparation import TablePreparation
+from kernelrank.data.text import Source, readable, source_name
 from kernelrank.data.vote_table import open_votes
 from kernelrank.errors import FileFormatError, InvalidInputError
 

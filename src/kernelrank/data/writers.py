@@ -9,12 +9,12 @@ from typing import Any
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from kernelrank.data.columns import NAMES, plain_name
 from kernelrank.data.delimited_writer import write_delimited
 from kernelrank.data.file_format import FileFormat, compression_suffix, file_format
 from kernelrank.data.items import Items
 from kernelrank.data.parquet_writer import write_parquet
 from kernelrank.data.ranking_writer import write_ranking
-from kernelrank.data.roles import NAMES, plain_name
 from kernelrank.errors import InvalidInputError
 
 __all__ = ["write_items", "written_format"]
@@ -68,7 +68,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
         raise InvalidInputError(f"{path}: Excel files cannot be written: use one of svmlight, csv, tsv, parquet")
     _refuse_too_wide(items, kind)
     names = items.column_names
-    columns = _columns(items)
+    columns = _item_columns(items)
     if kind == "parquet":
         write_parquet(columns, path, matrix=items.X, matrix_names=names)
     else:
@@ -102,7 +102,7 @@ def _refuse_too_wide(items: Items, kind: FileFormat) -> None:
         )
 
 
-def _columns(items: Items) -> dict[str, NDArray[Any]]:
+def _item_columns(items: Items) -> dict[str, NDArray[Any]]:
     named = {
         "target": items.y,
         "qid": items.qid,

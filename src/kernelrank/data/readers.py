@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from kernelrank.base.progress import track
 from kernelrank.data.array_builder import ArrayBuilder
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
+from kernelrank.data.columns import ColumnRequest
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.file_format import FileFormat, file_format
 from kernelrank.data.item_rows import ItemRows, TableReader, repeated
 from kernelrank.data.items import Items
+from kernelrank.data.letor import Layout, Ranking, chunks_with_lines, read_with_lines
 from kernelrank.data.line import shown
-from kernelrank.data.parquet_table import ParquetTable
-from kernelrank.data.ranking import Layout, Ranking, chunks_with_lines, read_with_lines
-from kernelrank.data.roles import ColumnRequest
+from kernelrank.data.parquet import ParquetTable
 from kernelrank.data.side_files import refuse_side_queries, with_side_files
-from kernelrank.data.source import Source, read_blocks, readable, source_name
 from kernelrank.data.table import Table
+from kernelrank.data.text import Source, read_blocks, readable, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["items_of_source", "open_table", "read_item_chunks", "read_items"]

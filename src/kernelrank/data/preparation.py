@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.columns import ColumnRequest
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.file_format import FileFormat, file_format
-from kernelrank.data.item_reader import items_of_source
 from kernelrank.data.item_rows import ItemRows, TableReader
 from kernelrank.data.items import Items
 from kernelrank.data.normalised_text import NormalisedText
-from kernelrank.data.roles import ColumnRequest
-from kernelrank.data.source import Source, readable, source_name
+from kernelrank.data.readers import items_of_source
 from kernelrank.data.table import MISSING, TableBlock
 from kernelrank.data.table_preparation import (
     DATE,
@@ -34,6 +33,7 @@ from kernelrank.data.table_preparation import (
     PreparedColumn,
     TablePreparation,
 )
+from kernelrank.data.text import Source, readable, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 __all__ = ["read_table"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
 from kernelrank.data.line import LARGEST_INDEX, read_line
-from kernelrank.data.source import Block, Source, read_blocks, source_name
+from kernelrank.data.text import Block, Source, read_blocks, source_name
 from kernelrank.data.tokens import (
     CANONICAL,
     Tokens,

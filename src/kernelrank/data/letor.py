@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from kernelrank.base.arrays import available_bytes, blocks, in_gigabytes
 from kernelrank.data.array_builder import ArrayBuilder
 from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
+from kernelrank.data.letor_rows import Rows, read_rows
 from kernelrank.data.line import LARGEST_INDEX
-from kernelrank.data.rows import Rows, read_rows
-from kernelrank.data.source import Source, source_name
+from kernelrank.data.text import Source, source_name
 from kernelrank.data.words import join_labels, labels_as_strings
 from kernelrank.errors import FileFormatError, InvalidInputError
 
