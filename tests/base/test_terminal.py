@@ -9,7 +9,7 @@ import pytest
 
 from kernelrank.base.progress import track
 from kernelrank.base.text import OBEYED, escaped_json, printable
-from kernelrank.data.output_stream import opened_output
+from kernelrank.data.text import opened_output
 from kernelrank.errors import InvalidInputError
 
 EVIL = "\x1b]0;evil\x07\x9b31m\u202egnp.exe\x00\r\n"

@@ -93,7 +93,7 @@ def test_ids_inside_queries(write, fitted):
     "case", ["weights", "words", "a positive number", "ids without queries", "scattered", "svm", "basis"]
 )
 def test_what_needs_memory_is_read_into_it(write, fitted, monkeypatch, case):
-    monkeypatch.setattr("kernelrank.data.stored.StoredTable.most_rows", 20)
+    monkeypatch.setattr("kernelrank.data.readers.StoredTable.most_rows", 20)
     path, options = {
         "weights": lambda: (write(sample_weight=write.generator.random(write.m)), ()),
         "words": lambda: (write(target=np.where(np.arange(write.m) % 2, "case", "control")), ()),

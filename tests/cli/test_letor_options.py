@@ -8,7 +8,7 @@ from scipy import sparse
 
 import kernelrank as kr
 from kernelrank.data import read_items, write_ranking
-from kernelrank.data.query_scaling import scale_within_queries
+from kernelrank.data.letor import scale_within_queries
 from kernelrank.metrics import NDCG, MeanAveragePrecision
 from kernelrank.report import folds_report
 

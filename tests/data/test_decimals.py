@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelrank.data.decimals import powers_of_ten, read_decimal, read_decimals
+from kernelrank.data.text import powers_of_ten, read_decimal, read_decimals
 
 
 def read_all(tokens):

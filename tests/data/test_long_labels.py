@@ -23,7 +23,7 @@ from kernelrank.data import (
     write_scores,
 )
 from kernelrank.data.delimited import DelimitedTable
-from kernelrank.data.words import LONGEST_LABEL
+from kernelrank.data.text import LONGEST_LABEL
 from kernelrank.errors import FileFormatError
 from kernelrank.metrics import NDCG
 from kernelrank.metrics.runs import JudgedRun

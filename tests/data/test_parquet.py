@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernelrank.data import read_items, read_parquet_chunks
-from kernelrank.data.stored import open_stored
+from kernelrank.data.readers import open_stored
 from kernelrank.errors import FileFormatError
 
 

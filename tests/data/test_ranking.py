@@ -17,9 +17,8 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
-from kernelrank.data.letor_rows import Rows, read_rows
-from kernelrank.data.line import Line, read_line
-from kernelrank.data.tokens import Tokens
+from kernelrank.data.letor_rows import Rows, Tokens, read_rows
+from kernelrank.data.text import Line, read_line
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 LETOR = b"""\

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from kernelrank.data import make_ranking, write_ranking
-from kernelrank.data.stored import StoredRanking, open_stored
+from kernelrank.data.readers import StoredRanking, open_stored
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.model_selection import RLSCV, RankRLSCV

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from kernelrank.data.output_stream import opened_output
+from kernelrank.data.text import opened_output
 from kernelrank.persistence.atomic import atomic_write, is_stream, remove_abandoned
 
 

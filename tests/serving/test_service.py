@@ -468,7 +468,7 @@ def test_compressed_words_are_read(tmp_path, monkeypatch):
 
 
 def test_features_of_words_are_counted(tmp_path):
-    from kernelrank.data.table_preparation import PreparedColumn, TablePreparation
+    from kernelrank.data.preparation import PreparedColumn, TablePreparation
 
     model = kr.RankRLS().fit(np.eye(300), np.arange(300.0))
     column = PreparedColumn("word", "category", levels=tuple(map(str, range(300))))

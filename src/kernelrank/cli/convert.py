@@ -47,7 +47,7 @@ def convert(
     kernelrank convert test.txt test.qrels --to qrels
     """
     from kernelrank.data import write_items
-    from kernelrank.data.linear_model_file import is_linear_model_file
+    from kernelrank.data.trec import is_linear_model_file
     from kernelrank.data.writers import written_format
 
     to_stdout = str(output) == STANDARD_STREAM

@@ -92,7 +92,7 @@ class DyadFiles:
         """Read the files; objects without a score are left out, and that is noted."""
         import numpy as np
 
-        from kernelrank.data.score_matrix import read_score_matrix
+        from kernelrank.data.named_tables import read_score_matrix
         from kernelrank.errors import InvalidInputError
 
         one_set = self.columns is None
@@ -157,7 +157,7 @@ class DyadFiles:
 def read_side(path: Path, known: dict[str, Any], answer: Answer, format: str | None) -> NamedTable:
     """Read objects as a model expects them: the columns that it knows by name, in its order."""
     from kernelrank.data.named_tables import read_named_table, read_objects
-    from kernelrank.data.table_preparation import TablePreparation
+    from kernelrank.data.preparation import TablePreparation
 
     if known.get("preparation") is not None:
         return read_objects(str(path), format=format, preparation=TablePreparation.from_data(known["preparation"]))

@@ -83,8 +83,8 @@ def write_ranking(
     """Write scores as a matrix, or as a list with the best first for each object; return how many."""
     import numpy as np
 
-    from kernelrank.data.delimited_writer import write_delimited
-    from kernelrank.data.words import as_strings
+    from kernelrank.data.text import as_strings
+    from kernelrank.data.writers import write_delimited
 
     of_rows, of_columns = as_strings(rows.names), as_strings(columns.names)
     if format == "matrix":

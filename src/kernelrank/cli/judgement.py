@@ -116,7 +116,7 @@ def measured(
 
 def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
     """Pair predictions with true scores: those of a model (also of RankLib or SVM-rank) or of a TREC run."""
-    from kernelrank.data.linear_model_file import is_linear_model_file, read_linear_model
+    from kernelrank.data.trec import is_linear_model_file, read_linear_model
 
     if str(judged) != "-" and is_model_file(judged):
         model = load_model(judged)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.cli.learner import LearnerOptions
     from kernelrank.cli.source_files import SourceFile
-    from kernelrank.data.stored import StoredTable
+    from kernelrank.data.readers import StoredTable
 
 __all__ = ["LargeFile", "fit_large_file"]
 
@@ -88,9 +88,8 @@ def fit_large_file(
 def _opened(source: SourceFile) -> StoredTable | None:
     import numpy as np
 
-    from kernelrank.data.file_format import file_format
-    from kernelrank.data.readers import open_table
-    from kernelrank.data.stored import StoredTable
+    from kernelrank.data.readers import StoredTable, open_table
+    from kernelrank.data.text import file_format
 
     if source.positive is not None or source.ordinal:
         return None

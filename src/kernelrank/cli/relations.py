@@ -290,7 +290,7 @@ def _load(path: Path) -> RelationExtractor:
 
 def _write(output: Path, text: str) -> None:
     """Write a file, atomically, or standard output."""
-    from kernelrank.data.output_stream import opened_output
+    from kernelrank.data.text import opened_output
 
     with opened_output(output) as file:
         file.write(text.encode())

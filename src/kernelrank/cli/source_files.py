@@ -103,7 +103,7 @@ class SourceFile:
 
     def may_be_large(self) -> bool:
         """Whether the file may be too large for memory; for Parquet this depends on its content."""
-        from kernelrank.data.file_format import file_format
+        from kernelrank.data.text import file_format
 
         if not self.path.is_file():
             return False
@@ -112,7 +112,7 @@ class SourceFile:
 
     def has_no_names(self) -> bool:
         """Whether the columns are known by number alone; standard input is not looked at before it is read."""
-        from kernelrank.data.file_format import file_format
+        from kernelrank.data.text import file_format
 
         looked_at = self.format is not None or self.path.is_file()
         return looked_at and file_format(str(self.path), self.format) == "svmlight"
@@ -280,21 +280,21 @@ def is_fold(path: Path) -> bool:
 
 def folds_in(path: Path) -> list[Path]:
     """Return the subfolders that are LETOR folds, sorted by number; an empty list for a file."""
-    from kernelrank.data.fold_folder import fold_order
+    from kernelrank.data.letor import fold_order
 
     return sorted(filter(is_fold, path.iterdir()), key=fold_order) if path.is_dir() else []
 
 
 def fold_file(fold: Path, part: str) -> Path | None:
     """Return the file of a fold, train, vali or test, compressed or not; None without one."""
-    from kernelrank.data.fold_folder import find_part
+    from kernelrank.data.letor import find_part
 
     return find_part(fold, part)
 
 
 def fold_part(path: Path, part: str) -> Path:
     """Return the train, vali or test file of a fold; other files and Parquet folders are returned unchanged."""
-    from kernelrank.data.file_format import is_parquet
+    from kernelrank.data.text import is_parquet
 
     if not path.is_dir() or any(map(is_parquet, path.iterdir())):
         return path

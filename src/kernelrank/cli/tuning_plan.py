@@ -55,7 +55,7 @@ class Plan:
 
     def scaled(self, items: Items) -> Items:
         """Return the items with their columns scaled inside queries, if requested."""
-        from kernelrank.data.query_scaling import scale_items_by_query
+        from kernelrank.data.letor import scale_items_by_query
 
         return scale_items_by_query(items) if self.by_query else items
 

@@ -1,22 +1,24 @@
 """Data: ranking and preference files, read and written, and generators of both."""
 
 from kernelrank.base.labels import event_times
-from kernelrank.data.fold_folder import Fold, letor_folds
 from kernelrank.data.generators import make_preferences, make_ranking
 from kernelrank.data.items import Items
-from kernelrank.data.letor import Ranking, read_ranking, read_ranking_chunks
-from kernelrank.data.linear_model_file import LinearModelFile, read_linear_model
-from kernelrank.data.preference_writer import write_pairs
-from kernelrank.data.preparation import read_table
-from kernelrank.data.ranking_writer import write_ranking
-from kernelrank.data.readers import read_item_chunks, read_items
-from kernelrank.data.scores import write_scores
-from kernelrank.data.stored import read_parquet_chunks
-from kernelrank.data.table_preparation import TablePreparation
-from kernelrank.data.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from kernelrank.data.letor import Fold, Ranking, letor_folds, read_ranking, read_ranking_chunks
+from kernelrank.data.preparation import TablePreparation, read_table
+from kernelrank.data.readers import read_item_chunks, read_items, read_parquet_chunks
+from kernelrank.data.trec import (
+    LinearModelFile,
+    Qrels,
+    Run,
+    read_linear_model,
+    read_qrels,
+    read_run,
+    write_qrels,
+    write_run,
+)
 from kernelrank.data.vote_tables import read_pairs
 from kernelrank.data.votes import Preferences
-from kernelrank.data.writers import write_items
+from kernelrank.data.writers import write_items, write_pairs, write_ranking, write_scores
 
 __all__ = [
     "Fold",

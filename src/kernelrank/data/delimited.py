@@ -9,25 +9,43 @@ would read in another way than we do, and what it refuses, is read again by `sca
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections.abc import Collection, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.data.decimals import read_decimal
-from kernelrank.data.delimited_block import MISSING_WORDS, DelimitedBlock, WideBlock
-from kernelrank.data.delimited_records import Quotes, TextAfterQuoteError, scan_records
-from kernelrank.data.line import shown
-from kernelrank.data.table import Table, TableBlock
-from kernelrank.data.text import Source, plain_size, read_blocks, source_name
-from kernelrank.data.words import LONGEST_LABEL, long_message
+from kernelrank.data.table import MISSING, ArrowBlock, Table, TableBlock, number_fault
+from kernelrank.data.text import (
+    LONGEST_LABEL,
+    Source,
+    count_lines,
+    long_message,
+    plain_size,
+    read_blocks,
+    read_decimal,
+    shown,
+    source_name,
+)
 from kernelrank.errors import FileFormatError, MissingExtraError
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["DelimitedTable"]
+__all__ = [
+    "MISSING_WORDS",
+    "DelimitedBlock",
+    "DelimitedTable",
+    "Quotes",
+    "Record",
+    "TextAfterQuoteError",
+    "WideBlock",
+    "scan_records",
+]
 
 LONGEST_RECORD = 1 << 24
 FIRST_BYTES = 1 << 16
@@ -313,3 +331,377 @@ class DelimitedTable(Table):
 
 def _trouble(name: str) -> str:
     return "occurs twice" if name else "is empty"
+
+
+# Delimited block ------------------------------------------------------------------------------------------------------
+#
+# Blocks of delimited text: some records, their columns as pyarrow reads them.
+#
+# pyarrow works for each column of each block, which is most of the time where a table has thousands of columns. A wide
+# block of plain fields is therefore read as one column: a newline takes the place of each delimiter, and the numbers
+# that come back are given their shape again.
+
+MISSING_WORDS = ["", "NA", "N/A", "<NA>", "NULL", "null", "None", "na", "n/a", "?", "."]
+"""What pyarrow takes for a missing number; whatever else `MISSING` matches is found by a second look."""
+EDGE = 8
+"""Up to this column, the ends of cells are found by looking for delimiters from the beginning of each line."""
+
+
+@dataclass(frozen=True)
+class DelimitedBlock(ArrowBlock):
+    """Some records. The text of cells that were read as numbers is kept for messages; it is empty if all are strings.
+
+    Parameters
+    ----------
+    table : DelimitedTable
+    text : bytes
+    cells : pyarrow.Table
+        The columns that were chosen, each called by its number.
+    positions : ndarray of int64
+        The line of each record.
+    """
+
+    table: DelimitedTable
+    text: bytes
+    cells: pyarrow.Table
+    positions: NDArray[np.int64]
+
+    def numbers(
+        self, columns: Sequence[int], *, missing: bool = False, advice: str = "", dtype: DTypeLike = np.float64
+    ) -> NDArray[Any]:
+        """Return numbers; cells that are not numbers are read as text, for the error message."""
+        values = self._values(columns)
+        if np.isfinite(values).all():
+            return values.astype(dtype, copy=False)
+        values = values.copy()
+        doubtful = np.argwhere(~np.isfinite(values)).tolist()
+        # Each column is read as text once, however many of its cells are empty.
+        strings = {place: self.strings(columns[place]) for place in {place for _, place in doubtful}}
+        for row, place in doubtful:
+            token = strings[place][row].as_py().encode()
+            if not (missing and MISSING.fullmatch(token)):
+                raise self.error(number_fault(token) + advice, row, columns[place])
+            values[row, place] = math.nan
+        return values.astype(dtype, copy=False)
+
+    def _values(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """Return numbers, and whatever is not finite for a cell that is none."""
+        import pyarrow
+
+        chosen = self.cells.select([str(column) for column in columns])
+        if all(kind == pyarrow.float64() for kind in chosen.schema.types):
+            matrix: NDArray[np.float64] = chosen.to_batches()[0].to_tensor(null_to_nan=True).to_numpy()
+            return matrix
+        return self._values_of_strings(columns)
+
+    def _values_of_strings(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        import pyarrow
+
+        values = np.empty((len(self), len(columns)))
+        for place, column in enumerate(columns):
+            array = self.strings(column)
+            try:
+                values[:, place] = array.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
+            except pyarrow.ArrowInvalid:
+                read = (read_decimal(token.as_py().encode()) for token in array)
+                values[:, place] = [math.nan if value is None else value for value in read]
+        return values
+
+    def labels(self, column: int) -> NDArray[Any]:
+        """Return integers if each is written as Python writes it, so that "007" is a string."""
+        import pyarrow
+        import pyarrow.compute
+
+        # Labels come in runs: one of each run is looked at.
+        runs = pyarrow.compute.run_end_encode(self.strings(column))
+        starts = np.concatenate([[0], runs.run_ends.to_numpy()])
+        try:
+            integers = runs.values.cast(pyarrow.int64())
+        except pyarrow.ArrowInvalid:
+            empty = pyarrow.compute.index(runs.values, "").as_py()
+            if empty >= 0:
+                raise self.error("the cell is empty: expected a label", int(starts[empty]), column) from None
+            return self.words(column)
+        if not integers.cast(pyarrow.string()).equals(runs.values):
+            return self.words(column)
+        return np.repeat(integers.to_numpy(), np.diff(starts))
+
+    def holds_text(self, column: int) -> bool:
+        """Return whether the first cell that is not missing is text."""
+        tokens = self._tokens(column)
+        return next((read_decimal(token) is None for token in tokens if not MISSING.fullmatch(token)), False)
+
+    def holds_numbers(self, column: int) -> bool:
+        """Return whether a cell is a number; a column without any value counts as numeric."""
+        others = []
+        for token in self._tokens(column):
+            if read_decimal(token) is not None:
+                return True
+            others.append(token)
+        return all(map(MISSING.fullmatch, others))
+
+    def _tokens(self, column: int) -> Iterator[bytes]:
+        """Return the cells of a column one by one: nothing more is read than is looked at."""
+        if not self.text:
+            return (cell.as_py().encode() for cell in self.strings(column))
+        records = scan_records(self.text, self.table.delimiter)
+        # A record that is too short is refused when all rows are read.
+        return (record.fields[column] for record in records if len(record.fields) > column)
+
+    def strings(self, column: int) -> pyarrow.Array:
+        """Return a column without the spaces around its cells; it is read here unless it has been read as strings."""
+        import pyarrow.compute
+
+        name = str(column)
+        if name in self.cells.column_names and self.cells.column(name).type == pyarrow.string():
+            array = self.cells.column(name).chunk(0)
+        else:
+            array = self.table.read_column(self.text, int(self.positions[0]), column)
+        return pyarrow.compute.utf8_trim(array, self.spaces) if self.spaces else array
+
+    @cached_property
+    def spaces(self) -> str:
+        """Spaces that are allowed around the cells."""
+        return "".join(space for space in " \t" if space != self.table.delimiter and space.encode() in self.text)
+
+
+@dataclass(frozen=True)
+class WideBlock(DelimitedBlock):
+    """Some records of a wide table without quotes; everything is read on demand.
+
+    Parameters
+    ----------
+    line_ends : ndarray of int64, shape (m,)
+        Where each record ends in the text.
+    """
+
+    line_ends: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, table: DelimitedTable, text: bytes, first_line: int) -> WideBlock | None:
+        """Return the block; None if a line is blank, or has too many or too few fields. Time O(bytes)."""
+        import pyarrow
+
+        letters = np.frombuffer(text, dtype=np.uint8)
+        line_ends = np.flatnonzero(letters == ord("\n"))
+        lines = itertools.pairwise([0, *(line_ends + 1).tolist()])
+        mark, expected = ord(table.delimiter), len(table.names) - 1
+        if any(np.count_nonzero(letters[start:stop] == mark) != expected for start, stop in lines):
+            return None
+        return cls(table, text, pyarrow.table({}), first_line + np.arange(len(line_ends)), line_ends)
+
+    def strings(self, column: int) -> pyarrow.Array:
+        """Return a column without the spaces around its cells."""
+        import pyarrow
+
+        spaces = " \r" if self.table.delimiter == "\t" else " \t\r"
+        cells = [self.text[start:end].decode().strip(spaces) for start, end in self._spans(column, column)]
+        return pyarrow.array(cells, pyarrow.string())
+
+    def _spans(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return where the cells from column `first` to `last` begin and end in each row."""
+        begins = self._ends_of(first - 1) + 1
+        return list(zip(begins.tolist(), self._ends_of(last).tolist(), strict=True))
+
+    def _ends_of(self, column: int) -> NDArray[np.intp]:
+        """Return where the cells of a column end, -1 being the column before the first; at the edges without a scan."""
+        if column == len(self.table.names) - 1:
+            return self.line_ends
+        ends = np.concatenate([[-1], self.line_ends[:-1]])
+        if column > EDGE:
+            return self._ends[:, column]
+        mark = self.table.delimiter.encode()
+        for _ in range(column + 1):
+            ends = np.array([self.text.index(mark, end + 1) for end in ends.tolist()])
+        return ends
+
+    @cached_property
+    def _ends(self) -> NDArray[np.intp]:
+        """Where each cell ends, shape (m, columns)."""
+        letters = np.frombuffer(self.text, dtype=np.uint8)
+        is_end = (letters == ord("\n")) | (letters == ord(self.table.delimiter))
+        return np.flatnonzero(is_end).reshape(len(self), -1)
+
+    def _values(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """Read all cells as one column of numbers; where one is none, each column for itself."""
+        import pyarrow
+        from pyarrow import csv
+
+        order = sorted(columns)
+        breaks = [0, *(np.flatnonzero(np.diff(order) != 1) + 1).tolist(), len(order)]
+        runs = [self._spans(order[i], order[j - 1]) for i, j in itertools.pairwise(breaks)]
+        cells = b"\n".join(self.text[start:end] for row in zip(*runs, strict=True) for start, end in row) + b"\n"
+        cells = cells.translate(bytes.maketrans(self.table.delimiter.encode(), b"\n"))
+        try:
+            found = csv.read_csv(
+                pyarrow.py_buffer(cells),
+                csv.ReadOptions(use_threads=False, block_size=len(cells) + 1, column_names=["0"]),
+                csv.ParseOptions(delimiter=self.table.delimiter, quote_char=False, ignore_empty_lines=False),
+                csv.ConvertOptions(column_types={"0": pyarrow.float64()}, null_values=MISSING_WORDS),
+            ).column("0")
+        except pyarrow.ArrowInvalid:
+            return self._values_of_strings(columns)
+        values: NDArray[np.float64] = found.to_numpy().reshape(len(self), len(order))
+        return values if order == list(columns) else values[:, np.searchsorted(order, columns)]
+
+
+# Delimited records ----------------------------------------------------------------------------------------------------
+#
+# Records of delimited text, one field at a time: slower, but it names the line of an error.
+#
+# The format is RFC 4180's, with what people's files have besides: any one-byte delimiter, spaces around a field, ``\n``
+# or ``\r\n`` after any line, blank lines. A field in quotes may hold delimiters, line ends and doubled quotes. pyarrow
+# reads the same where quotes stand at the edges of fields, as `Quotes.regular` says; all other text is read here.
+
+LINE_END = re.compile(rb"\r?\n")
+QUOTED = re.compile(rb'"([^"]*(?:""[^"]*)*)"(?!")')
+
+
+class Record(NamedTuple):
+    """One record: where it begins in the text, where the next line begins, and its fields."""
+
+    start: int
+    stop: int
+    fields: list[bytes]
+
+
+class TextAfterQuoteError(ValueError):
+    """A field goes on after its closing quote, at this position of the text."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+def scan_records(text: bytes, delimiter: str) -> Iterator[Record]:
+    r"""Read the records of a text that ends with a newline, up to one whose quotes stay open. Time O(bytes).
+
+    Raises
+    ------
+    TextAfterQuoteError
+        When the record has been reached whose field goes on after its closing quote.
+
+    Examples
+    --------
+    >>> [record.fields for record in scan_records(b'a,"b, c"\n1, 2 \n', ",")]
+    [[b'a', b'b, c'], [b'1', b'2']]
+    """
+    mark, spaces = delimiter.encode(), b" " if delimiter == "\t" else b" \t"
+    space = re.compile(b"[" + spaces + b"]*")
+    after_quote = re.compile(b"[" + spaces + b"\r]*")
+    plain = re.compile(b"[^" + re.escape(mark) + b"\n]*")
+    position = 0
+    while position < len(text):
+        blank = LINE_END.match(text, position)
+        if blank:
+            position = blank.end()
+            continue
+        stop = text.index(b"\n", position) + 1
+        if text.find(b'"', position, stop) < 0:
+            fields = [field.lstrip(spaces).rstrip(spaces + b"\r") for field in text[position : stop - 1].split(mark)]
+            yield Record(position, stop, fields)
+            position = stop
+            continue
+        start, fields, more = position, [], True
+        while more:
+            begin = _end(space, text, position)
+            if text[begin] == ord('"'):
+                quoted = QUOTED.match(text, begin)
+                if quoted is None:
+                    return
+                fields.append(quoted[1].replace(b'""', b'"'))
+                position = _end(after_quote, text, quoted.end())
+                if text[position] not in (mark[0], ord("\n")):
+                    raise TextAfterQuoteError(position)
+            else:
+                position = _end(plain, text, begin)
+                fields.append(text[begin:position].rstrip(spaces + b"\r"))
+            more = text[position] == mark[0]
+            position += 1
+        yield Record(start, position, fields)
+
+
+def _end(pattern: re.Pattern[bytes], text: bytes, position: int) -> int:
+    """Return where a pattern that matches everywhere ends."""
+    match = pattern.match(text, position)
+    return position if match is None else match.end()
+
+
+@dataclass(frozen=True)
+class Quotes:
+    """The quotes of a text as arrays: whether pyarrow parses them the same way, and where records end.
+
+    Every other quote opens a field and the one after it closes it; a doubled quote closes and opens again.
+
+    Parameters
+    ----------
+    text : bytes
+        Whole lines.
+    delimiter : str
+    counted_lines : int or None
+        How many lines there are, where they have been counted.
+    """
+
+    text: bytes
+    delimiter: str
+    counted_lines: int | None = None
+
+    @property
+    def n_lines(self) -> int:
+        """The number of lines."""
+        return count_lines(self.text) if self.counted_lines is None else self.counted_lines
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self._bytes == ord('"')) if b'"' in self.text else np.empty(0, dtype=np.intp)
+
+    @cached_property
+    def _bytes(self) -> NDArray[np.uint8]:
+        return np.frombuffer(self.text, dtype=np.uint8)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any quote."""
+        return len(self._places) > 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the last quote opens a field that goes on after this text, if quotes are regular."""
+        return len(self._places) % 2 == 1
+
+    @cached_property
+    def regular(self) -> bool:
+        """Return whether each quote is at the edge of a field, without a space next to it inside."""
+        if not self.any:
+            return True
+        # The text ends with a newline, which is also what stands before its first byte.
+        before, after = self._bytes[self._places - 1], self._bytes[self._places + 1]
+        edge, space = np.zeros((2, 256), dtype=np.bool_)
+        edge[[ord(self.delimiter), 10, 13, 34]] = True
+        space[[9, 32]] = True
+        return bool(
+            edge[before[::2]].all()
+            and edge[after[1::2]].all()
+            and not space[after[::2]].any()
+            and not space[before[1::2]].any()
+        )
+
+    def _line_ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return where lines end, and where records do: at line ends outside of quotes."""
+        lines = np.flatnonzero(self._bytes == 10)
+        if not self.any:
+            return lines, lines
+        return lines, lines[np.searchsorted(self._places, lines) % 2 == 0]
+
+    def last_record_end(self) -> int:
+        """Return where the last whole record ends."""
+        _, records = self._line_ends()
+        return int(records[-1]) + 1 if len(records) else 0
+
+    def record_lines(self) -> NDArray[np.int64]:
+        """Return the line at which each record begins, counted from zero; blank lines are none."""
+        lines, ends = self._line_ends()
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        blank = (ends == starts) | ((ends == starts + 1) & (self._bytes[starts] == 13))
+        first_lines: NDArray[np.int64] = np.searchsorted(lines, starts[~blank]).astype(np.int64)
+        return first_lines

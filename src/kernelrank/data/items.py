@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from kernelrank.data.table_preparation import TablePreparation
+from kernelrank.base.labels import Queries
+from kernelrank.data.columns import Classes, ColumnRequest, Roles
+from kernelrank.data.table import MISSING, Table, TableBlock
+from kernelrank.data.text import join_labels, labels_as_strings, shown
 
-__all__ = ["Items"]
+if TYPE_CHECKING:
+    from kernelrank.data.preparation import TablePreparation
+
+__all__ = ["ItemRows", "Items", "TableReader"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +98,246 @@ class Items:
         """The column names of X, or the feature numbers of the file."""
         first = self.first_index
         return self.feature_names or tuple(f"f{number}" for number in range(first, first + self.n_features))
+
+
+# Item rows ------------------------------------------------------------------------------------------------------------
+#
+# Rows of items of a table, and the information that depends on all rows.
+
+LABELS = ("qid", "groups")
+FEATURE_ADVICE = "; leave the column out with exclude"
+
+
+@dataclass(frozen=True)
+class ItemRows:
+    """Some rows of a table.
+
+    Parameters
+    ----------
+    positions : ndarray of int64, shape (m,)
+        Their positions in the file.
+    X : ndarray of float64 or float32, shape (m, n_features)
+    target : ndarray of float64 or str, shape (m,), or None
+    qid, groups : ndarray of int64 or str, shape (m,), or None
+    ids : ndarray of str, shape (m,), or None
+    weight : ndarray of float64, shape (m,), or None
+    """
+
+    positions: NDArray[np.int64]
+    X: NDArray[Any]
+    target: NDArray[Any] | None
+    qid: NDArray[Any] | None
+    ids: NDArray[np.object_] | None
+    weight: NDArray[np.float64] | None
+    groups: NDArray[Any] | None
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def query_labels(self) -> NDArray[Any] | None:
+        """The queries."""
+        return self.qid
+
+    def part(self, start: int, stop: int, *, copy: bool = True) -> ItemRows:
+        """Return the rows from `start` to before `stop`."""
+        columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, column in columns.items():
+            if column is not None:
+                columns[name] = column[start:stop].copy() if copy else column[start:stop]
+        return ItemRows(**columns)
+
+    def chosen(self, keep: NDArray[np.bool_]) -> ItemRows:
+        """Return some of the rows."""
+        columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, column in columns.items():
+            if column is not None:
+                columns[name] = column[keep]
+        return ItemRows(**columns)
+
+    @staticmethod
+    def joined(pieces: list[ItemRows], X: NDArray[Any] | None = None) -> ItemRows:
+        """Return the rows of several pieces, with their X if it is joined already. Time and memory O(size)."""
+        if len(pieces) == 1 and X is None:
+            return pieces[0]
+        joined: dict[str, Any] = {}
+        for name in (f.name for f in fields(ItemRows)):
+            columns = [getattr(piece, name) for piece in pieces]
+            if name == "X" and X is not None:
+                joined[name] = X
+            elif columns[0] is None:
+                joined[name] = None
+            else:
+                joined[name] = join_labels(columns) if name in LABELS else np.concatenate(columns)
+        return ItemRows(**joined)
+
+
+@dataclass
+class TableReader:
+    """The reading of one table: `rows` of each block, and `items` when all blocks have been seen.
+
+    Parameters
+    ----------
+    table : Table
+    roles : Roles
+    request : ColumnRequest
+    dtype : dtype
+        The type of X.
+    in_words : bool
+        Whether the target is a word rather than a number.
+    """
+
+    table: Table
+    roles: Roles
+    request: ColumnRequest
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
+    n_rows: int = 0
+    strings: set[str] = field(default_factory=set)
+    words: dict[str, int] = field(default_factory=dict)
+    missing_target: int | None = None
+    in_words: bool = False
+
+    @classmethod
+    def opened(cls, table: Table, request: ColumnRequest) -> Self:
+        """Look at the first rows for the roles of the columns; a table without rows is an error."""
+        first = table.first_block()
+        if first is None:
+            raise table.error("the file has no rows, only the names of columns")
+        roles = Roles.of(table, first, request)
+        target = roles.target
+        in_words = target is not None and (request.pos_label is not None or first.holds_text(target))
+        others = (roles.weight, None if in_words else target)
+        numbers = {*roles.features, *(column for column in others if column is not None)}
+        table.choose(roles.columns, numbers=numbers)
+        return cls(table, roles, request, in_words=in_words)
+
+    def read(self) -> Iterator[ItemRows]:
+        """Read all rows, and take note of what decides how they become items."""
+        for block in self.table.blocks():
+            rows = self._rows(block)
+            self._note(rows)
+            yield rows
+
+    def _rows(self, block: TableBlock) -> ItemRows:
+        roles = self.roles
+        return ItemRows(
+            positions=block.positions,
+            X=self._features(block),
+            target=self._target(block),
+            qid=None if roles.query is None else block.labels(roles.query),
+            ids=None if roles.id is None else self._ids(block, roles.id),
+            weight=None if roles.weight is None else self._weight(block, roles.weight),
+            groups=None if roles.groups is None else block.labels(roles.groups),
+        )
+
+    def _features(self, block: TableBlock) -> NDArray[Any]:
+        return block.numbers(self.roles.features, advice=FEATURE_ADVICE, dtype=self.dtype)
+
+    def _target(self, block: TableBlock) -> NDArray[Any] | None:
+        column = self.roles.target
+        if column is None:
+            return None
+        target: NDArray[Any]
+        if self.in_words:
+            target = block.words(column)
+            missing = np.array([MISSING.fullmatch(word.encode()) is not None for word in target.tolist()])
+        else:
+            target = block.numbers([column], missing=not self.request.needs_target)[:, 0]
+            missing = np.isnan(target)
+        if missing.any():
+            position = int(block.positions[np.argmax(missing)])
+            if self.request.needs_target:
+                raise self.table.error("the target is missing", position, column)
+            self.missing_target = self.missing_target or position
+        return target
+
+    def _ids(self, block: TableBlock, column: int) -> NDArray[np.object_]:
+        ids = block.words(column)
+        empty = ids == ""
+        if empty.any():
+            position = int(block.positions[np.argmax(empty)])
+            raise self.table.error("the cell is empty: expected an id", position, column)
+        return ids
+
+    def _weight(self, block: TableBlock, column: int) -> NDArray[np.float64]:
+        weight = block.numbers([column])[:, 0]
+        if np.any(weight < 0):
+            row = int(np.argmax(weight < 0))
+            message = f"the weight {float(weight[row])!r} is negative: expected zero or more"
+            raise self.table.error(message, int(block.positions[row]), column)
+        return weight
+
+    def _note(self, rows: ItemRows) -> None:
+        self.n_rows += len(rows)
+        for name in LABELS:
+            labels = getattr(rows, name)
+            if labels is not None and labels.dtype.kind != "i":
+                self.strings.add(name)
+        if self.in_words and rows.target is not None:
+            for word, place in zip(rows.target.tolist(), rows.positions.tolist(), strict=True):
+                if word not in self.words and not MISSING.fullmatch(word.encode()):
+                    self.words[word] = place
+
+    def items(self, rows: ItemRows) -> Items:
+        """Turn rows into items, all alike whichever rows they are."""
+        check_ids(self.table, rows, self.roles.id)
+        notes = [*self.table.notes, *self.roles.notes]
+        y, classes = rows.target, None
+        if self.missing_target is not None:
+            place = self.table.place_in_words(self.missing_target)
+            notes.append(f"the target was left out: it is missing in {place}")
+            y = None
+        elif self.in_words and y is not None and self.roles.target is not None:
+            request, column = self.request, self.roles.target
+            options: dict[str, Any] = {"pos_label": request.pos_label, "guess": request.guess_positive}
+            classes = Classes.of(self.words, self.table, column, **options)
+            notes.append(classes.note)
+            y = classes.targets(y)
+        labels = {name: getattr(rows, name) for name in LABELS}
+        for name in self.strings:
+            labels[name] = labels_as_strings(labels[name])
+        return Items(
+            X=rows.X,
+            y=y,
+            ids=rows.ids,
+            weight=rows.weight,
+            feature_names=tuple(self.table.names[column] for column in self.roles.features),
+            path=self.table.path,
+            notes=tuple(notes),
+            classes=None if classes is None else classes.names,
+            positive_reason=None if classes is None else classes.reason,
+            **labels,
+        )
+
+
+def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
+    """Raise an error for an id that occurs twice in a query. Time and memory O(m)."""
+    pair = None if rows.ids is None else repeated(rows.ids, rows.qid)
+    if pair is None or rows.ids is None:
+        return
+    first = table.place_in_words(int(rows.positions[pair[0]]))
+    query = "" if rows.qid is None else f" in query {shown(rows.qid[pair[0]])}"
+    message = (
+        f"the id {shown(rows.ids[pair[0]])} occurs twice{query}, first in {first}: expected one item for each id; "
+        "name the column of the ids, or give an empty name if there is none"
+    )
+    raise table.error(message, int(rows.positions[pair[1]]), column)
+
+
+def repeated(ids: NDArray[np.object_], qid: NDArray[Any] | None) -> tuple[int, int] | None:
+    """Return the first two rows of one query that have the same id, if there are such. Time and memory O(m).
+
+    Examples
+    --------
+    >>> repeated(np.array(["a", "b", "a"]), np.array([1, 1, 2])) is None
+    True
+    """
+    if len(set(ids.tolist())) == len(ids):
+        return None
+    codes = Queries.from_labels(qid, len(ids)).codes.tolist()
+    first: dict[tuple[int, str], int] = {}
+    for row, key in enumerate(zip(codes, ids.tolist(), strict=True)):
+        earlier = first.setdefault(key, row)
+        if earlier != row:
+            return earlier, row
+    return None

@@ -5,25 +5,52 @@ A `Layout` collects what depends on the whole file, and makes the matrix from it
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 from scipy.sparse import csr_array
 
-from kernelrank.base.arrays import available_bytes, blocks, in_gigabytes
-from kernelrank.data.array_builder import ArrayBuilder
-from kernelrank.data.chunks import check_chunk_rows, cut, scattered_message, scattered_row
+from kernelrank.base.arrays import Float, available_bytes, blocks, in_gigabytes
+from kernelrank.base.labels import Queries
+from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
+from kernelrank.data.items import Items
 from kernelrank.data.letor_rows import Rows, read_rows
-from kernelrank.data.line import LARGEST_INDEX
-from kernelrank.data.text import Source, source_name
-from kernelrank.data.words import join_labels, labels_as_strings
+from kernelrank.data.text import (
+    DECOMPRESSORS,
+    LARGEST_INDEX,
+    Source,
+    join_labels,
+    labels_as_strings,
+    shown,
+    source_name,
+)
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["Layout", "Ranking", "chunks_with_lines", "read_ranking", "read_ranking_chunks", "read_with_lines"]
+__all__ = [
+    "Fold",
+    "Layout",
+    "Ranking",
+    "chunks_with_lines",
+    "find_part",
+    "fold_order",
+    "letor_folds",
+    "read_ranking",
+    "read_ranking_chunks",
+    "read_with_lines",
+    "refuse_side_queries",
+    "scale_items_by_query",
+    "scale_within_queries",
+    "with_side_files",
+]
 
 
 @dataclass
@@ -382,3 +409,272 @@ def _bookmark(source: Source) -> Callable[[], object]:
         )
     place = source.tell()
     return lambda: source.seek(place)
+
+
+# Side files -----------------------------------------------------------------------------------------------------------
+#
+# Side files of LightGBM and XGBoost: queries and weights in files next to a file of items.
+#
+# Beside ``train.txt`` they are called ``train.txt.query`` or ``train.txt.group`` (the sizes of consecutive queries, one
+# a line) and ``train.txt.weight`` (one number a line, for each item or for each query); ``train.query`` and the like
+# are found, too. They are read where the file of items has no queries, or no weights, of its own.
+
+QUERIES = (".query", ".group")
+WEIGHTS = (".weight",)
+
+
+def with_side_files(items: Items, path: str | os.PathLike[str]) -> Items:
+    r"""Add the queries and the weights of side files, if there are any.
+
+    Time O(lines).
+
+    Parameters
+    ----------
+    items : Items
+        All rows of the file, in its order.
+    path : path
+        The file of the items.
+
+    Returns
+    -------
+    Items
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kernelrank.data import read_items
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "train.txt"
+    ...     _ = path.write_text("2 1:1\n0 1:2\n1 1:3\n")
+    ...     _ = Path(f"{path}.query").write_text("2\n1\n")
+    ...     read_items(path).qid.tolist()
+    [1, 1, 2]
+    """
+    file = _found(Path(path), QUERIES)
+    if file is not None:
+        if items.qid is None:
+            items = dataclasses.replace(items, qid=_queries(file, len(items)))
+            items = _noted(items, f"the queries are in {file.name}")
+        else:
+            items = _noted(items, f"{file.name} was ignored, because the data file has queries itself")
+    file = _found(Path(path), WEIGHTS)
+    if file is not None:
+        if items.weight is None:
+            items = dataclasses.replace(items, weight=_weights(file, items))
+            items = _noted(items, f"the weights are in {file.name}")
+        else:
+            items = _noted(items, f"{file.name} was ignored, because the data file has weights itself")
+    return items
+
+
+def refuse_side_queries(path: str | os.PathLike[str]) -> None:
+    """Raise an error for a file that is read in batches if its queries are in a side file.
+
+    Raises
+    ------
+    InvalidInputError
+        With what to do.
+    """
+    side = _found(Path(path), QUERIES)
+    if side is not None:
+        name = os.fspath(path)
+        raise InvalidInputError(
+            f"{name}: Expected queries in the file itself, which is read in batches; they are in {side.name}. "
+            f"Join the two: kernelrank convert {name} {Path(path).stem}.parquet."
+        )
+
+
+def _noted(items: Items, note: str) -> Items:
+    return dataclasses.replace(items, notes=(*items.notes, note))
+
+
+def _found(path: Path, endings: tuple[str, ...]) -> Path | None:
+    """Return the side file of a file, with the whole name of that or without its suffix."""
+    plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
+    for place in (path, plain, plain.with_suffix("")):
+        for ending in endings:
+            side = place.with_name(place.name + ending)
+            if side != path and side.is_file():
+                return side
+    return None
+
+
+def _numbers(file: Path, what: str) -> list[float]:
+    """Read one finite number that is not negative from each line; blank lines are skipped."""
+    found = []
+    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+        word = line.strip()
+        if not word:
+            continue
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value >= 0):
+            raise FileFormatError(f"expected {what}, got {shown(word)}", str(file), number)
+        found.append(value)
+    return found
+
+
+def _queries(file: Path, n_items: int) -> NDArray[np.int64]:
+    sizes = np.array(_numbers(file, "the size of a query"))
+    if np.any(sizes != np.rint(sizes)):
+        raise FileFormatError("expected whole numbers, the sizes of queries", str(file))
+    if sizes.sum() != n_items:
+        raise FileFormatError(
+            f"expected sizes of queries that add up to the {n_items:,} items; they add up to {sizes.sum():,.0f}",
+            str(file),
+        )
+    return np.repeat(np.arange(1, len(sizes) + 1), sizes.astype(np.int64))
+
+
+def _weights(file: Path, items: Items) -> NDArray[np.float64]:
+    weights = np.array(_numbers(file, "a weight"))
+    if len(weights) == len(items):
+        return weights
+    if items.qid is not None:
+        numbers = np.unique(items.qid, return_inverse=True)[1]
+        # XGBoost has one weight for each query, in the order of the file.
+        first = np.unique(numbers, return_index=True)[1]
+        if len(weights) == len(first):
+            place = np.empty(len(first), dtype=np.int64)
+            place[np.argsort(first)] = np.arange(len(first))
+            return np.asarray(weights[place[numbers]])
+    queries = "" if items.qid is None else f", or each of the {len(np.unique(items.qid)):,} queries"
+    raise FileFormatError(
+        f"expected a weight for each of the {len(items):,} items{queries}; it has {len(weights):,}", str(file)
+    )
+
+
+# Fold folder ----------------------------------------------------------------------------------------------------------
+#
+# Folds: folders with training, validation and test files, as in LETOR.
+
+PARTS = {
+    "train": ("train", "trainingset"),
+    "vali": ("vali", "validationset", "valid"),
+    "test": ("test", "testset"),
+}
+
+
+class Fold(NamedTuple):
+    """The files of one fold.
+
+    Parameters
+    ----------
+    name : str
+        What its folder is called.
+    train, vali, test : Path
+        The files to train with, to choose parameters by and to test with.
+    """
+
+    name: str
+    train: Path
+    vali: Path
+    test: Path
+
+
+def letor_folds(folder: str | os.PathLike[str]) -> tuple[Fold, ...]:
+    """Find the folds in a folder: ``Fold1/train.txt``, ``Fold1/vali.txt``, ``Fold1/test.txt``, and so on.
+
+    The files may be compressed (``train.txt.gz``). No file is opened. Time O(files).
+
+    Parameters
+    ----------
+    folder : str or path-like
+        The folder that holds the folds, or one fold.
+
+    Returns
+    -------
+    tuple of Fold
+        By number: Fold10 comes after Fold9.
+
+    Raises
+    ------
+    FileFormatError
+        When there is no such folder, no fold in it, or a fold without one of its files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "Fold1").mkdir()
+    ...     for part in ("train", "vali", "test"):
+    ...         (Path(folder) / "Fold1" / f"{part}.txt").touch()
+    ...     [(fold.name, fold.train.name) for fold in letor_folds(folder)]
+    [('Fold1', 'train.txt')]
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise FileFormatError("there is no such folder", str(root))
+    if find_part(root, "train") is not None:
+        return (_fold(root),)
+    folds = [child for child in root.iterdir() if child.is_dir() and re.fullmatch(r"(?i)fold[ _-]?\d+", child.name)]
+    if not folds:
+        message = "no fold is here: expected folders Fold1, Fold2, ... with train.txt, vali.txt and test.txt"
+        raise FileFormatError(message, str(root))
+    return tuple(_fold(child) for child in sorted(folds, key=fold_order))
+
+
+def fold_order(folder: Path) -> tuple[int, str]:
+    """Return what folds are sorted by: their numbers, then their names.
+
+    Examples
+    --------
+    >>> [folder.name for folder in sorted([Path("Fold10"), Path("Fold9")], key=fold_order)]
+    ['Fold9', 'Fold10']
+    """
+    return int("0" + "".join(letter for letter in folder.name if letter in "0123456789")), folder.name
+
+
+def _fold(folder: Path) -> Fold:
+    files = {part: find_part(folder, part) for part in PARTS}
+    for part, file in files.items():
+        if file is None:
+            raise FileFormatError(f"the fold has no {part}.txt: expected train.txt, vali.txt and test.txt", str(folder))
+    return Fold(folder.name, **files)  # type: ignore[arg-type]
+
+
+def find_part(folder: Path, part: str) -> Path | None:
+    """Return the file of a fold, "train", "vali" or "test", by any name, compressed or not; None without one."""
+    candidates = (folder / f"{name}.txt{suffix}" for name in PARTS[part] for suffix in ("", *DECOMPRESSORS))
+    return next((file for file in candidates if file.is_file()), None)
+
+
+# Query scaling --------------------------------------------------------------------------------------------------------
+#
+# Columns scaled inside each query, as LETOR's baselines are.
+
+
+def scale_within_queries(X: Any, qid: Any) -> Float:
+    """Scale the columns of every query to 0 to 1; a column that is constant inside a query becomes 0 there.
+
+    O(m n) time; the result is dense, for a zero need not stay one.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix, shape (m, n_features)
+    qid : sequence, shape (m,)
+
+    Returns
+    -------
+    ndarray, shape (m, n_features)
+
+    Examples
+    --------
+    >>> scale_within_queries([[1.0, 5.0], [3.0, 5.0], [-2.0, 0.0], [-1.0, 8.0]], ["a", "a", "b", "b"]).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    """
+    dense = np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    for members in Queries.from_labels(qid, len(dense)):
+        part = dense[members]
+        low, high = part.min(axis=0), part.max(axis=0)
+        dense[members] = (part - low) / np.where(high > low, high - low, 1.0)
+    return dense
+
+
+def scale_items_by_query(items: Items) -> Items:
+    """Return the items of a file with their columns scaled inside each query."""
+    if items.qid is None:
+        raise FileFormatError("Expected queries; the file has none. Name the query column.", items.path)
+    return replace(items, X=scale_within_queries(items.X, items.qid))

@@ -20,12 +20,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.base.text import printable
-from kernelrank.data.arrow_block import ArrowBlock
-from kernelrank.data.file_format import compression_suffix, is_parquet
-from kernelrank.data.line import shown
-from kernelrank.data.table import Table, TableBlock
-from kernelrank.data.text import Source, source_name
-from kernelrank.data.words import as_strings
+from kernelrank.data.table import ArrowBlock, Table, TableBlock
+from kernelrank.data.text import Source, as_strings, compression_suffix, is_parquet, shown, source_name
 from kernelrank.errors import FileFormatError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -7,16 +7,18 @@ import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.data.decimals import read_decimal
-from kernelrank.data.line import shown
+from kernelrank.data.text import LONGEST_LABEL, first_long, long_message, read_decimal, shown
 from kernelrank.errors import FileFormatError
 
-__all__ = ["MISSING", "Table", "TableBlock", "number_fault"]
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["MISSING", "ArrowBlock", "Table", "TableBlock", "number_fault"]
 
 MISSING = re.compile(rb"|n/?a|<na>|nan|null|none|\?|\.", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
@@ -168,3 +170,46 @@ def number_fault(token: bytes) -> str:
     if TRUTH.fullmatch(token):
         return f"{shown(token)} is not a number: expected 1 for true and 0 for false"
     return f"{shown(token)} is not a number"
+
+
+# Arrow block ----------------------------------------------------------------------------------------------------------
+#
+# Blocks of rows whose columns are Arrow arrays, whatever file they come from.
+
+
+class ArrowBlock(TableBlock):
+    """Some rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+    positions : ndarray of int64, shape (m,)
+    """
+
+    table: Table
+
+    @abstractmethod
+    def strings(self, column: int) -> pyarrow.Array:
+        """Return a column as strings, nothing missing."""
+
+    def words(self, column: int) -> NDArray[np.object_]:
+        """Return a column as strings, one object for all that are equal: labels come in runs."""
+        codes, words = self.coded(column)
+        return words[codes]
+
+    def coded(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+        """Return the number of the word in each row, and the words, as they first occur."""
+        import pyarrow.compute
+
+        encoded = self.strings(column).cast(pyarrow.large_string()).dictionary_encode()
+        lengths = pyarrow.compute.binary_length(encoded.dictionary).to_numpy(zero_copy_only=False)
+        codes: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
+        if first_long(lengths) is not None:
+            row = int(np.argmax(lengths[codes] > LONGEST_LABEL))
+            raise self.error(long_message("the label", int(lengths[codes[row]])), row, column)
+        words: NDArray[np.object_] = encoded.dictionary.to_numpy(zero_copy_only=False)
+        return codes, words
+
+    def error(self, message: str, row: int, column: int) -> FileFormatError:
+        """Make the error that names file, row and column."""
+        return self.table.error(message, int(self.positions[row]), column)

@@ -4,33 +4,60 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import lzma
+import math
 import os
+import re
 import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kernelrank.base.compiled import compiled
+from kernelrank.base.text import is_terminal, printable
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
-from kernelrank.persistence.atomic import IN_MEMORY, is_stream
+from kernelrank.persistence.atomic import IN_MEMORY, atomic_write, is_stream, naming
 
 __all__ = [
     "DECOMPRESSORS",
+    "LARGEST_INDEX",
+    "LONGEST_LABEL",
     "Block",
+    "FileFormat",
+    "Line",
     "Source",
     "Spooled",
+    "as_strings",
+    "compression_suffix",
     "count_lines",
+    "file_format",
     "first_bytes",
+    "first_long",
+    "is_parquet",
+    "join_labels",
+    "label_array",
+    "labels_as_strings",
+    "long_message",
     "opened_for_writing",
+    "opened_output",
     "plain_size",
+    "powers_of_ten",
     "read_blocks",
+    "read_decimal",
+    "read_decimals",
+    "read_line",
     "readable",
+    "shown",
     "source_name",
 ]
 
@@ -351,3 +378,494 @@ def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
                     buffered.detach()
         case _:
             yield stream
+
+
+# File format ----------------------------------------------------------------------------------------------------------
+#
+# The format of a file, from its name or else its first bytes.
+
+FileFormat: TypeAlias = Literal["svmlight", "csv", "tsv", "parquet", "xlsx"]
+
+SUFFIXES: dict[str, FileFormat] = {
+    ".letor": "svmlight",
+    ".svmlight": "svmlight",
+    ".svm": "svmlight",
+    ".libsvm": "svmlight",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+}
+ZIP = b"PK\x03\x04"
+OTHER_NAMES: dict[str, FileFormat] = {"letor": "svmlight", "libsvm": "svmlight"}
+
+
+def compression_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix that says how a file is compressed, or nothing.
+
+    Examples
+    --------
+    >>> compression_suffix("train.csv.gz"), compression_suffix("train.csv")
+    ('.gz', '')
+    """
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in DECOMPRESSORS else ""
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Return whether a name is that of a Parquet file.
+
+    Examples
+    --------
+    >>> is_parquet("train.pq"), is_parquet("train.csv")
+    (True, False)
+    """
+    return SUFFIXES.get(Path(path).suffix.lower()) == "parquet"
+
+
+def file_format(source: Source, format: str | None = None, *, sniff: bool = True) -> FileFormat:
+    """Return the format of a file: the one that is requested, that of its suffix, or what its first line looks like.
+
+    Parameters
+    ----------
+    source : path or file object
+    format : str, optional
+        ``"svmlight"`` (or ``"letor"``), ``"csv"``, ``"tsv"``, ``"parquet"`` or ``"xlsx"``.
+    sniff : bool, default=True
+        Whether to look into the file where its suffix says nothing; else that is an error.
+
+    Examples
+    --------
+    >>> file_format("train.csv.gz"), file_format("fold1.letor"), file_format("anything", "letor")
+    ('csv', 'svmlight', 'svmlight')
+    """
+    if format is not None:
+        known = OTHER_NAMES.get(format, format)
+        if known not in get_args(FileFormat):
+            raise InvalidInputError(f"format must be one of {', '.join(get_args(FileFormat))}, got {format!r}")
+        return cast(FileFormat, known)
+    if isinstance(source, (str, os.PathLike)):
+        name = Path(source)
+        suffix = name.with_suffix("").suffix if compression_suffix(source) else name.suffix
+        if suffix.lower() in SUFFIXES:
+            return SUFFIXES[suffix.lower()]
+        if sniff and name.is_dir():
+            return "parquet"
+    if not sniff:
+        raise InvalidInputError(
+            f"{source}: unknown file suffix: give format as one of {', '.join(get_args(FileFormat))}"
+        )
+    start = first_bytes(source)
+    if start.startswith(ZIP):
+        message = (
+            "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet (an Excel file is "
+            "called .xlsx)"
+        )
+        raise FileFormatError(message, source_name(source))
+    return _looks_like(start)
+
+
+def _looks_like(start: bytes) -> FileFormat:
+    """Distinguish the formats by the first line with content."""
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    lines = [line.partition(b"#")[0] for line in start.splitlines()]
+    line = next((line for line in lines if line.strip()), b"")
+    words = line.split()
+    if words and read_decimal(words[0]) is not None and (len(words) == 1 or b":" in words[1]):
+        return "svmlight"
+    if b"\t" in line.strip():
+        return "tsv"
+    return "csv" if b"," in line or b";" in line else "svmlight"
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+#
+# Words: labels as an array of strings, or of integers where all of them are integers.
+#
+# Strings stand in arrays of objects, one object for a run of equal words: an array of fixed width would make every row
+# as wide as the longest word of the file.
+
+LONGEST_LABEL = 1 << 16
+"""How many bytes a label, a name or a class may have: what is longer is text that stands in the wrong place."""
+
+
+def join_labels(pieces: list[NDArray[Any]]) -> NDArray[Any]:
+    """Join labels of several texts: integers if all are. Integers go back to strings as they were read.
+
+    Examples
+    --------
+    >>> join_labels([np.array([10, 20]), np.array(["q2"])])
+    array(['10', '20', 'q2'], dtype=object)
+    """
+    if all(piece.dtype.kind == "i" for piece in pieces):
+        return np.concatenate(pieces)
+    return np.concatenate([labels_as_strings(piece) for piece in pieces])
+
+
+def labels_as_strings(labels: NDArray[Any]) -> NDArray[np.object_]:
+    """Return labels that were read as strings: integers as they stood in the file, strings as they are.
+
+    Examples
+    --------
+    >>> labels_as_strings(np.array([10, 20]))
+    array(['10', '20'], dtype=object)
+    """
+    return labels if labels.dtype == object else as_strings(labels)
+
+
+def as_strings(labels: NDArray[Any] | Iterable[object]) -> NDArray[np.object_]:
+    """Return labels as an array of strings, each as long as it is.
+
+    Examples
+    --------
+    >>> as_strings(np.array([10, 20]))
+    array(['10', '20'], dtype=object)
+    """
+    values: Iterable[object] = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    return np.array([str(value) for value in values], dtype=object)
+
+
+def label_array(labels: NDArray[Any] | Sequence[object]) -> NDArray[Any]:
+    """Return labels as an array without making all strings as wide as the longest.
+
+    Examples
+    --------
+    >>> label_array(["a", "bc"]), label_array([1, 2])
+    (array(['a', 'bc'], dtype=object), array([1, 2]))
+    """
+    if not isinstance(labels, (list, tuple)):
+        return np.asarray(labels)
+    return np.array(labels, dtype=object if str in set(map(type, labels)) else None)
+
+
+def first_long(lengths: NDArray[Any]) -> int | None:
+    """Return the place of the first label that is longer than `LONGEST_LABEL`, if there is one."""
+    place = int(np.argmax(lengths > LONGEST_LABEL)) if len(lengths) else 0
+    return place if len(lengths) and lengths[place] > LONGEST_LABEL else None
+
+
+def long_message(what: str, length: int) -> str:
+    """Return the error message for a label that is too long.
+
+    Examples
+    --------
+    >>> long_message("the query label", 1_000_000)
+    'the query label has 1,000,000 bytes: expected at most 65,536'
+    """
+    return f"{what} has {length:,} bytes: expected at most {LONGEST_LABEL:,}"
+
+
+# Line -----------------------------------------------------------------------------------------------------------------
+#
+# One line of a ranking file, read slowly: the definition of the format, with error messages.
+#
+# A line is a target, a query label, features and a comment, separated by white space::
+#
+#     2 qid:10 1:0.03 7:0.5 # docid = GX008-86-4444840 inc = 1
+
+LARGEST_INDEX = 2**31 - 1
+
+SPACE = re.compile(rb"[ \t\n\v\f\r]+")
+WORD = re.compile(rb"[\0- ]*(?:docid[\0- ]*=[\0- ]*)?([^\0- ]*)")
+
+
+class Line(NamedTuple):
+    """What a line says.
+
+    Parameters
+    ----------
+    target : float
+    qid : str or None
+    features : list of (int, float)
+        Indices as in the file, and values.
+    docid : str
+    """
+
+    target: float
+    qid: str | None
+    features: list[tuple[int, float]]
+    docid: str
+
+
+def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = False) -> Line | None:
+    """Read one line; None if it is blank or a comment. Time O(bytes).
+
+    Examples
+    --------
+    >>> read_line(b"2 qid:10 1:0.03 7:0.5 # docid = GX08 inc = 1", "train.txt", 1)
+    Line(target=2.0, qid='10', features=[(1, 0.03), (7, 0.5)], docid='GX08')
+    >>> read_line(b"2 qid:10 1:0.03 1:0.5", "train.txt", 1)
+    Traceback (most recent call last):
+    kernelrank.errors.FileFormatError: train.txt, line 1: feature 1 occurs twice
+    """
+
+    def wrong(message: str) -> FileFormatError:
+        return FileFormatError(message, path, number)
+
+    def decimal(token: bytes, what: str) -> float:
+        value = read_decimal(token)
+        if value is None:
+            raise wrong(f"{what} {shown(token)} is not a number")
+        if not (allow_nonfinite or math.isfinite(value)):
+            raise wrong(f"{what} {shown(token)} is not finite")
+        return value
+
+    def refuse_long(word: bytes, column: str, what: str) -> None:
+        if len(word) > LONGEST_LABEL:
+            raise FileFormatError(long_message(what, len(word)), path, number, column=column)
+
+    data, _, comment = line.partition(b"#")
+    tokens = [token for token in SPACE.split(data) if token]
+    if not tokens:
+        return None
+    target = decimal(tokens[0], "the target")
+    qid = None
+    rest = tokens[1:]
+    if rest and rest[0].startswith(b"qid:"):
+        qid = _text(rest[0].removeprefix(b"qid:"), wrong("the query label is not UTF-8"))
+        if not qid:
+            raise wrong("qid: is empty")
+        refuse_long(rest[0].removeprefix(b"qid:"), "qid", "the query label")
+        rest = rest[1:]
+    features: list[tuple[int, float]] = []
+    for token in rest:
+        if token.startswith(b"qid:"):
+            raise wrong(f"{shown(token)} must come once, right after the target")
+        name, colon, value = token.partition(b":")
+        if not colon:
+            raise wrong(f"{shown(token)} is not a feature: expected index:value")
+        index = _read_index(name, features, wrong)
+        features.append((index, decimal(value, f"the value of feature {index},")))
+    word = WORD.match(comment)
+    refuse_long(word[1] if word else b"", "docid", "the docid in the comment")
+    docid = _text(word[1] if word else b"", wrong("the docid in the comment is not UTF-8"))
+    return Line(target, qid, features, docid)
+
+
+def _read_index(name: bytes, features: list[tuple[int, float]], wrong: Callable[[str], FileFormatError]) -> int:
+    if not re.fullmatch(rb"-?[0-9]+", name):
+        raise wrong(f"the feature index {shown(name)} is not an integer")
+    if name.startswith(b"-"):
+        raise wrong(f"the feature index {shown(name)} is negative")
+    if len(name) > 18 or int(name) > LARGEST_INDEX:
+        raise wrong(f"the feature index {shown(name)} is too large: at most {LARGEST_INDEX}")
+    index = int(name)
+    if features and index <= features[-1][0]:
+        if any(index == earlier for earlier, _ in features):
+            raise wrong(f"feature {index} occurs twice")
+        raise wrong(f"feature {index} comes after feature {features[-1][0]}: indices must increase")
+    return index
+
+
+def _text(word: bytes, error: FileFormatError) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        raise error from None
+
+
+def shown(token: object) -> str:
+    """Quote a word for a message, which must stay short and printable whatever the file holds.
+
+    Examples
+    --------
+    >>> shown(b"qid:"), shown(7)
+    ("'qid:'", '7')
+    """
+    word = token.decode(errors="replace") if isinstance(token, bytes) else token
+    text = repr(word) if isinstance(word, str) else str(word)
+    return text if len(text) <= 60 else f"{text[:56]}...'"
+
+
+# Decimals -------------------------------------------------------------------------------------------------------------
+#
+# Decimals: text to the nearest float64, as Python's ``float`` reads it, without Python in the loop.
+#
+# A token is a sign, up to 19 significant digits that make an integer m < 2⁶⁴, and a power of ten e. Two cases
+# need no big integers:
+#
+# - m < 2⁵³ and \|e\| ≤ 22: m and 10^\|e\| are floats, so that one product or quotient is rounded once.
+# - \|e\| ≤ 60: m = a + b and 10^e = p + q (1 + δ), \|δ\| ≤ 2⁻⁵³, with floats a, b, p, q. Dekker's product gives
+#   ap = h + r exactly, and s = r + (aq + bp) leaves an error below 2⁻¹⁰⁰ \|h\|. When h + (s − ε) and
+#   h + (s + ε) round to the same float for ε = 2⁻⁹⁶ \|h\|, rounding is monotone and that float is the answer.
+#
+# What is left (ties, long or extreme numbers, anything that is no number) goes to `read_decimal`, one by one.
+
+LARGEST_POWER = 60
+
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+def read_decimal(token: bytes) -> float | None:
+    """Read one number, which may be infinite or NaN; None if it is not a number.
+
+    Python's ``float`` also takes underscores and digits of other scripts: typing errors in a data file.
+
+    Examples
+    --------
+    >>> read_decimal(b"-1e-3"), read_decimal(b"inf"), read_decimal(b"1_000")
+    (-0.001, inf, None)
+    """
+    if NUMBER.fullmatch(token) or NOT_FINITE.fullmatch(token):
+        return float(token)
+    return None
+
+
+@functools.cache
+def powers_of_ten() -> NDArray[np.float64]:
+    """Return p and q of the module's docstring for e from -60 to 60, shape (121, 2).
+
+    Examples
+    --------
+    >>> powers_of_ten()[60 - 1].tolist()
+    [0.1, -5.551115123125783e-18]
+    """
+    table = np.empty((2 * LARGEST_POWER + 1, 2))
+    for row in range(len(table)):
+        power = Fraction(10) ** (row - LARGEST_POWER)
+        table[row, 0] = float(power)
+        table[row, 1] = float(power - Fraction(float(power)))
+    return table
+
+
+@compiled
+def read_decimals(
+    text: NDArray[np.uint8], begins: NDArray[Any], ends: NDArray[Any], powers: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Read each span; the second array says which values are certain, the others are for `read_decimal`."""
+    values = np.zeros(len(begins))
+    certain = np.zeros(len(begins), dtype=np.bool_)
+    for token in range(len(begins)):
+        position, end = begins[token], ends[token]
+        negative = position < end and text[position] == 45
+        if negative or (position < end and text[position] == 43):
+            position += 1
+        mantissa, power = np.uint64(0), np.int64(0)
+        digits, significant, point = 0, 0, -1
+        while position < end and (48 <= text[position] <= 57 or (text[position] == 46 and point < 0)):
+            if text[position] == 46:
+                point = digits
+            else:
+                mantissa = np.uint64(10) * mantissa + np.uint64(text[position] - 48)
+                digits += 1
+                significant += 1 if mantissa > np.uint64(0) else 0
+                if significant > 19:
+                    break
+            position += 1
+        if position + 1 < end and digits > 0 and (text[position] == 101 or text[position] == 69):
+            position += 1
+            downwards = text[position] == 45
+            if (downwards or text[position] == 43) and position + 1 < end:
+                position += 1
+            while position < end and 48 <= text[position] <= 57 and power < 1000:
+                power = 10 * power + np.int64(text[position] - 48)
+                position += 1
+            power = -power if downwards else power
+        if position < end or digits == 0 or significant > 19:
+            continue
+        power -= digits - point if point >= 0 else 0
+        high = np.float64(mantissa)
+        if mantissa < np.uint64(9007199254740992) and -22 <= power <= 22:
+            value = high * powers[60 + power, 0] if power >= 0 else high / powers[60 - power, 0]
+        elif -60 <= power <= 60:
+            p, q = powers[60 + power, 0], powers[60 + power, 1]
+            low = np.float64(np.int64(mantissa - np.uint64(high)))
+            value = high * p
+            high_top = 134217729.0 * high - (134217729.0 * high - high)  # 2²⁷ + 1: the upper half of the bits
+            p_top = 134217729.0 * p - (134217729.0 * p - p)
+            high_rest, p_rest = high - high_top, p - p_top
+            rest = ((high_top * p_top - value) + high_top * p_rest + high_rest * p_top) + high_rest * p_rest
+            rest += high * q + low * p
+            slack = value * 1.262177448353619e-29  # 2⁻⁹⁶
+            if value + (rest - slack) != value + (rest + slack):
+                continue
+            value += rest
+        else:
+            continue
+        values[token] = -value if negative else value
+        certain[token] = True
+    return values, certain
+
+
+# Output stream --------------------------------------------------------------------------------------------------------
+#
+# The output stream of a file: compressed by its suffix, atomically; ``-`` is standard output.
+
+
+@contextlib.contextmanager
+def opened_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for writing that appears atomically.
+
+    What goes to standard output waits in a temporary file (in memory up to 64 MiB) until all of it is there.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``-`` is standard output; compressed if its suffix is ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` or ``.zst``.
+
+    Yields
+    ------
+    binary file
+
+    Raises
+    ------
+    InvalidInputError
+        When the operating system does not let the file be made.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "greeting.txt.gz"
+    ...     with opened_output(path) as file:
+    ...         _ = file.write(b"hello")
+    ...     gzip.decompress(path.read_bytes())
+    b'hello'
+    """
+    if os.fspath(path) == "-":
+        with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:
+            if sys.stdout is None:
+                raise InvalidInputError("standard output is closed: give the name of a file to write")
+            yield waiting
+            waiting.seek(0)
+            with naming("standard output"):
+                if is_terminal(sys.stdout):
+                    _show(waiting)
+                else:
+                    shutil.copyfileobj(waiting, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+        return
+    _refuse_impossible(Path(path))
+    with atomic_write(path) as file, opened_for_writing(file, Path(path).suffix) as stream:
+        yield stream
+
+
+def _show(file: IO[bytes]) -> None:
+    """Write text to a terminal, with the characters escaped that it would obey; a pipe or a file gets every byte."""
+    for line in file:
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise InvalidInputError(
+                "-: this format is not text and cannot be shown in a terminal: give a file name"
+            ) from None
+        sys.stdout.buffer.write(printable(text, lines=True).encode())
+
+
+def _refuse_impossible(path: Path) -> None:
+    """Describe what is wrong with the path before anything is computed for it."""
+    if is_stream(path):
+        return
+    if Path(os.path.realpath(path)).is_symlink():
+        raise InvalidInputError(f"{path}: this is a symbolic link that points to itself")
+    if path.is_dir():
+        raise InvalidInputError(f"{path}: this is a folder, and cannot be written as a file")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"{path}: there is no folder {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK):
+        raise InvalidInputError(f"{path}: the folder {str(path.parent)!r} cannot be written to")

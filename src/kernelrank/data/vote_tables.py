@@ -5,22 +5,60 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Iterable
-from typing import cast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal, cast
 
-from kernelrank.data.delimited import DELIMITERS
-from kernelrank.data.delimited_records import TextAfterQuoteError, scan_records
-from kernelrank.data.file_format import FileFormat, file_format
-from kernelrank.data.item_codes import ItemCodes
-from kernelrank.data.preference_lines import COLUMNS, looks_like_a_line, read_lines
-from kernelrank.data.preflib import is_preflib, read_preflib
-from kernelrank.data.text import Source, first_bytes, read_blocks, readable, source_name
-from kernelrank.data.vote_columns import VoteColumns, VoteRequest
-from kernelrank.data.vote_table import open_votes, read_votes
-from kernelrank.data.votes import Preferences
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelrank.base.progress import track
+from kernelrank.data.columns import plain_name
+from kernelrank.data.delimited import DELIMITERS, DelimitedTable, TextAfterQuoteError, scan_records
+from kernelrank.data.parquet import ParquetTable
+from kernelrank.data.preparation import NormalisedText
+from kernelrank.data.table import MISSING, Table, TableBlock
+from kernelrank.data.text import (
+    FileFormat,
+    Source,
+    file_format,
+    first_bytes,
+    join_labels,
+    read_blocks,
+    readable,
+    shown,
+    source_name,
+)
+from kernelrank.data.votes import (
+    COLUMNS,
+    ItemCodes,
+    Preferences,
+    is_preflib,
+    looks_like_a_line,
+    read_lines,
+    read_preflib,
+)
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
-__all__ = ["read_pairs"]
+__all__ = [
+    "NAMES",
+    "READ_AS",
+    "SIDES",
+    "TIES",
+    "UNKNOWN",
+    "VoteColumns",
+    "VoteRequest",
+    "WinnerWords",
+    "is_missing",
+    "marked_sides",
+    "open_votes",
+    "read_pairs",
+    "read_votes",
+    "side_initials",
+    "truth",
+]
 
 FORMATS = ("lines", "csv", "tsv", "parquet", "xlsx", "preflib")
 
@@ -211,3 +249,653 @@ def _cells(header: bytes, table: str) -> tuple[str, ...]:
         for record in scan_records(header + b"\n", delimiter):
             return tuple(cell.decode(errors="replace") for cell in record.fields)
     return ("",)
+
+
+# Vote table -----------------------------------------------------------------------------------------------------------
+#
+# Tables of votes, CSV, TSV, Parquet or Excel, as preferences.
+#
+# Cells become numbers of words block by block; what the words of an arena log mean is decided when all are known.
+
+
+def open_votes(source: Source, kind: FileFormat) -> Table:
+    """Open a table of votes."""
+    if kind == "parquet":
+        return ParquetTable(source)
+    if kind == "xlsx":
+        stream = io.BytesIO(NormalisedText.of(source, kind).text)
+        stream.name = source_name(source)
+        return DelimitedTable(stream, "csv")
+    return DelimitedTable(source, kind)
+
+
+def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferences:
+    """Read the votes of a table. Time O(bytes); memory O(votes).
+
+    Raises
+    ------
+    FileFormatError
+        At the first row that cannot be read; for a column that is not there, with those that are.
+    """
+    columns = VoteColumns.of(table, request)
+    first = table.first_block()
+    if first is None:
+        raise table.error("the file has no preferences: expected one in each row")
+    if columns.loser is not None:
+        item_columns = (columns.winner, columns.loser)
+    else:
+        item_columns = _likeliest_sides(table, first, columns)
+    reader = _VoteReader(table, columns, item_columns, items)
+    numbers = {column for column in (columns.weight, columns.magnitude) if column is not None}
+    used = {columns.winner, *columns.marks, *item_columns, columns.tie, columns.judge, *numbers}
+    table.choose({column for column in used if column is not None}, numbers)
+    blocks = track(table.blocks(), None, f"reading {os.path.basename(table.path)}", size=len, noun="rows")
+    with contextlib.closing(blocks):
+        for block in blocks:
+            reader.add(block)
+    return reader.preferences()
+
+
+def _likeliest_sides(table: Table, first: TableBlock, columns: VoteColumns) -> tuple[int, int]:
+    """Return the pair of columns that the words of the winners fit best: as the names of columns, then of items."""
+    if len(columns.sides) == 1:
+        return columns.sides[0]
+    codes, words = first.coded(columns.winner)
+    fits = []
+    for left, right in columns.sides:
+        items = ItemCodes()
+        try:
+            pairs = np.column_stack([_item_codes(table, first, column, items) for column in (left, right)])
+        except FileFormatError:
+            # Texts that were compared, some of them empty or very long, say.
+            fits.append((-1, 0))
+            continue
+        winner = WinnerWords(words.tolist(), (table.names[left], table.names[right]), items)
+        kind, _, n_explained = winner.reading(codes, pairs)
+        fits.append((n_explained, -list(READ_AS).index(kind)))
+    best = [pair for pair, fit in zip(columns.sides, fits, strict=True) if fit == max(fits)]
+    if len(best) > 1:
+        listed = ", or ".join(f"{table.names[left]!r} and {table.names[right]!r}" for left, right in best)
+        raise table.error(f"the items could be {listed}: name their columns with left= and right=")
+    return best[0]
+
+
+def _item_codes(table: Table, block: TableBlock, column: int, items: ItemCodes) -> NDArray[np.int64]:
+    """Return the number of the item in each row."""
+
+    def error(message: str, place: tuple[int, int]) -> FileFormatError:
+        return table.error(message, *place)
+
+    codes, words = block.coded(column)
+    item_of = np.empty(len(words), dtype=np.int64)
+    for number, word in enumerate(words.tolist()):
+        known = items.code_of.get(word)
+        if known is None:
+            place = (int(block.positions[int(np.argmax(codes == number))]), column)
+            if not word:
+                raise error("the cell is empty: expected the name of an item", place)
+            known = items.code(word, place, error)
+        item_of[number] = known
+    return item_of[codes]
+
+
+@dataclass
+class _VoteReader:
+    """The rows read so far."""
+
+    table: Table
+    columns: VoteColumns
+    item_columns: tuple[int, int]
+    items: ItemCodes
+    words: dict[str, int] = field(default_factory=dict)
+    positions: list[NDArray[np.int64]] = field(default_factory=list)
+    pairs: list[NDArray[np.int64]] = field(default_factory=list)
+    winners: list[NDArray[np.int32]] = field(default_factory=list)
+    ties: list[NDArray[np.bool_]] = field(default_factory=list)
+    judges: list[NDArray[Any]] = field(default_factory=list)
+    weights: list[NDArray[np.float64]] = field(default_factory=list)
+    magnitudes: list[NDArray[np.float64]] = field(default_factory=list)
+
+    def add(self, block: TableBlock) -> None:
+        """Read some rows."""
+        columns = self.columns
+        self.positions.append(block.positions)
+        self.pairs.append(
+            np.column_stack([_item_codes(self.table, block, column, self.items) for column in self.item_columns])
+        )
+        if columns.marks:
+            self.winners.append(self._marked(block))
+        elif columns.loser is None:
+            codes, words = block.coded(columns.winner)
+            numbers = [self.words.setdefault(word, len(self.words)) for word in words.tolist()]
+            self.winners.append(np.array(numbers, dtype=np.int32)[codes])
+        if columns.tie is not None:
+            self.ties.append(self._truths(block, columns.tie))
+        if columns.judge is not None:
+            self.judges.append(self._judges(block, columns.judge))
+        for column, pieces, what in (
+            (columns.weight, self.weights, "weight"),
+            (columns.magnitude, self.magnitudes, "magnitude"),
+        ):
+            if column is not None:
+                pieces.append(self._amounts(block, column, what))
+
+    def _marked(self, block: TableBlock) -> NDArray[np.int32]:
+        """Return which column marks the winner in each row, as a number of its word: a column of items, or a tie."""
+        marks = self.columns.marks
+        for word in (*(self.table.names[column] for column in self.item_columns), "tie"):
+            self.words.setdefault(word, len(self.words))
+        marked = np.column_stack([self._truths(block, column) for column in marks])
+        wrong = marked.sum(axis=1) != 1
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            names = " and ".join(repr(self.table.names[column]) for column in marks)
+            message = f"expected a 1 in exactly one of the columns {names}; found it in {int(marked[row].sum())}"
+            raise self.table.error(message, int(block.positions[row]), marks[0])
+        return np.asarray(np.argmax(marked, axis=1), dtype=np.int32)
+
+    def _judges(self, block: TableBlock, column: int) -> NDArray[Any]:
+        try:
+            return block.labels(column)
+        except FileFormatError as error:
+            error.args = (f"{error}. An empty name for judge= leaves judges out",)
+            raise
+
+    def _truths(self, block: TableBlock, column: int) -> NDArray[np.bool_]:
+        codes, words = block.coded(column)
+        truths = [truth(word) for word in words.tolist()]
+        for number, (word, value) in enumerate(zip(words.tolist(), truths, strict=True)):
+            if value is None:
+                row = int(np.argmax(codes == number))
+                message = f"{shown(word)} is neither yes nor no: expected 1 or 0, true or false, yes or no"
+                raise self.table.error(message, int(block.positions[row]), column)
+        return np.array(truths, dtype=np.bool_)[codes]
+
+    def _amounts(self, block: TableBlock, column: int, what: str) -> NDArray[np.float64]:
+        values: NDArray[np.float64] = block.numbers([column])[:, 0]
+        if np.any(values < 0):
+            row = int(np.argmax(values < 0))
+            message = f"the {what} {float(values[row])!r} is negative: expected zero or more"
+            raise self.table.error(message, int(block.positions[row]), column)
+        return values
+
+    def preferences(self) -> Preferences:
+        """Return what was read."""
+        if not self.pairs:
+            raise self.table.error("the file has no preferences: expected one in each row")
+        pairs = np.concatenate(self.pairs)
+        tie = np.concatenate(self.ties) if self.ties else np.zeros(len(pairs), dtype=np.bool_)
+        weight, magnitude = (np.concatenate(pieces) if pieces else None for pieces in (self.weights, self.magnitudes))
+        side = None
+        if self.columns.loser is None:
+            kind, won = self._won(pairs, tie)
+            said = self._said_of_sides(kind)
+            tie |= won == 0
+            side = np.where(won == -1, np.int8(-1), np.int8(1))
+            pairs = np.where((side == 1)[:, None], pairs, pairs[:, ::-1])
+        else:
+            said = f"the winners are column {self._name('winner')}, the losers column {self._name('loser')}"
+            self._refuse_self(pairs)
+        if magnitude is not None:
+            tie |= magnitude == 0
+        if tie.any():
+            magnitude = np.where(tie, 0.0, 1.0 if magnitude is None else magnitude)
+        judge = join_labels(self.judges) if self.judges else None
+        notes = (*self.table.notes, said, *self._other_notes())
+        found = Preferences(pairs, magnitude, weight, None, tie if tie.any() else None, judge, side, notes)
+        return self._with_names(self._without_self(found))
+
+    def _without_self(self, found: Preferences) -> Preferences:
+        """Leave out the rows of an arena log that compare an item with itself."""
+        differs = found.pairs[:, 0] != found.pairs[:, 1]
+        if differs.all():
+            return found
+        if not differs.any():
+            raise self.table.error("no preference is left: each row compares an item with itself")
+        n_left_out = int(np.count_nonzero(~differs))
+        note = f"left out: {n_left_out:,} vote{'s' * (n_left_out > 1)} between an item and itself"
+        return found.chosen(differs)._replace(notes=(*found.notes, note))
+
+    def _with_names(self, found: Preferences) -> Preferences:
+        """Let items be numbers if all of them are, and else names."""
+        if not self.items.all_integers():
+            return found._replace(names=self.items.names())
+        numbers = self.items.item_numbers(lambda message, place: self.table.error(message, *place))
+        return found._replace(pairs=numbers[found.pairs])
+
+    def _name(self, role: str) -> str:
+        return repr(self.table.names[getattr(self.columns, role)])
+
+    def _won(self, pairs: NDArray[np.int64], tie: NDArray[np.bool_]) -> tuple[str, NDArray[np.int8]]:
+        """Return how the winners are said, and who won each row: 1 the left, -1 the right, 0 a tie."""
+        codes, words = np.concatenate(self.winners), list(self.words)
+        left, right = (self.table.names[column] for column in self.item_columns)
+        winner = WinnerWords(words, (left, right), self.items)
+        kind, won, _ = winner.reading(codes, pairs)
+        won = np.where(tie, np.int8(0), won)
+        if np.any(won == UNKNOWN):
+            row = int(np.argmax(won == UNKNOWN))
+            known = list(self.items.code_of)
+            readings = winner.readings(codes[row : row + 1], pairs[row : row + 1])
+            others = next((other for other, said in readings.items() if said[0] != UNKNOWN), None)
+            message = winner.fault(words[codes[row]], (known[pairs[row, 0]], known[pairs[row, 1]]), kind, others)
+            raise self.table.error(message, self._position(row), self.columns.winner)
+        return kind, won
+
+    def _position(self, row: int) -> int:
+        return int(np.concatenate(self.positions)[row])
+
+    def _said_of_sides(self, kind: str) -> str:
+        left, right = (repr(self.table.names[column]) for column in self.item_columns)
+        items = f"the items are columns {left} and {right}"
+        if self.columns.marks:
+            listed = ", ".join(repr(self.table.names[column]) for column in self.columns.marks)
+            return f"{items}; columns {listed} mark the winner"
+        return f"{items}; column {self._name('winner')} says {READ_AS[kind]}"
+
+    def _refuse_self(self, pairs: NDArray[np.int64]) -> None:
+        same = pairs[:, 0] == pairs[:, 1]
+        if same.any():
+            row = int(np.argmax(same))
+            name = list(self.items.code_of)[pairs[row, 0]]
+            raise self.table.error(f"{shown(name)} is preferred to itself", self._position(row))
+
+    def _other_notes(self) -> list[str]:
+        columns, names = self.columns, self.table.names
+        others = {"ties": columns.tie, "weights": columns.weight, "judges": columns.judge}
+        others["magnitudes"] = columns.magnitude
+        notes = [f"the {what} are column {names[column]!r}" for what, column in others.items() if column is not None]
+        used = {columns.winner, *columns.marks, *self.item_columns, *others.values()}
+        absent = [repr(name) for column, name in enumerate(names) if column not in used]
+        if absent:
+            listed = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
+            notes.append(f"left out: {len(absent)} column{'s' * (len(absent) > 1)} ({listed})")
+        return notes
+
+
+# Vote columns ---------------------------------------------------------------------------------------------------------
+#
+# Columns of a table of votes: who won against whom, or which item was on which side and which side won.
+#
+# A table has one of two layouts. In one, a column has the winners and another the losers. In the other, an arena log,
+# two columns have the items that were compared, such as ``model_a`` and ``model_b``, and a third says which of them
+# won; or the columns ``winner_model_a``, ``winner_model_b`` and ``winner_tie`` mark the winner by a 1. The columns are
+# those that the caller names, or whose names are in `NAMES`; two columns are a pair of sides if their names differ by
+# two words of `SIDES` alone.
+
+JUDGES = (
+    "judge", "worker", "annotator", "rater", "voter", "assessor", "reviewer", "evaluator", "participant", "respondent",
+    "labeler", "labeller", "user", "person", "expert", "referee",
+)  # fmt: skip
+# As the names are compared: small letters and digits alone, so that "Winner ID", "winner_id" and "winnerId" are one.
+NAMES = {
+    "winner": ("winner", "winnerid", "winnername", "preferred", "better", "chosen"),
+    "loser": ("loser", "loserid", "losername", "dispreferred", "worse", "rejected"),
+    "outcome": (
+        "outcome",
+        "result",
+        "vote",
+        "choice",
+        "preference",
+        "verdict",
+        "judgement",
+        "judgment",
+        "decision",
+        "ftr",
+    ),
+    "tie": ("tie", "tied", "istie", "draw", "drawn", "isdraw"),
+    "weight": ("weight", "weights", "count", "counts", "multiplicity", "frequency", "votes", "nvotes"),
+    "judge": tuple(f"{judge}{end}" for judge in JUDGES for end in ("", "id", "name")),
+    "magnitude": ("magnitude", "margin"),
+}
+SIDES = (
+    ("left", "right"), ("a", "b"), ("x", "y"), ("1", "2"), ("first", "second"), ("one", "two"), ("home", "away"),
+    ("white", "black"), ("red", "blue"),
+)  # fmt: skip
+"""Words for the two sides, in the names of columns and in the column that says who won."""
+PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+Role = Literal["winner", "loser", "left", "right", "tie", "weight", "judge", "magnitude"]
+OPTIONAL: tuple[Role, ...] = ("tie", "weight", "judge", "magnitude")
+
+
+@dataclass(frozen=True)
+class VoteRequest:
+    """What the user said about the columns; None leaves it to the names, an empty string says that there is none.
+
+    Parameters
+    ----------
+    winner, loser, left, right, tie, weight, judge, magnitude : str or None
+        Names of columns.
+    """
+
+    winner: str | None = None
+    loser: str | None = None
+    left: str | None = None
+    right: str | None = None
+    tie: str | None = None
+    weight: str | None = None
+    judge: str | None = None
+    magnitude: str | None = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns that have a name, by their roles."""
+        return {role.name: name for role in fields(self) if (name := getattr(self, role.name))}
+
+
+@dataclass(frozen=True)
+class VoteColumns:
+    """The numbers of the columns, counted from zero.
+
+    Parameters
+    ----------
+    winner : int
+        The winners, or in an arena log the column that says which side won.
+    loser : int or None
+        The losers; None in an arena log.
+    sides : list of (int, int)
+        In an arena log, the pairs of columns that may hold the items; the first is the likeliest by name.
+    marks : tuple of int
+        In an arena log without a column that says who won: the columns that mark the left and the right item as the
+        winner, and a tie, if there is such a column. `winner` is then the first of them.
+    tie, weight, judge, magnitude : int or None
+    """
+
+    winner: int
+    loser: int | None
+    sides: tuple[tuple[int, int], ...]
+    marks: tuple[int, ...]
+    tie: int | None
+    weight: int | None
+    judge: int | None
+    magnitude: int | None
+
+    @classmethod
+    def of(cls, table: Table, request: VoteRequest) -> VoteColumns:
+        """Find the columns from the request and the names.
+
+        Raises
+        ------
+        FileFormatError
+            Where a column is not there, or may be one of several.
+        """
+        return _ColumnSearch(table, request).columns()
+
+    @staticmethod
+    def known_by(names: tuple[str, ...]) -> bool:
+        """Return whether these are names of columns, by which each layout can be told.
+
+        Examples
+        --------
+        >>> VoteColumns.known_by(("winner", "loser", "judge")), VoteColumns.known_by(("left", "right", "winner"))
+        (True, True)
+        >>> VoteColumns.known_by(("tea", "coffee"))
+        False
+        """
+        if marked_sides(names) is not None:
+            return True
+        plain = [plain_name(name) for name in names]
+        won = any(name in NAMES["winner"] for name in plain)
+        said = won or any(name in NAMES["outcome"] for name in plain)
+        return (won and any(name in NAMES["loser"] for name in plain)) or (said and bool(side_pairs(names)))
+
+
+def side_pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Return the pairs of columns whose names differ by the words for two sides; bare words first.
+
+    Examples
+    --------
+    >>> side_pairs(("id", "model_a", "model_b", "left", "right"))
+    [(3, 4), (1, 2)]
+    """
+    parts = [_words(name) for name in names]
+    column_of = {name: column for column, name in reversed(list(enumerate(parts)))}
+    found = []
+    for first, words in enumerate(parts):
+        for place, word in enumerate(words):
+            for left, right in SIDES:
+                second = column_of.get((*words[:place], right, *words[place + 1 :])) if word == left else None
+                if second is not None:
+                    found.append((first, second))
+    return sorted(found, key=lambda pair: len(parts[pair[0]]) > 1)
+
+
+def marked_sides(names: tuple[str, ...]) -> tuple[tuple[int, int], tuple[int, ...]] | None:
+    """Return two columns of items and the columns that mark the winner: of each of the two, and of a tie, if any.
+
+    Examples
+    --------
+    >>> marked_sides(("model_a", "model_b", "winner_model_a", "winner_model_b", "winner_tie"))
+    ((0, 1), (2, 3, 4))
+    """
+    column_of = {_words(name): column for column, name in reversed(list(enumerate(names)))}
+    for pair in side_pairs(names):
+        marks = [column_of.get(("winner", *_words(names[column]))) for column in pair]
+        if None not in marks:
+            return pair, tuple(mark for mark in (*marks, column_of.get(("winner", "tie"))) if mark is not None)
+    return None
+
+
+def side_initials(sides: tuple[str, str]) -> dict[str, int]:
+    """Return the initials of the words for the two sides in the names of their columns, and d for a draw.
+
+    Examples
+    --------
+    >>> side_initials(("HomeTeam", "AwayTeam")), side_initials(("model_a", "model_b"))
+    ({'h': 1, 'a': -1, 'd': 0}, {})
+    """
+    first, second = (_words(name) for name in sides)
+    for left, right in SIDES:
+        if len(left) > 1 and left in first and right in second:
+            return {left[0]: 1, right[0]: -1, "d": 0}
+    return {}
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(part.lower() for part in PARTS.findall(name))
+
+
+class _ColumnSearch:
+    """The search for the columns of one table."""
+
+    def __init__(self, table: Table, request: VoteRequest) -> None:
+        self.table = table
+        self.request = request
+        self.number_of = {name: column for column, name in enumerate(table.names)}
+        self.plain = [plain_name(name) for name in table.names]
+        self.taken = {role: self.table.column(name, role) for role, name in request.named.items()}
+        for role, column in self.taken.items():
+            twice = next((other for other, taken in self.taken.items() if taken == column and other != role), None)
+            if twice is not None:
+                raise table.error(f"column {table.names[column]!r} cannot be both {role} and {twice}")
+
+    def columns(self) -> VoteColumns:
+        if "loser" in self.taken and ("left" in self.taken or "right" in self.taken):
+            raise self.table.error(
+                "give either winner= and loser=, or left=, right= and winner=; got loser= with left= or right="
+            )
+        if ("left" in self.taken) != ("right" in self.taken):
+            raise self.table.error("left= and right= name the columns of the two items: give both")
+        optional = {role: self._optional(role) for role in OPTIONAL}
+        loser = None
+        if "left" not in self.taken and self.request.loser != "":
+            loser = self._guessed("loser", NAMES["loser"])
+        if loser is not None:
+            return VoteColumns(self._winner(), loser, (), (), **optional)
+        said = "left" in self.taken or self._guessed("winner", NAMES["winner"]) is not None
+        marked = None if said else marked_sides(self.table.names)
+        if marked is not None:
+            pair, marks = marked
+            return VoteColumns(marks[0], None, (pair,), marks, **optional)
+        sides = self._sides()
+        return VoteColumns(self._winner(NAMES["outcome"]), None, sides, (), **optional)
+
+    def _sides(self) -> tuple[tuple[int, int], ...]:
+        if "left" in self.taken:
+            return ((self.taken["left"], self.taken["right"]),)
+        taken = set(self.taken.values())
+        found = tuple(pair for pair in side_pairs(self.table.names) if taken.isdisjoint(pair))
+        if not found:
+            message = (
+                "no columns look like winner and loser, or like two sides such as left and right: name them with "
+                "winner= and loser=, or with left=, right= and winner="
+            )
+            raise self.table.error(
+                f"{message}, or write a first line such as 'winner,loser'; {self.table.known_names()}"
+            )
+        return found
+
+    def _winner(self, others: tuple[str, ...] = ()) -> int:
+        column = self._guessed("winner", NAMES["winner"])
+        column = self._guessed("winner", others) if column is None else column
+        if column is None:
+            raise self.table.error(f"no column looks like the winner: name it with winner=; {self.table.known_names()}")
+        return column
+
+    def _optional(self, role: Role) -> int | None:
+        return None if getattr(self.request, role) == "" else self._guessed(role, NAMES[role])
+
+    def _guessed(self, role: str, names: tuple[str, ...]) -> int | None:
+        if role in self.taken:
+            return self.taken[role]
+        taken = self.taken.values()
+        free = [column for column, name in enumerate(self.plain) if name in names and column not in taken]
+        if len(free) > 1:
+            found = " and ".join(repr(self.table.names[column]) for column in free)
+            raise self.table.error(f"{found} could each be the {role}: name the right one with {role}=")
+        return free[0] if free else None
+
+
+# Vote words -----------------------------------------------------------------------------------------------------------
+#
+# Words of votes: which side won in an arena log, and words for yes and no.
+#
+# The column that says who won holds the names of the two columns, or those of the items, or words for the two sides;
+# and words for a tie. Which of the three it holds is the same in all rows: the first that explains every row, in this
+# order.
+
+TIES = {
+    "tie", "ties", "tied", "draw", "drawn", "equal", "same", "both", "bothbad", "bothgood", "neither", "even",
+    "nopreference", "nodifference", "undecided", "12-12", "½-½",
+}  # fmt: skip
+"""Words for a tie, as small letters and digits; so is any word that begins with "tie", as "tie (bothbad)" does."""
+FILLERS = {
+    "model", "option", "item", "player", "team", "system", "response", "answer", "assistant", "candidate", "choice",
+    "side", "is", "better", "wins", "won", "win",
+}  # fmt: skip
+"""Words that may stand beside one for a side, as in "Model A wins"."""
+READ_AS = {
+    "columns": "the column of the winner",
+    "items": "the item that won",
+    "sides": "the side that won",
+}
+"""What the column that says who won may hold."""
+CHESS = {"1-0": 1, "0-1": -1}
+TRUE = {"1", "true", "t", "yes", "y", "1.0", *TIES}
+FALSE = {"0", "false", "f", "no", "n", "0.0"}
+UNKNOWN = 9
+
+
+def is_missing(word: str) -> bool:
+    """Return whether a cell is empty or has a word for a missing value."""
+    return MISSING.fullmatch(word.encode()) is not None
+
+
+def truth(word: str) -> bool | None:
+    """Read yes or no: True, or False (also if missing), or None for any other word.
+
+    Examples
+    --------
+    >>> truth("yes"), truth("0"), truth(""), truth("perhaps")
+    (True, False, False, None)
+    """
+    small = word.strip().lower()
+    if small in FALSE or is_missing(word):
+        return False
+    return True if small in TRUE else None
+
+
+def _is_tie(word: str) -> bool:
+    kept = re.sub(r"[^a-z0-9½-]", "", word.lower())
+    return word.strip() == "=" or kept in TIES or kept.startswith("tie")
+
+
+def _side_of(word: str) -> int:
+    """Return 1 for a word for the left side, -1 for the right, and else `UNKNOWN`."""
+    if word.strip() in CHESS:
+        return CHESS[word.strip()]
+    parts = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", word).lower())
+    if len(parts) > 1:
+        parts = [part for part in parts if part not in FILLERS]
+    lefts, rights = zip(*SIDES, strict=True)
+    if len(parts) != 1:
+        return UNKNOWN
+    return 1 if parts[0] in lefts else -1 if parts[0] in rights else UNKNOWN
+
+
+@dataclass(frozen=True)
+class WinnerWords:
+    """The words of the column that says which side won.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The different words.
+    sides : (str, str)
+        The names of the two columns that hold the items.
+    items : ItemCodes
+        What the items are called.
+    """
+
+    words: Sequence[str]
+    sides: tuple[str, str]
+    items: ItemCodes
+
+    @cached_property
+    def ties(self) -> NDArray[np.bool_]:
+        """Which words say that it was a tie."""
+        return np.array([_is_tie(word) for word in self.words], dtype=np.bool_)
+
+    def readings(self, codes: NDArray[np.int32], pairs: NDArray[np.int64]) -> dict[str, NDArray[np.int8]]:
+        """Return who won each row, in each of three readings: 1 the left, -1 the right, 0 a tie, or `UNKNOWN`."""
+        names = {plain_name(self.sides[0]): 1, plain_name(self.sides[1]): -1}
+        by_name = np.array([names.get(plain_name(word), UNKNOWN) for word in self.words], dtype=np.int8)
+        initials = side_initials(self.sides)
+        by_side = np.array([initials.get(word.strip().lower(), _side_of(word)) for word in self.words], dtype=np.int8)
+        by_side = np.where(by_side == UNKNOWN, by_name, by_side)
+        item = np.array([self.items.code_of.get(word, -1) for word in self.words])[codes]
+        by_item = np.where(item == pairs[:, 0], 1, np.where(item == pairs[:, 1], -1, UNKNOWN)).astype(np.int8)
+        found = {"columns": by_name[codes], "items": by_item, "sides": by_side[codes]}
+        return {kind: np.where(self.ties[codes], np.int8(0), won) for kind, won in found.items()}
+
+    def reading(self, codes: NDArray[np.int32], pairs: NDArray[np.int64]) -> tuple[str, NDArray[np.int8], int]:
+        """Return the reading that explains most rows, the first of those that explain as many.
+
+        Returns
+        -------
+        kind : {"columns", "items", "sides"}
+        won : ndarray of int8, shape (m,)
+        n_explained : int
+        """
+        readings = self.readings(codes, pairs)
+        counts = {kind: int(np.count_nonzero(won != UNKNOWN)) for kind, won in readings.items()}
+        kind = max(counts, key=lambda kind: counts[kind])
+        return kind, readings[kind], counts[kind]
+
+    def fault(self, word: str, pair: tuple[str, str], kind: str, others: str | None) -> str:
+        """Return the error message for a word that does not name a winner in the reading that explains most rows.
+
+        `others` is a reading that explains it, if there is one.
+        """
+        left, right = self.sides
+        if others is not None:
+            what = {"columns": "a column", "items": "an item", "sides": "a side"}[others]
+            return f"{shown(word)} is {what}, but other rows have {READ_AS[kind]}: write the same in all rows"
+        expected = (
+            f"expected {left!r} or {right!r}, {shown(pair[0])} or {shown(pair[1])}, a side (left or right, a or b, "
+            "1 or 2, first or second, home or away), or tie"
+        )
+        if is_missing(word):
+            return f"the winner is missing: {expected}"
+        hint = "; 0 and 1 may mean either side: write left and right" if word in ("0", "1") else ""
+        return f"{shown(word)} does not name a winner: {expected}{hint}"

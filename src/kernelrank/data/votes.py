@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import difflib
+import itertools
+import math
+import re
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Preferences"]
+from kernelrank.data.text import (
+    LONGEST_LABEL,
+    Source,
+    as_strings,
+    compression_suffix,
+    long_message,
+    read_blocks,
+    read_decimal,
+    shown,
+    source_name,
+)
+from kernelrank.errors import FileFormatError, InvalidInputError
+
+__all__ = ["COLUMNS", "ItemCodes", "Preferences", "is_preflib", "looks_like_a_line", "read_lines", "read_preflib"]
 
 
 class Preferences(NamedTuple):
@@ -54,3 +75,385 @@ class Preferences(NamedTuple):
             judge=None if self.judge is None else self.judge[rows],
             side=None if self.side is None else self.side[rows],
         )
+
+
+# Item codes -----------------------------------------------------------------------------------------------------------
+#
+# Names of items as numbers: in the order of a list, or as they first occur.
+
+INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+LARGEST_ITEM = 2**63 - 1
+
+
+class ItemCodes:
+    """The numbers of items that a file calls by name.
+
+    Parameters
+    ----------
+    items : iterable, optional
+        The names of all items, which fixes their numbers: any other name is an error. Otherwise names are numbered as
+        they first occur.
+    kind : str, default="items"
+        What messages call them all.
+
+    Examples
+    --------
+    >>> codes = ItemCodes()
+    >>> codes.code("tea", 1, ValueError), codes.code("coffee", 1, ValueError), codes.code("tea", 2, ValueError)
+    (0, 1, 0)
+    """
+
+    def __init__(self, items: Iterable[object] | None = None, kind: str = "items") -> None:
+        self.kind = kind
+        self.fixed = items is not None
+        names = [str(item) for item in (() if items is None else items)]
+        self.code_of = {name: code for code, name in enumerate(names)}
+        if len(self.code_of) < len(names):
+            twice = next(name for code, name in enumerate(names) if self.code_of[name] != code)
+            raise InvalidInputError(f"{kind} has {twice!r} twice")
+        self.first_places: list[Any] = []
+
+    def code(self, name: str, place: Any, error: Callable[[str, Any], Exception]) -> int:
+        """Return the number of a name; `error` makes the exception that names the place of an unknown one."""
+        code = self.code_of.get(name)
+        if code is None:
+            if self.fixed:
+                raise error(f"{shown(name)} is not among the {self.kind}{self._nearest(name)}", place)
+            code = self.code_of[name] = len(self.code_of)
+            self.first_places.append(place)
+        return code
+
+    def _nearest(self, name: str) -> str:
+        """Return the known names that are spelt like an unknown one, as the end of a message."""
+        by_small = {known.lower(): known for known in self.code_of}
+        near = difflib.get_close_matches(name.lower()[:200], by_small, n=3) if len(by_small) <= 10**5 else []
+        if not near:
+            some = ", ".join(shown(known) for known in list(self.code_of)[:3])
+            return f", which have names such as {some}" if some else ", of which there are none"
+        return f": did you mean {' or '.join(shown(by_small[known]) for known in near)}?"
+
+    def names(self) -> NDArray[np.object_]:
+        """Return the names, in the order of their numbers."""
+        return as_strings(self.code_of)
+
+    def all_integers(self) -> bool:
+        """Return whether no list fixes the items and each name is an integer, as Python writes it."""
+        return not self.fixed and all(INTEGER.fullmatch(name) for name in self.code_of)
+
+    def are_integers(self) -> NDArray[np.bool_]:
+        """Return for each name whether it is an integer, as Python writes it."""
+        return np.array([INTEGER.fullmatch(name) is not None for name in self.code_of])
+
+    def item_numbers(self, error: Callable[[str, Any], FileFormatError]) -> NDArray[np.int64]:
+        """Return the names as numbers, where `all_integers`."""
+        for name, place in zip(self.code_of, self.first_places, strict=True):
+            if name.startswith("-"):
+                raise error(f"the item number {shown(name)} is negative", place)
+            if len(name) > 19 or int(name) > LARGEST_ITEM:
+                raise error(f"the item number {shown(name)} is too large", place)
+        return np.array([int(name) for name in self.code_of], dtype=np.int64)
+
+
+# Preference lines -----------------------------------------------------------------------------------------------------
+#
+# Lines of preferences: winner and loser, with a magnitude and a weight, separated by white space or commas.
+
+SEPARATOR = re.compile(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+")
+COLUMNS = ("winner", "loser", "magnitude", "weight")
+
+
+def read_lines(source: Source, items: ItemCodes) -> Preferences:
+    """Read lines of ``winner loser [magnitude [weight]]``. Time O(bytes); memory O(lines).
+
+    Raises
+    ------
+    FileFormatError
+        At the first line that cannot be read.
+    """
+    reader = _LineReader(source_name(source), items)
+    for block in read_blocks(source):
+        for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
+            data = line.partition(b"#")[0].strip()
+            if data:
+                reader.add(SEPARATOR.split(data), number)
+    return reader.preferences()
+
+
+def looks_like_a_line(line: bytes) -> bool:
+    """Return whether a line has two to four columns, numbers in the third and the fourth.
+
+    Examples
+    --------
+    >>> looks_like_a_line(b"tea coffee 0.5"), looks_like_a_line(b"player 1,player 2,result")
+    (True, False)
+    """
+    fields = SEPARATOR.split(line.partition(b"#")[0].strip())
+    return 2 <= len(fields) <= len(COLUMNS) and all(read_decimal(field) is not None for field in fields[2:])
+
+
+class _LineReader:
+    """The lines read so far. Words are numbered as they come, and become item numbers in the end."""
+
+    def __init__(self, path: str, items: ItemCodes) -> None:
+        self.path = path
+        self.items = items
+        self.code_of: dict[bytes, int] = {}
+        self.codes = array("q")
+        self.numbers = (array("d"), array("d"))
+        self.n_columns = 0
+
+    def add(self, fields: list[bytes], line: int) -> None:
+        """Read one line."""
+        self._check_columns(fields, line)
+        if not self.codes and self._is_header(fields):
+            return
+        winner, loser = (self._code(field, line, place) for place, field in enumerate(fields[:2]))
+        if winner == loser:
+            raise self._wrong(f"{shown(fields[0])} is preferred to itself", line)
+        self.codes.extend((winner, loser))
+        for name, cell, column in zip(COLUMNS[2:], fields[2:], self.numbers, strict=False):
+            value = read_decimal(cell)
+            if value is None or not (math.isfinite(value) and value >= 0):
+                hint = "; names with spaces need a CSV file whose first line is winner,loser" if value is None else ""
+                raise self._wrong(f"the {name} {shown(cell)} is not a finite number, zero or more{hint}", line)
+            column.append(value)
+
+    def _wrong(self, message: str, line: int | None, column: str | None = None) -> FileFormatError:
+        return FileFormatError(message, self.path, line, column=column)
+
+    def _check_columns(self, fields: list[bytes], line: int) -> None:
+        if not all(fields):
+            raise self._wrong("a field is empty: expected text before, between and after commas", line)
+        if not 2 <= len(fields) <= len(COLUMNS):
+            noun = "column" if len(fields) == 1 else "columns"
+            raise self._wrong(f"{len(fields)} {noun}: expected winner loser [magnitude [weight]]", line)
+        self.n_columns = self.n_columns or len(fields)
+        if len(fields) != self.n_columns:
+            raise self._wrong(f"{len(fields)} columns, but the lines before it have {self.n_columns}", line)
+
+    def _is_header(self, fields: list[bytes]) -> bool:
+        """Whether these are the names of the columns, and of no items."""
+        words = [field.decode(errors="replace") for field in fields]
+        is_known = any(word in self.items.code_of for word in words)
+        return [word.lower() for word in words] == list(COLUMNS[: len(fields)]) and not is_known
+
+    def _code(self, word: bytes, line: int, place: int) -> int:
+        code = self.code_of.get(word)
+        if code is None:
+            if len(word) > LONGEST_LABEL:
+                raise self._wrong(long_message("the name of the item", len(word)), line, COLUMNS[place])
+            try:
+                name = word.decode()
+            except UnicodeDecodeError:
+                raise self._wrong(f"{shown(word)} is not UTF-8", line) from None
+            code = self.code_of[word] = self.items.code(name, line, self._wrong)
+        return code
+
+    def preferences(self) -> Preferences:
+        """Return what was read."""
+        if not self.codes:
+            raise self._wrong("the file has no preferences: expected one in each row", None)
+        pairs = np.array(self.codes, dtype=np.int64).reshape(-1, 2)
+        magnitude, weight = (np.array(column) if column else None for column in self.numbers)
+        tie = None if magnitude is None or magnitude.all() else magnitude == 0
+        if self.items.all_integers():
+            return Preferences(self.items.item_numbers(self._wrong)[pairs], magnitude, weight, None, tie)
+        is_integer = self.items.are_integers()
+        others = pairs[1:]
+        if not (self.items.fixed or is_integer[pairs[0]].any()) and len(others) and is_integer[others].all():
+            line = self.items.first_places[0]
+            raise self._wrong("looks like a header, because the other lines have item numbers: begin it with #", line)
+        return Preferences(pairs, magnitude, weight, self.items.names(), tie)
+
+
+# PrefLib --------------------------------------------------------------------------------------------------------------
+#
+# PrefLib files: rankings with and without ties, complete or not, and weighted graphs of preferences.
+#
+# Metadata stand in lines that begin with ``#``; after them a ranking is ``count: 3,1,{2,4}``, best first, with ties in
+# braces, and an edge of a ``.wmd`` file is ``preferred,other,weight``. A ranking of k items makes k (k - 1) / 2
+# preferences, which share its count as their weight: n voters weigh n, however many items each of them ranked. Items
+# that a ranking does not name take no part in it.
+
+KINDS = ("soc", "soi", "toc", "toi", "wmd")
+METADATA = re.compile(rb"# (FILE NAME|TITLE|DATA TYPE|NUMBER ALTERNATIVES|ALTERNATIVE NAME [0-9]+):")
+ORDER = re.compile(r"([0-9]+) *: *(.*)")
+TIER = re.compile(r"\{([^{}]*)\}|([^,{}]+)")
+COUNT = re.compile(r"[0-9]{1,18}")
+
+
+def is_preflib(source: Source, start: bytes) -> bool:
+    """Return whether the suffix of a file, or its first line, is one of PrefLib's.
+
+    Examples
+    --------
+    >>> is_preflib("00042-00000001.soi", b""), is_preflib("votes.txt", b"# FILE NAME: votes.soc")
+    (True, True)
+    """
+    path = Path(source_name(source))
+    suffix = path.with_suffix("").suffix if compression_suffix(path) else path.suffix
+    return suffix.lower()[1:] in KINDS or METADATA.match(start.lstrip()) is not None
+
+
+def read_preflib(source: Source, items: ItemCodes) -> Preferences:
+    """Read a PrefLib file. Time and memory O(preferences), of which a ranking of k items has k (k - 1) / 2.
+
+    Raises
+    ------
+    FileFormatError
+        At the first line that cannot be read, and where the counts of the metadata are not those of the file.
+    """
+    reader = _Reader(source_name(source))
+    for block in read_blocks(source):
+        try:
+            text = block.text.decode()
+        except UnicodeDecodeError as error:
+            line = block.first_line + block.text.count(b"\n", 0, error.start)
+            raise FileFormatError("the line is not UTF-8: save the file as UTF-8 text", reader.path, line) from None
+        for number, line_text in enumerate(text.split("\n"), start=block.first_line):
+            if line_text.strip():
+                reader.add(line_text.strip(), number)
+    return reader.preferences(items)
+
+
+@dataclass
+class _Reader:
+    """The lines read so far."""
+
+    path: str
+    metadata: dict[str, str] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    name_lines: dict[str, int] = field(default_factory=dict)
+    pairs: list[NDArray[np.int64]] = field(default_factory=list)
+    ties: list[NDArray[np.bool_]] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    n_lines: int = 0
+    n_voters: int = 0
+    n_silent: int = 0
+
+    def wrong(self, message: str, line: int | None = None) -> FileFormatError:
+        return FileFormatError(message, self.path, line)
+
+    def add(self, text: str, line: int) -> None:
+        """Read one line that is not blank."""
+        if text.startswith("#"):
+            self._add_metadata(text[1:].strip(), line)
+            return
+        if not self.names:
+            expected = "expected lines such as '# ALTERNATIVE NAME 1: tea' before it, as PrefLib writes them since 2022"
+            raise self.wrong(f"{shown(text)}: no item has a name yet: {expected}", line)
+        self.n_lines += 1
+        if self.kind == "wmd":
+            self._add_edge(text, line)
+        else:
+            self._add_order(text, line)
+
+    @property
+    def kind(self) -> str:
+        suffix = Path(self.path.lower()).suffixes
+        return self.metadata.get("DATA TYPE") or next((end[1:] for end in suffix if end[1:] in KINDS), "toi")
+
+    def _add_metadata(self, text: str, line: int) -> None:
+        key, _, value = (part.strip() for part in text.partition(":"))
+        if not key.startswith("ALTERNATIVE NAME"):
+            self.metadata[key] = value
+            if key == "DATA TYPE" and value not in KINDS:
+                raise self.wrong(f"the data type {shown(value)}: expected one of {', '.join(KINDS)}", line)
+            return
+        number = key.removeprefix("ALTERNATIVE NAME").strip()
+        if not COUNT.fullmatch(number) or int(number) in self.names or not value:
+            raise self.wrong(f"{shown(text)}: expected a new number and a name, as in 'ALTERNATIVE NAME 1: tea'", line)
+        if value in self.name_lines:
+            raise self.wrong(f"two items are called {shown(value)}: give one of them another name", line)
+        self.names[int(number)], self.name_lines[value] = value, line
+
+    def _number(self, text: str, line: int) -> int:
+        if not COUNT.fullmatch(text.strip()) or int(text) not in self.names:
+            known = f"expected a number of an item, {min(self.names)} to {max(self.names)}"
+            raise self.wrong(f"{shown(text.strip())}: {known}", line)
+        return int(text)
+
+    def _add_edge(self, text: str, line: int) -> None:
+        fields = text.split(",")
+        weight = read_decimal(fields[2].strip().encode()) if len(fields) == 3 else None
+        if weight is None or not 0 <= weight < np.inf:
+            raise self.wrong(f"{shown(text)}: expected two items and a weight, zero or more, as in '1,2,5'", line)
+        pair = [self._number(number, line) for number in fields[:2]]
+        if pair[0] == pair[1]:
+            raise self.wrong(f"item {pair[0]} is preferred to itself", line)
+        self.pairs.append(np.array([pair]))
+        self.ties.append(np.zeros(1, dtype=np.bool_))
+        self.weights.append(weight)
+
+    def _add_order(self, text: str, line: int) -> None:
+        found = ORDER.fullmatch(text)
+        left = TIER.sub("", found[2]).replace(" ", "") if found else "?"
+        tiers = [match[1] if match[2] is None else match[2] for match in TIER.finditer(found[2] if found else "")]
+        if found is None or not tiers or left != "," * (len(tiers) - 1) or len(found[1]) > 15:
+            raise self.wrong(f"{shown(text)}: expected a count and a ranking, as in '2: 3,1,{{2,4}}'", line)
+        count = int(found[1])
+        groups = [[self._number(number, line) for number in tier.split(",")] for tier in tiers]
+        order = list(itertools.chain.from_iterable(groups))
+        if len(set(order)) < len(order):
+            twice = next(item for item in order if order.count(item) > 1)
+            raise self.wrong(f"item {twice} is ranked twice", line)
+        if self.kind.startswith("s") and len(groups) < len(order):
+            raise self.wrong(f"a tie, in a file of type {self.kind}: expected strict orders", line)
+        if self.kind.endswith("c") and len(order) < len(self.names):
+            message = f"{len(order)} of {len(self.names)} items are ranked, in a file of type {self.kind}"
+            raise self.wrong(f"{message}: expected complete orders", line)
+        self.n_voters += count
+        tier_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        upper, lower = np.triu_indices(len(order), 1)
+        if not len(upper):
+            self.n_silent += 1
+            return
+        self.pairs.append(np.array(order)[np.column_stack([upper, lower])])
+        self.ties.append(tier_of[upper] == tier_of[lower])
+        self.weights.append(count / len(upper))
+        self.numbers.append(self.n_lines)
+
+    def preferences(self, items: ItemCodes) -> Preferences:
+        """Return what was read, if it is as much as the metadata say."""
+        is_graph = self.kind == "wmd"
+        self._check_count("NUMBER ALTERNATIVES", len(self.names), "items have a name")
+        self._check_count("NUMBER EDGES" if is_graph else "NUMBER UNIQUE ORDERS", self.n_lines, "lines follow")
+        if not is_graph:
+            self._check_count("NUMBER VOTERS", self.n_voters, "is the sum of the counts")
+        if not self.pairs:
+            reason = ": each ranking names a single item, so that nothing is compared" if self.n_silent else ""
+            raise self.wrong(f"the file has no preferences{reason}")
+        codes = np.zeros(max(self.names) + 1, dtype=np.int64)
+        for number, name in self.names.items():
+            codes[number] = items.code(name, self.name_lines[name], self.wrong)
+        lengths = [len(pairs) for pairs in self.pairs]
+        tie = np.concatenate(self.ties)
+        return Preferences(
+            codes[np.concatenate(self.pairs)],
+            None if not tie.any() else np.where(tie, 0.0, 1.0),
+            np.repeat(self.weights, lengths),
+            items.names(),
+            tie if tie.any() else None,
+            None if is_graph else np.repeat(np.array(self.numbers, dtype=np.int64), lengths),
+            notes=tuple(self._notes(tie)),
+        )
+
+    def _check_count(self, key: str, found: int, what: str) -> None:
+        said = self.metadata.get(key)
+        if said is not None and said != str(found):
+            raise self.wrong(f"{key} says {said}, but {found} {what}: lines are missing, or the number is wrong")
+
+    def _notes(self, tie: NDArray[np.bool_]) -> list[str]:
+        n_ties = int(np.count_nonzero(tie))
+        if self.kind == "wmd":
+            return [f"a PrefLib file: {len(self.names):,} items, {self.n_lines:,} weighted preferences"]
+        counts = f"{self.n_voters:,} rankings, {self.n_lines:,} of them different"
+        notes = [
+            f"a PrefLib file: {len(self.names):,} items, {counts}",
+            f"the rankings made {len(tie):,} preferences{f', {n_ties:,} of them ties' if n_ties else ''}; the "
+            "preferences of one ranking together weigh as much as one vote",
+        ]
+        if self.n_silent:
+            notes.append(f"left out: {self.n_silent:,} rankings of a single item, which compare nothing")
+        return notes

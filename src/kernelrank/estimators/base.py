@@ -28,7 +28,7 @@ from kernelrank.base.validation import FilePath, check_items, is_path, mapped, r
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.data.letor import Ranking
-from kernelrank.data.stored import StoredRanking, open_stored
+from kernelrank.data.readers import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError
 from kernelrank.features import (
     ColumnFeatures,

@@ -35,9 +35,8 @@ from kernelrank.comparisons import Comparisons, ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph, resolved_cost
 from kernelrank.comparisons.moments import QueryMoments
 from kernelrank.comparisons.scored import QueryWeight
-from kernelrank.data.letor import Ranking
-from kernelrank.data.side_files import refuse_side_queries
-from kernelrank.data.stored import StoredRanking, open_stored
+from kernelrank.data.letor import Ranking, refuse_side_queries
+from kernelrank.data.readers import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet

@@ -19,7 +19,7 @@ from kernelrank.base.progress import track
 from kernelrank.comparisons.moments import QueryMoments
 from kernelrank.comparisons.scatter import subtract_query_means
 from kernelrank.comparisons.scored import QueryWeight, pair_weight
-from kernelrank.data.stored import open_stored
+from kernelrank.data.readers import open_stored
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features.views import JointRows, ViewMap

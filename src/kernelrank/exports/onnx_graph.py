@@ -18,7 +18,7 @@ from kernelrank.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
-    from kernelrank.data.table_preparation import PreparedColumn
+    from kernelrank.data.preparation import PreparedColumn
     from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
 
 __all__ = ["KERNELS", "onnx_fault", "onnx_model"]
@@ -148,7 +148,7 @@ def _filled(graph: _Graph, values: str, fills: Float | float) -> str:
 
 def _column(graph: _Graph, column: PreparedColumn) -> list[str]:
     """Return the features of one column of a table, each (items, 1) or (items, levels)."""
-    from kernelrank.data.table_preparation import MISSING_WORDS
+    from kernelrank.data.preparation import MISSING_WORDS
 
     if column.kind == "number":
         cells = graph.input(column.name, 1)

@@ -135,7 +135,7 @@ def _columns(formula: ScoringFormula) -> tuple[str, ...]:
 def _inputs(formula: ScoringFormula) -> str:
     """Return the lines that make numbers of X."""
     if formula.takes_words:
-        from kernelrank.data.table_preparation import MISSING_WORDS
+        from kernelrank.data.preparation import MISSING_WORDS
 
         assert formula.preparation is not None
         columns: list[Any] = [

@@ -15,7 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
-    from kernelrank.data.table_preparation import PreparedColumn
+    from kernelrank.data.preparation import PreparedColumn
     from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
 
 __all__ = ["KERNELS", "MOST_TERMS", "sql_expression", "sql_fault"]
@@ -84,7 +84,7 @@ def _features(formula: ScoringFormula) -> list[str]:
 
 def _column(column: PreparedColumn) -> list[str]:
     """Return the features of one column of a table."""
-    from kernelrank.data.table_preparation import MISSING_WORDS
+    from kernelrank.data.preparation import MISSING_WORDS
 
     name = _quoted(column.name)
     if column.kind == "number":

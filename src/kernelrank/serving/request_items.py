@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelrank.base.text import printable
-from kernelrank.data.table_preparation import CellColumn, PreparedColumn
+from kernelrank.data.preparation import CellColumn, PreparedColumn
 from kernelrank.errors import InvalidInputError, MissingExtraError
 
 try:
