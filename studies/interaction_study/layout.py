@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from kernelrank.relations import CrossValidation
-from kernelrank.relations.extraction_scores import ExtractionScores
+from kernelrank.relations.scores import ExtractionScores
 
 
 def percent(*values: float) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelrank.exact_cv.nested import NestedHoldout
-from kernelrank.relations.extraction_scores import measure
+from kernelrank.relations.scores import measure
 from studies.interaction_study.alphas import ALPHAS
 from studies.interaction_study.corpora import Study
 from studies.interaction_study.variants import Kernels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.relations import document_folds
-from kernelrank.relations.cross_validation import cross_validate_kernel
+from kernelrank.relations.evaluation import cross_validate_kernel
 from kernelrank.relations.held_out_documents import Learning
 from kernelrank.relations.threshold import RULES
 from studies.interaction_study.corpora import Study

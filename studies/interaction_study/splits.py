@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernelrank.relations.cross_validation import cross_validate_kernel
-from kernelrank.relations.extraction_scores import measure
+from kernelrank.relations.evaluation import cross_validate_kernel
 from kernelrank.relations.held_out_documents import Learning
+from kernelrank.relations.scores import measure
 from studies.interaction_study.corpora import Study, splits_without_chance
 from studies.interaction_study.layout import percent
 from studies.interaction_study.variants import Kernels

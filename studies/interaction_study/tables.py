@@ -8,11 +8,11 @@ import numpy as np
 
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.relations import CrossValidation, RelationExtractor, evaluate_on
-from kernelrank.relations.cross_validation import cross_validate_kernel
-from kernelrank.relations.extraction_scores import ExtractionScores
-from kernelrank.relations.feature_set import FeatureSet
+from kernelrank.relations.evaluation import cross_validate_kernel
+from kernelrank.relations.features import FeatureSet
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning
+from kernelrank.relations.scores import ExtractionScores
 from kernelrank.relations.threshold import RULES
 from studies.interaction_study.alphas import ALPHAS
 from studies.interaction_study.corpora import Study

@@ -11,8 +11,8 @@ from sklearn.preprocessing import normalize
 
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.relations import CrossValidation
-from kernelrank.relations.cross_validation import cross_validate_kernel
-from kernelrank.relations.feature_set import FeatureSet
+from kernelrank.relations.evaluation import cross_validate_kernel
+from kernelrank.relations.features import FeatureSet
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning
 from studies.interaction_study.corpora import Study

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kernelrank.relations import CrossValidation
-from kernelrank.relations.cross_validation import choose_inside
-from kernelrank.relations.extraction_scores import ExtractionScores
+from kernelrank.relations.evaluation import choose_inside
+from kernelrank.relations.scores import ExtractionScores
 from studies.interaction_study.corpora import Study
 from studies.interaction_study.layout import picked, print_variant
 from studies.interaction_study.rank_svm import rank_svm

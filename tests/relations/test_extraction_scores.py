@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.relations.extraction_scores import ExtractionScores, document_intervals, measure, measure_all_true
+from kernelrank.relations.scores import ExtractionScores, document_intervals, measure, measure_all_true
 from kernelrank.relations.threshold import (
     best_threshold,
     calibrated_threshold,

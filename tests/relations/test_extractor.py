@@ -26,7 +26,7 @@ from kernelrank.relations import (
     evaluate_on,
     make_corpus,
 )
-from kernelrank.relations.extraction_scores import measure
+from kernelrank.relations.scores import measure
 from kernelrank.relations.threshold import best_threshold, calibrated_threshold, resampled_threshold
 from tests.oracles.relations import train_and_score
 

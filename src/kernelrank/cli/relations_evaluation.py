@@ -44,7 +44,7 @@ def cross_validate_all(
 ) -> None:
     """Cross-validate each corpus by document, and answer with a table."""
     from kernelrank.relations import cross_validate
-    from kernelrank.relations.feature_set import CHOSEN
+    from kernelrank.relations.features import CHOSEN
 
     facts: dict[str, Any] = {}
     rows = []

@@ -127,7 +127,7 @@ def make_extractor(
 ) -> RelationExtractor:
     """Return an extractor with the options of the command, checked."""
     from kernelrank.relations import GraphScheme, RelationExtractor
-    from kernelrank.relations.feature_set import feature_sets
+    from kernelrank.relations.features import feature_sets
 
     given: dict[str, Any] = {} if alphas in (None, "auto") else {"alphas": _numbers(alphas)}
     extractor = RelationExtractor(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelrank.metrics import Interval
-    from kernelrank.relations.extraction_scores import ExtractionScores
     from kernelrank.relations.ranked_candidate import RankedCandidate
+    from kernelrank.relations.scores import ExtractionScores
 
 __all__ = ["COLUMNS", "as_csv", "as_json_lines", "interval_row", "pair_row", "score_facts", "score_row"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float
 from kernelrank.base.results import Curves, Result
 from kernelrank.model_selection.alpha_grid import AlphaGrid
-from kernelrank.relations.extraction_scores import ExtractionScores, measure
 from kernelrank.relations.held_out_documents import HeldOutDocuments, Learning, hold_out_documents
+from kernelrank.relations.scores import ExtractionScores, measure
 from kernelrank.relations.threshold import Rule, best_threshold, calibrated_threshold, resampled_threshold
 
 __all__ = ["Choice", "choose", "choose_alpha", "search_alphas"]

@@ -14,13 +14,8 @@ from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import SplitDocumentWarning
 from kernelrank.metrics.intervals import Interval
 from kernelrank.relations.corpus import Corpus
-from kernelrank.relations.extraction_scores import (
-    ExtractionScores,
-    document_intervals,
-    measure,
-    measure_all_true,
-)
 from kernelrank.relations.extractor import RelationExtractor
+from kernelrank.relations.scores import ExtractionScores, document_intervals, measure, measure_all_true
 from kernelrank.relations.threshold import Rule, best_threshold
 
 __all__ = ["CrossCorpus", "evaluate_on"]

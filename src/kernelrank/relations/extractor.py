@@ -20,7 +20,7 @@ from kernelrank.model_selection.alpha_grid import AUTO
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.choice import choose, choose_alpha, search_alphas
 from kernelrank.relations.corpus import labels_of
-from kernelrank.relations.feature_set import FeatureSet, feature_kernels, feature_sets
+from kernelrank.relations.features import FeatureSet, feature_kernels, feature_sets
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.held_out_documents import Learning
 from kernelrank.relations.ranked_candidate import RankedCandidate

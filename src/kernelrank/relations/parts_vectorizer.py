@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.vectorizers import AllPathsVectorizer, GraphTransformer
 from kernelrank.kernels.all_paths import Combine
-from kernelrank.relations.candidate_graph import PARTS
+from kernelrank.relations.graphs import PARTS
 
 __all__ = ["PartsVectorizer"]
 

@@ -12,9 +12,9 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.candidate import Candidate
-from kernelrank.relations.candidate_graph import PARTS, candidate_graphs, candidate_parts
 from kernelrank.relations.gram import linear_kernel
 from kernelrank.relations.graph_scheme import GraphScheme
+from kernelrank.relations.graphs import PARTS, candidate_graphs, candidate_parts
 from kernelrank.relations.parts_vectorizer import PartsVectorizer
 
 __all__ = ["CHOSEN", "FeatureSet", "feature_kernels", "feature_sets"]

@@ -19,14 +19,9 @@ from kernelrank.errors import InvalidInputError, SplitDocumentWarning
 from kernelrank.metrics.intervals import Interval
 from kernelrank.relations.candidate import Candidate
 from kernelrank.relations.choice import Choice, choose
-from kernelrank.relations.extraction_scores import (
-    ExtractionScores,
-    document_intervals,
-    measure,
-    measure_all_true,
-)
 from kernelrank.relations.extractor import RelationExtractor, check_documents, check_labels
 from kernelrank.relations.held_out_documents import Learning, hold_out_documents
+from kernelrank.relations.scores import ExtractionScores, document_intervals, measure, measure_all_true
 from kernelrank.relations.threshold import RULES, Rule, threshold_of_share
 
 __all__ = ["CrossValidation", "choose_inside", "cross_validate", "cross_validate_kernel", "document_folds"]
