@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification, make_moons
 
 import kernelrank as kr
 from kernelrank.relations import make_corpus
-from kernelrank.relations.drawing import draw_candidate
+from kernelrank.relations.graphs import draw_candidate
 
 FOLDER = Path(__file__).parent / "guide" / "pictures"
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelrank.relations import document_folds, read_interaction_xml
-from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.threshold import RULES
+from kernelrank.relations.extractor import RULES
+from kernelrank.relations.features import linear_kernel
 from studies.book.data_folder import MissingDataError
 from studies.book.picture import picture
 from studies.book.sources import AIMED_SPLIT, corpus

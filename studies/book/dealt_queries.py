@@ -11,8 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelrank.data import read_items
 from kernelrank.relations import read_interaction_xml
-from kernelrank.relations.features import FeatureSet
-from kernelrank.relations.gram import linear_kernel
+from kernelrank.relations.features import FeatureSet, linear_kernel
 from studies.reuters import read as read_reuters
 
 __all__ = ["interaction_queries", "microarray_queries", "reuters_queries"]

@@ -10,9 +10,8 @@ import numpy as np
 
 from kernelrank.estimators import RankSVM
 from kernelrank.relations import CrossValidation, document_folds
-from kernelrank.relations.choice import choose
-from kernelrank.relations.held_out_documents import Learning
-from kernelrank.relations.scores import measure
+from kernelrank.relations.extractor import choose
+from kernelrank.relations.scores import Learning, measure
 from studies.interaction_study.corpora import Study
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernelrank.relations import document_folds
 from kernelrank.relations.evaluation import cross_validate_kernel
-from kernelrank.relations.held_out_documents import Learning
-from kernelrank.relations.threshold import RULES
+from kernelrank.relations.extractor import RULES
+from kernelrank.relations.scores import Learning
 from studies.interaction_study.corpora import Study
 from studies.interaction_study.layout import percent
 from studies.interaction_study.variants import Kernels, Variant, kernel_of

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kernelrank.relations.evaluation import cross_validate_kernel
-from kernelrank.relations.held_out_documents import Learning
-from kernelrank.relations.scores import measure
+from kernelrank.relations.scores import Learning, measure
 from studies.interaction_study.corpora import Study, splits_without_chance
 from studies.interaction_study.layout import percent
 from studies.interaction_study.variants import Kernels

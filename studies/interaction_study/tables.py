@@ -9,11 +9,9 @@ import numpy as np
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.relations import CrossValidation, RelationExtractor, evaluate_on
 from kernelrank.relations.evaluation import cross_validate_kernel
-from kernelrank.relations.features import FeatureSet
-from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.held_out_documents import Learning
-from kernelrank.relations.scores import ExtractionScores
-from kernelrank.relations.threshold import RULES
+from kernelrank.relations.extractor import RULES
+from kernelrank.relations.features import FeatureSet, linear_kernel
+from kernelrank.relations.scores import ExtractionScores, Learning
 from studies.interaction_study.alphas import ALPHAS
 from studies.interaction_study.corpora import Study
 

@@ -12,9 +12,8 @@ from sklearn.preprocessing import normalize
 from kernelrank.estimators import AllPathsVectorizer
 from kernelrank.relations import CrossValidation
 from kernelrank.relations.evaluation import cross_validate_kernel
-from kernelrank.relations.features import FeatureSet
-from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.held_out_documents import Learning
+from kernelrank.relations.features import FeatureSet, linear_kernel
+from kernelrank.relations.scores import Learning
 from studies.interaction_study.corpora import Study
 
 

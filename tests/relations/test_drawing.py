@@ -7,7 +7,7 @@ import pytest
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.relations import Candidate, Dependency, Mention, Sentence, Token, make_corpus
-from kernelrank.relations.drawing import PATH, _stack, draw_candidate
+from kernelrank.relations.graphs import PATH_COLOUR, _stack, draw_candidate
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -38,7 +38,7 @@ def test_a_long_sentence_is_wrapped_and_every_dependency_ends_once(width):
     assert len(arrows) == len(candidate.sentence.dependencies)
     # The dependency from the first to the last word is on each line, in red; neighbours break in two at line ends.
     curves = [element for element in picture.iter(SVG + "path") if element.get("stroke") is not None]
-    assert sum(element.get("stroke") == PATH for element in curves) == n_lines
+    assert sum(element.get("stroke") == PATH_COLOUR for element in curves) == n_lines
     assert len(curves) == 39 + (n_lines - 1) + n_lines
 
 
@@ -61,7 +61,7 @@ def test_the_path_is_bold_and_nothing_else_is():
     candidate = make_corpus(1, random_state=0).candidates[0]
     bold = [element.text for element in drawn(candidate).iter(SVG + "text") if element.get("font-weight") == "bold"]
     assert sorted(bold) == sorted(["A0", candidate.sentence.tokens[2].text, "B0", "nsubj", "dobj"])
-    red = [element for element in drawn(candidate).iter(SVG + "path") if element.get("stroke") == PATH]
+    red = [element for element in drawn(candidate).iter(SVG + "path") if element.get("stroke") == PATH_COLOUR]
     assert len(red) == 2
 
 

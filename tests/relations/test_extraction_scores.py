@@ -7,13 +7,8 @@ from scipy.stats import norm
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from kernelrank.errors import InvalidInputError
+from kernelrank.relations.extractor import best_threshold, calibrated_threshold, resampled_threshold, threshold_of_share
 from kernelrank.relations.scores import ExtractionScores, document_intervals, measure, measure_all_true
-from kernelrank.relations.threshold import (
-    best_threshold,
-    calibrated_threshold,
-    resampled_threshold,
-    threshold_of_share,
-)
 
 
 def drawn(seed, m=60, *, ties=False):

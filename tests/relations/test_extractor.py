@@ -26,8 +26,8 @@ from kernelrank.relations import (
     evaluate_on,
     make_corpus,
 )
+from kernelrank.relations.extractor import best_threshold, calibrated_threshold, resampled_threshold
 from kernelrank.relations.scores import measure
-from kernelrank.relations.threshold import best_threshold, calibrated_threshold, resampled_threshold
 from tests.oracles.relations import train_and_score
 
 # Two, so that neither is an edge beyond which one should look.

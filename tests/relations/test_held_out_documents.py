@@ -8,8 +8,8 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.model_selection import leave_one_out
-from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.held_out_documents import Learning, hold_out_documents
+from kernelrank.relations.features import linear_kernel
+from kernelrank.relations.scores import Learning, hold_out_documents
 from tests.oracles.relations import train_and_score
 
 
@@ -99,10 +99,10 @@ def test_kernels_that_are_none_and_settings_are_refused():
 
 @pytest.mark.parametrize("share", [0.0, 0.15, 1.0])
 def test_the_kernel_matrix_is_the_product(share, monkeypatch):
-    from kernelrank.relations import gram
+    from kernelrank.relations import features
 
-    monkeypatch.setattr(gram, "DENSE_SHARE", share)
-    monkeypatch.setattr(gram, "BLOCK", 3)
+    monkeypatch.setattr(features, "DENSE_SHARE", share)
+    monkeypatch.setattr(features, "BLOCK", 3)
     generator = np.random.default_rng(0)
     X = sparse.random_array((20, 50), density=0.2, rng=generator, format="csr")
     dense = X.toarray()

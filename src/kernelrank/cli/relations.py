@@ -258,7 +258,7 @@ def show(
     kernelrank relations show corpus.xml --pair LLL.d0.s0.p1 -o pair.svg
     """
     from kernelrank.errors import InvalidInputError
-    from kernelrank.relations.drawing import draw_candidate
+    from kernelrank.relations.graphs import draw_candidate
 
     to_stdout = str(output) == STANDARD_STREAM
     if as_json and to_stdout:

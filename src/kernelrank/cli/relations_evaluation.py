@@ -84,7 +84,7 @@ def cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[Co
     from sklearn.base import clone
 
     from kernelrank.relations import evaluate_on
-    from kernelrank.relations.threshold import RULES
+    from kernelrank.relations.extractor import RULES
 
     facts = []
     rows = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelrank.metrics import Interval
-    from kernelrank.relations.ranked_candidate import RankedCandidate
+    from kernelrank.relations.corpus import RankedCandidate
     from kernelrank.relations.scores import ExtractionScores
 
 __all__ = ["COLUMNS", "as_csv", "as_json_lines", "interval_row", "pair_row", "score_facts", "score_row"]

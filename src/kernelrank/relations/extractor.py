@@ -5,28 +5,38 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float
+from kernelrank.base.labels import Queries
+from kernelrank.base.results import Curves, Result
 from kernelrank.errors import InvalidInputError, SkippedCandidateWarning
 from kernelrank.kernels.all_paths import Combine
-from kernelrank.model_selection.alpha_grid import AUTO
-from kernelrank.relations.candidate import Candidate
-from kernelrank.relations.choice import choose, choose_alpha, search_alphas
-from kernelrank.relations.corpus import labels_of
-from kernelrank.relations.features import FeatureSet, feature_kernels, feature_sets
-from kernelrank.relations.gram import linear_kernel
-from kernelrank.relations.held_out_documents import Learning
-from kernelrank.relations.ranked_candidate import RankedCandidate
-from kernelrank.relations.threshold import RULES, Rule, threshold_of_share
+from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid
+from kernelrank.relations.corpus import Candidate, RankedCandidate, labels_of
+from kernelrank.relations.features import FeatureSet, feature_kernels, feature_sets, linear_kernel
+from kernelrank.relations.scores import ExtractionScores, HeldOutDocuments, Learning, hold_out_documents, measure
 
-__all__ = ["RelationExtractor"]
+__all__ = [
+    "RULES",
+    "Choice",
+    "RelationExtractor",
+    "Rule",
+    "best_threshold",
+    "calibrated_threshold",
+    "choose",
+    "choose_alpha",
+    "resampled_threshold",
+    "search_alphas",
+    "threshold_of_share",
+]
 
 
 class RelationExtractor(BaseEstimator):
@@ -360,3 +370,349 @@ def check_documents(candidates: Sequence[Candidate], documents: Sequence[str] | 
     if len(set(groups)) < 2:
         raise InvalidInputError("all candidates are from one document: nothing would be left to train on")
     return groups
+
+
+# Threshold ------------------------------------------------------------------------------------------------------------
+#
+# Thresholds: the score above which a pair is said to interact, by the rules of [APBPGS08]_ and by others.
+#
+# The F-score of a few hundred candidates jumps up and down with the threshold, so that its largest value stands where
+# chance put it. Two rules are steadier.
+#
+# "calibrated" first learns from the scores how probable an interaction is at each, by logistic regression [Pla00]_, and
+# then takes the threshold with the largest expected F-score [LEN14]_, ``2 Σ_{i above} p_i / (n above + Σ_i p_i)``. Two
+# numbers are learnt from all candidates, where the largest F-score looks at the few around it.
+#
+# "resampled" is the mean of the best thresholds of resampled documents: what a search finds is an unstable function of
+# the data, and averaging it over resamples reduces its variance [BY02]_. Averaging the F-scores instead, and taking the
+# best threshold of the average, does not help, for the average over resamples is nearly the F-score itself, with the
+# same jumps.
+#
+# References ---------- .. [APBPGS08] Airola, Pyysalo, Björne, Pahikkala, Ginter and Salakoski (2008). All-paths graph
+# kernel for protein-protein interaction extraction with evaluation of cross-corpus learning. BMC Bioinformatics 9(S11),
+# S2. .. [BY02] Bühlmann and Yu (2002). Analyzing bagging. Annals of Statistics 30(4), 927-961. .. [LEN14] Lipton, Elkan
+# and Naryanaswamy (2014). Optimal thresholding of classifiers to maximize F1 measure. ECML PKDD 2014, 225-239. ..
+# [Pla00] Platt (2000). Probabilities for SV machines. Advances in Large Margin Classifiers, MIT Press, 61-74.
+
+Rule = Literal["calibrated", "resampled", "training", "zero", "proportion"]
+RULES: tuple[Rule, ...] = ("calibrated", "resampled", "training", "zero", "proportion")
+# Newton's method for two numbers; it takes five to ten steps.
+MOST_STEPS = 100
+
+
+def best_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
+    """Find the threshold with the largest F-score, halfway between two scores. Time O(m log m).
+
+    Parameters
+    ----------
+    labels : ndarray of bool, shape (m,)
+        With at least one True.
+    scores : ndarray, shape (m,)
+
+    Returns
+    -------
+    float
+        Scores above it count as positive.
+
+    Examples
+    --------
+    >>> best_threshold(np.array([True, False, True, False]), np.array([4.0, 3.0, 2.0, 1.0]))
+    1.5
+    """
+    if not labels.any():
+        raise InvalidInputError("a threshold needs at least one pair that interacts")
+    return _largest_f(labels, scores)
+
+
+def calibrated_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
+    """Find the threshold with the largest expected F-score, by probabilities calibrated on the scores. O(m log m).
+
+    Parameters
+    ----------
+    labels, scores
+        As in `best_threshold`.
+
+    Returns
+    -------
+    float
+        Scores above it count as positive.
+
+    Examples
+    --------
+    >>> calibrated_threshold(np.array([True, True, False, True, False, False]), np.arange(6.0, 0.0, -1.0))
+    2.5
+    """
+    if not labels.any():
+        raise InvalidInputError("a threshold needs at least one pair that interacts")
+    return _largest_f(_probabilities(labels, scores), scores)
+
+
+def _largest_f(chances: NDArray[Any], scores: Float) -> float:
+    """Return the threshold with the largest F-score if items are positive with these chances: 0 or 1 are known."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    found = np.cumsum(chances[order])
+    f = 2 * found / (np.arange(1, len(order) + 1) + found[-1])
+    # A threshold cannot part equal scores.
+    f[:-1][ranked[:-1] == ranked[1:]] = -1.0
+    return _below(ranked, int(np.argmax(f)) + 1)
+
+
+def _probabilities(labels: NDArray[np.bool_], scores: Float) -> Float:
+    """Return the probabilities of logistic regression on the scores, shape (m,).
+
+    Its targets are a little inside 0 and 1 [Pla00], so that it has a finite solution where the scores part the classes.
+    """
+    n_positive = int(labels.sum())
+    n_negative = len(labels) - n_positive
+    targets = np.where(labels, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    spread = float(scores.std())
+    # The scale of scores is arbitrary; on that of their deviation the steps below are well behaved.
+    design = np.stack(
+        [(scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores)), np.ones(len(scores))]
+    )
+    weights = np.zeros(2)
+    for _ in range(MOST_STEPS):
+        step = _newton_step(design, targets, weights)
+        if float(np.abs(step).max()) < 1e-12:
+            break
+        before, length = _log_loss(design, targets, weights), 1.0
+        # The loss is convex, so that some part of the step lowers it until rounding hides the difference.
+        while length > 1e-6 and _log_loss(design, targets, weights - length * step) > before:
+            length /= 2
+        weights = weights - length * step
+    return np.asarray(expit(weights @ design))
+
+
+def _newton_step(design: Float, targets: Float, weights: Float) -> Float:
+    chances = expit(weights @ design)
+    gradient = design @ (chances - targets)
+    curvature = (design * (chances * (1 - chances))) @ design.T
+    # Scores that are all the same leave the first weight open, which then stays zero.
+    return np.asarray(np.linalg.lstsq(curvature, gradient, rcond=1e-12)[0])
+
+
+def _log_loss(design: Float, targets: Float, weights: Float) -> float:
+    values = weights @ design
+    return float(np.sum(np.logaddexp(0.0, values) - targets * values))
+
+
+def resampled_threshold(
+    labels: NDArray[np.bool_], scores: Float, documents: Sequence[str], *, n_resamples: int = 200
+) -> float:
+    """Average the best thresholds of resampled documents. Time O(n_resamples m log m), memory O(m).
+
+    Resamples without an interaction have no best threshold and are left out. The same data give the same threshold,
+    for what is drawn is fixed.
+
+    Parameters
+    ----------
+    labels : ndarray of bool, shape (m,)
+        With at least one True.
+    scores : ndarray, shape (m,)
+    documents : sequence, shape (m,)
+        The document of each: candidates of one document are drawn together.
+    n_resamples : int, default=200
+
+    Returns
+    -------
+    float
+        Scores above it count as positive.
+
+    Examples
+    --------
+    >>> labels, scores = np.array([True, False, True, False]), np.array([4.0, 3.0, 2.0, 1.0])
+    >>> best_threshold(labels, scores)
+    1.5
+    >>> 1.5 < resampled_threshold(labels, scores, ["a", "b", "c", "d"]) < 3.0
+    True
+    """
+    whole = best_threshold(labels, scores)
+    queries = Queries.from_labels(documents, len(labels), name="documents")
+    order = np.argsort(-scores, kind="stable")
+    ranked, found, codes = scores[order], labels[order], queries.codes[order]
+    # How far below all scores a threshold lies says nothing, and shall not count.
+    lowest = float(np.nextafter(ranked[-1], -np.inf))
+    draws = np.random.default_rng(0).multinomial(len(queries), np.full(len(queries), 1 / len(queries)), n_resamples)
+    thresholds = []
+    for times in draws:
+        drawn = np.repeat(np.arange(len(order)), times[codes])
+        if found[drawn].any():
+            thresholds.append(max(lowest, best_threshold(found[drawn], ranked[drawn])))
+    return float(np.mean(thresholds)) if thresholds else whole
+
+
+def threshold_of_share(scores: Float, share: float) -> float:
+    """Find the threshold above which a given share of the scores lies, ties with the last one included. O(m log m).
+
+    Parameters
+    ----------
+    scores : ndarray, shape (m,)
+    share : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> threshold_of_share(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
+    2.5
+    """
+    if not 0 <= share <= 1:
+        raise InvalidInputError(f"the share of positive pairs must lie between 0 and 1, got {share!r}")
+    ranked = -np.sort(-scores)
+    count = round(share * len(ranked))
+    if count == 0:
+        return float(ranked[0])
+    while count < len(ranked) and ranked[count] == ranked[count - 1]:
+        count += 1
+    return _below(ranked, count)
+
+
+def _below(ranked: Float, count: int) -> float:
+    """Return a threshold that only the first scores exceed."""
+    last = float(ranked[count - 1])
+    following = float(ranked[count]) if count < len(ranked) else last - 1.0
+    middle = (last + following) / 2
+    # Between neighbouring numbers there is no middle.
+    return middle if middle < last else following
+
+
+# Choice ---------------------------------------------------------------------------------------------------------------
+#
+# A choice: the features, alpha and thresholds that are best for candidates whose documents were left out.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(Result):
+    """Features, alpha and thresholds, and what they were chosen by.
+
+    Parameters
+    ----------
+    features : str
+        The features that the scores are of.
+    place : int
+        The place of alpha among those to choose from.
+    alpha : float
+    thresholds : dict of str to float
+        By the rules that need training documents: "calibrated", "resampled" and "training".
+    results : dict of str to list of float
+        The AUC and the largest F-score at each alpha, by the names "auc" and "f".
+    value : float
+        The best value of the measure by which alpha was chosen.
+    inner : ExtractionScores
+        The measures of the scores at `alpha`, by the threshold of "calibrated".
+    """
+
+    features: str
+    place: int
+    alpha: float
+    thresholds: dict[Rule, float]
+    results: dict[str, list[float]]
+    value: float
+    inner: ExtractionScores
+
+    def __str__(self) -> str:
+        features = f"{self.features}, " if self.features else ""
+        return f"{features}alpha {self.alpha:.4g}, with documents left out {self.inner}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            *([("features", self.features)] if self.features else []),
+            ("alpha", f"{self.alpha:.4g}"),
+            ("with documents left out", str(self.inner)),
+            *((f"threshold, {rule}", f"{value:.4g}") for rule, value in self.thresholds.items()),
+        ]
+
+    def _chart(self) -> Curves:
+        lines = {name: np.array(self.results[key]) for key, name in (("auc", "AUC"), ("f", "largest F-score"))}
+        numbers = np.arange(1.0, len(self.results["auc"]) + 1)
+        mark = self.place + 1.0, f"chosen: alpha {self.alpha:.4g}"
+        return Curves(numbers, lines, "number of the alpha that was tried", "with documents left out", mark=mark)
+
+    def _columns(self) -> dict[str, Any]:
+        return dict(self.results)
+
+
+def choose(
+    learning: Learning,
+    labels: NDArray[np.bool_],
+    documents: Sequence[str],
+    held_out: Float,
+    features: str = "",
+) -> Choice:
+    """Choose the alpha whose held-out scores are best, and thresholds by these scores.
+
+    Parameters
+    ----------
+    learning : Learning
+    labels : ndarray of bool, shape (m,)
+    documents : sequence, shape (m,)
+    held_out : ndarray, shape (alphas, m)
+        The score of each candidate by the model without its document, for each alpha.
+    features : str, default=""
+        What the scores are of.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> learning = Learning("rls", (0.5, 1.0), "auc", None, None)
+    >>> labels = np.array([True, False, True])
+    >>> held_out = np.array([[0.2, 0.3, 0.4], [0.3, 0.2, 0.4]])
+    >>> choice = choose(learning, labels, ["a", "b", "c"], held_out)
+    >>> choice.alpha, choice.value, choice.thresholds["training"]
+    (1.0, 1.0, 0.25)
+    """
+    place, results = choose_alpha(learning, labels, held_out)
+    scores = held_out[place]
+    thresholds: dict[Rule, float] = {
+        "calibrated": calibrated_threshold(labels, scores),
+        "resampled": resampled_threshold(labels, scores, documents),
+        "training": best_threshold(labels, scores),
+    }
+    inner = measure(labels, scores, scores > thresholds["calibrated"])
+    value = results[learning.scoring][place]
+    return Choice(features, place, learning.fixed_alphas[place], thresholds, results, value, inner)
+
+
+def choose_alpha(learning: Learning, labels: NDArray[np.bool_], held_out: Float) -> tuple[int, dict[str, list[float]]]:
+    """Return the place of the alpha whose held-out scores are best, and the `results` of a choice."""
+    measured = [measure(labels, scores, scores > best_threshold(labels, scores)) for scores in held_out]
+    results = {"auc": [scores.auc for scores in measured], "f": [scores.f for scores in measured]}
+    return int(np.argmax(results[learning.scoring])), results
+
+
+def search_alphas(
+    learning: Learning, K: Float, labels: NDArray[np.bool_], documents: Sequence[str], features: str = ""
+) -> tuple[AlphaGrid, HeldOutDocuments]:
+    """Leave documents out for every alpha of a grid, which is extended while the best lies at its edge.
+
+    Parameters
+    ----------
+    learning, K, labels, documents, features
+        As in `hold_out_documents`; the alphas may be "auto".
+
+    Returns
+    -------
+    AlphaGrid
+        All alphas that were tried, in ascending order unless they were given.
+    HeldOutDocuments
+    """
+    parts: list[HeldOutDocuments] = []
+    tried: list[Float] = []
+
+    def values(alphas: Float) -> Float:
+        part = replace(learning, alphas=tuple(alphas.tolist()))
+        parts.append(hold_out_documents(part, K, labels, documents, features=features))
+        tried.append(alphas)
+        return np.array(choose_alpha(part, labels, parts[-1].inner[:, 0])[1][learning.scoring])
+
+    grid = learning.grid(K).explored(values)
+    together = np.concatenate(tried)
+    order = np.arange(len(together)) if len(parts) == 1 else np.argsort(together)
+    return grid, HeldOutDocuments.joined(parts, order)
