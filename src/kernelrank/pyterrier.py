@@ -16,7 +16,7 @@ from sklearn.base import clone
 from kernelrank.errors import InvalidInputError, MissingExtraError
 from kernelrank.model_selection import RankRLSCV
 from kernelrank.report import explain
-from kernelrank.report.contributions import scores_of
+from kernelrank.report.explanations import scores_of
 
 pyterrier: Any = None  # the classes below say so when they are made
 Transformer: Any = object

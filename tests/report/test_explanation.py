@@ -23,7 +23,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.model_selection import RLSCV, RankRLSCV
 from kernelrank.report import explain
-from kernelrank.report.contributions import Contributions, last_step, scores_of
+from kernelrank.report.explanations import Contributions, last_step, scores_of
 
 X, y, QID = make_ranking(n_queries=12, n_features=6, n_levels=3, random_state=0)
 ALPHAS = [0.1, 1.0, 10.0]

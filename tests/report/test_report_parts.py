@@ -17,13 +17,13 @@ from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.model_selection import RLSCV, RankRLSCV, leave_pair_out, tournament_roc
-from kernelrank.report import measured_items
-from kernelrank.report.contributions import Contributions
+from kernelrank.report import measured
 from kernelrank.report.data_summary import DataSummary
 from kernelrank.report.environment import parameters_of
 from kernelrank.report.explained_pair import ExplainedPair
+from kernelrank.report.explanations import Contributions
 from kernelrank.report.influence import Influence
-from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.measured import MeasuredItems
 from kernelrank.report.measured_values import measure_all
 from kernelrank.report.model_description import describe_holdout, describe_kernel
 from kernelrank.report.query_roc import POINTS, query_roc
@@ -129,7 +129,7 @@ def test_one_ranking_is_a_tournament():
 
 
 def test_one_large_ranking_is_measured_fold_by_fold(monkeypatch):
-    monkeypatch.setattr(measured_items, "TOURNAMENT_ITEMS", 10)
+    monkeypatch.setattr(measured, "TOURNAMENT_ITEMS", 10)
     items = held_out(RankRLS().fit(X, y), y, None, random_state=3)
     for number, (train, test) in enumerate(KFold(5, shuffle=True, random_state=3).split(X), start=1):
         np.testing.assert_array_equal(items.qid[test], number)

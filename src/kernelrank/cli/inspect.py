@@ -143,7 +143,7 @@ def _largest(answer: Answer, model: Any, top: int) -> None:
 
 def _column(numbers: Sequence[float], *, sign: bool = False) -> list[str]:
     """Write numbers so that their points stand below each other."""
-    from kernelrank.report.number_format import in_column
+    from kernelrank.report.writing import in_column
 
     return [text.replace("\N{MINUS SIGN}", "-") for text in in_column(numbers, 4, sign=sign)]
 

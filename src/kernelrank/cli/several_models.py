@@ -71,7 +71,7 @@ class SeveralModels:
     def write(self, answer: Answer, path: Path, data: Path) -> None:
         """Write the page."""
         from kernelrank.base.progress import working
-        from kernelrank.report.comparison_report import comparison_page
+        from kernelrank.report.comparison import comparison_page
 
         with working("drawing the page"):
             title = f"{len(self.compared[0].results)} models on {data.name}"

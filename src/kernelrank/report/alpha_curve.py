@@ -13,8 +13,8 @@ from kernelrank.base.arrays import Index, Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection.alpha_grid import edge_of
 from kernelrank.report.alpha_errors import standard_errors
-from kernelrank.report.display import Display
-from kernelrank.report.number_format import with_digits
+from kernelrank.report.displays import Display
+from kernelrank.report.writing import with_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Labels, is_sparse
 from kernelrank.metrics import Measure
-from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.measured import MeasuredItems
 from kernelrank.report.measured_values import MeasuredValue
 
 __all__ = ["Baselines", "BestColumn", "random_order"]

@@ -10,7 +10,7 @@ import numpy as np
 from kernelrank.base.results import Bars, Chart, Curves, Estimates, Histogram, Result
 from kernelrank.metrics import ConcordanceResult, MeasureResult
 from kernelrank.model_selection import PermutationTest
-from kernelrank.report.display import Display, legend_above
+from kernelrank.report.displays import Display, legend_above
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.selection import SelectionDisplay
 from kernelrank.selection import SelectionCurve, SelectionStability

@@ -10,9 +10,9 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import DyadicConcordance
 from kernelrank.report.environment import parameters_of
 from kernelrank.report.forest import ForestDisplay
-from kernelrank.report.number_format import with_decimals, with_digits
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture, drawing
+from kernelrank.report.writing import with_decimals, with_digits
 
 __all__ = ["dyads_report"]
 

@@ -12,9 +12,9 @@ from sklearn.utils import _safe_indexing
 from kernelrank.base.arrays import Index, Labels
 from kernelrank.base.labels import Queries
 from kernelrank.metrics import MeasureResult
-from kernelrank.report.contributions import scores_of
 from kernelrank.report.explanation import Explanation, explain
-from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.explanations import scores_of
+from kernelrank.report.measured import MeasuredItems
 
 __all__ = ["ExplainedPair"]
 

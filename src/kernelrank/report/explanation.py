@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 from kernelrank.base.arrays import Float, Labels, Matrix, is_sparse
 from kernelrank.base.results import Bars, Result
 from kernelrank.errors import InvalidInputError
-from kernelrank.report.contributions import Contributions, scores_of
+from kernelrank.report.explanations import Contributions, scores_of
 
 __all__ = ["Explanation", "explain"]
 

@@ -13,7 +13,7 @@ from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.report.baselines import Baselines
-from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.measured import MeasuredItems
 from kernelrank.report.measured_values import measure_all
 from kernelrank.report.page import Page, render
 from kernelrank.report.pictures import query_picture

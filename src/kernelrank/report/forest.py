@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kernelrank.metrics import DyadicConcordance, Interval
 from kernelrank.model_selection import AUCComparison, AUCEstimate
-from kernelrank.report.display import Display
+from kernelrank.report.displays import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.report.display import Display
+from kernelrank.report.displays import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

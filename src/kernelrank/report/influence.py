@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from kernelrank.base.arrays import Float, Matrix, is_sparse
-from kernelrank.report.contributions import Contributions
+from kernelrank.report.explanations import Contributions
 
 __all__ = ["Influence"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernelrank.base.arrays import RandomStateLike
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
-from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.measured import MeasuredItems
 
 __all__ = ["MeasuredValue", "measure_all"]
 

@@ -10,7 +10,7 @@ from kernelrank.kernels import Kernel
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.model_selection import RLSCV, RLSClassifierCV
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
-from kernelrank.report.number_format import counted, with_digits
+from kernelrank.report.writing import counted, with_digits
 
 __all__ = ["alpha_curve_of", "describe_holdout", "describe_kernel", "describe_scoring"]
 

@@ -13,7 +13,7 @@ from kernelrank.base.text import printable
 from kernelrank.errors import MissingExtraError
 from kernelrank.persistence.atomic import atomic_write
 from kernelrank.report.environment import today, versions
-from kernelrank.report.number_format import FILTERS
+from kernelrank.report.writing import FILTERS
 
 __all__ = ["Page", "render"]
 

@@ -10,10 +10,10 @@ from kernelrank.base.arrays import Float, RandomStateLike
 from kernelrank.metrics import MeasureResult
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.importance import ImportanceDisplay
-from kernelrank.report.number_format import counted, plural, with_decimals, with_digits
 from kernelrank.report.picture import Picture, drawing
 from kernelrank.report.query_scores import QueryScoreDisplay
 from kernelrank.report.roc import ROCDisplay
+from kernelrank.report.writing import counted, plural, with_decimals, with_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

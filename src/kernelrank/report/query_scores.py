@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from kernelrank.base.arrays import Labels, RandomStateLike
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult, get_measure
-from kernelrank.report.display import Display
+from kernelrank.report.displays import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
-from kernelrank.report.contributions import last_step
 from kernelrank.report.data_summary import DataSummary
-from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.explanations import last_step
+from kernelrank.report.measured import MeasuredItems
 from kernelrank.report.measured_values import MeasuredValue
-from kernelrank.report.number_format import counted, with_digits
+from kernelrank.report.writing import counted, with_digits
 
 __all__ = ["report_warnings"]
 

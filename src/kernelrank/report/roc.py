@@ -14,7 +14,7 @@ from kernelrank.base.arrays import Float, Labels, RandomStateLike
 from kernelrank.metrics.roc import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import AUCEstimate, check_scores, estimate_auc
 from kernelrank.model_selection.auc_comparison import TournamentROC, tournament_roc
-from kernelrank.report.display import Display
+from kernelrank.report.displays import Display
 from kernelrank.report.roc_band import roc_band
 
 if TYPE_CHECKING:

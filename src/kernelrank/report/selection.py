@@ -9,7 +9,7 @@ import numpy as np
 from kernelrank.base.text import p_is
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest
-from kernelrank.report.display import Display, legend_above
+from kernelrank.report.displays import Display, legend_above
 from kernelrank.selection import SelectionCurve, SelectionStability
 
 if TYPE_CHECKING:

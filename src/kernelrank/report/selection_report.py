@@ -10,11 +10,11 @@ from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError
 from kernelrank.model_selection import PermutationTest
 from kernelrank.report.environment import parameters_of
-from kernelrank.report.number_format import counted, with_decimals
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture, drawing
 from kernelrank.report.pictures import null_picture
 from kernelrank.report.selection import SelectionDisplay
+from kernelrank.report.writing import counted, with_decimals
 from kernelrank.selection import SelectionCurve, SelectionStability
 
 __all__ = ["selection_report"]

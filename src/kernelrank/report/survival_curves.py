@@ -6,8 +6,8 @@ import numpy as np
 
 from kernelrank.base.labels import Lifetimes
 from kernelrank.metrics import KaplanMeier
-from kernelrank.report.number_format import with_decimals, with_digits
 from kernelrank.report.picture import Picture, drawing
+from kernelrank.report.writing import with_decimals, with_digits
 
 __all__ = ["THIRDS", "survival_picture"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from kernelrank.errors import InvalidInputError
 from kernelrank.persistence.provenance import final_step, provenance
 from kernelrank.report import explain
-from kernelrank.report.contributions import scores_of
+from kernelrank.report.explanations import scores_of
 from kernelrank.serving.request_items import items_of_columns, items_of_rows
 from kernelrank.serving.served_models import has_posterior
 

@@ -19,7 +19,7 @@ from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.auc_comparison import tournament_scores
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.search import AlphaSearch
-from kernelrank.report.contributions import scores_of
+from kernelrank.report.explanations import scores_of
 from kernelrank.report.model_description import describe_holdout
 
 __all__ = ["MeasuredItems"]

@@ -14,16 +14,16 @@ from kernelrank.metrics import AUC
 from kernelrank.model_selection import AUCComparison, AUCEstimate, PermutationTest, TournamentROC
 from kernelrank.report.alpha_errors import pair_standard_errors
 from kernelrank.report.baselines import BestColumn
-from kernelrank.report.contributions import Contributions, has_contributions
 from kernelrank.report.environment import parameters_of
+from kernelrank.report.explanations import Contributions, has_contributions
 from kernelrank.report.forest_rows import ComparedAUCs
 from kernelrank.report.influence import Influence
 from kernelrank.report.model_description import alpha_curve_of, describe_kernel
-from kernelrank.report.number_format import counted, with_commas
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture
 from kernelrank.report.pictures import alpha_picture, null_picture, roc_picture
 from kernelrank.report.roc import ROCDisplay
+from kernelrank.report.writing import counted, with_commas
 
 __all__ = ["auc_report"]
 
@@ -124,7 +124,7 @@ def auc_report(
         "how": _how(estimate),
         "comparisons": [ComparedAUCs.of((first, second), found) for first, second, found in comparisons],
         "curve": curve,
-        "feature": None if curve is None or X is None else _best_feature(curve, X, feature_names),
+        "feature": None if curve is None or X is None else _best_feature_by_auc(curve, X, feature_names),
         "sensitivities": []
         if curve is None
         else [(rate, curve.sensitivity_at(rate, random_state=random_state)) for rate in SPECIFICITIES],
@@ -138,7 +138,7 @@ def auc_report(
         "learner": None if model is None else type(_learner(model)).__name__,
         "kernel": None if model is None else describe_kernel(_learner(model)),
         "parameters": [] if model is None else parameters_of(model),
-        "warnings": _warnings(estimate, permutation),
+        "warnings": _auc_warnings(estimate, permutation),
         "notes": list(notes),
         "command": command,
     }
@@ -166,7 +166,7 @@ def _roc(curve: TournamentROC, random_state: int | None) -> Picture:
     return roc_picture(ROCDisplay.of_tournament(curve, random_state=random_state), caption)
 
 
-def _best_feature(curve: TournamentROC, X: object, names: Labels | None) -> BestColumn | None:
+def _best_feature_by_auc(curve: TournamentROC, X: object, names: Labels | None) -> BestColumn | None:
     """Return the single feature with the highest AUC on all items."""
     positive = (curve.labels == curve.estimate.classes[1]).astype(np.float64)
     return BestColumn.of(X, lambda scores: float(AUC()(positive, scores).mean), names)
@@ -185,7 +185,7 @@ def _hardest(curve: TournamentROC, ids: Labels | None) -> list[tuple[Any, Any, f
     ]
 
 
-def _warnings(estimate: AUCEstimate, permutation: PermutationTest | None) -> list[str]:
+def _auc_warnings(estimate: AUCEstimate, permutation: PermutationTest | None) -> list[str]:
     found = [text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") for text in estimate.warnings]
     fewest = min(estimate.n_positive, estimate.n_negative)
     if fewest < FEW_ITEMS:

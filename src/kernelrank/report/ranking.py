@@ -20,12 +20,12 @@ from kernelrank.model_selection.permutation import permutation_importance
 from kernelrank.report.alpha_curve import AlphaCurveDisplay
 from kernelrank.report.alpha_errors import query_standard_errors
 from kernelrank.report.baselines import Baselines
-from kernelrank.report.contributions import Contributions, has_contributions, last_step
 from kernelrank.report.data_summary import DataSummary
 from kernelrank.report.environment import parameters_of
 from kernelrank.report.explained_pair import ExplainedPair
+from kernelrank.report.explanations import Contributions, has_contributions, last_step
 from kernelrank.report.influence import Influence
-from kernelrank.report.measured_items import MeasuredItems
+from kernelrank.report.measured import MeasuredItems
 from kernelrank.report.measured_values import MeasuredValue, measure_all
 from kernelrank.report.model_description import alpha_curve_of, describe_holdout, describe_kernel
 from kernelrank.report.page import Page, render

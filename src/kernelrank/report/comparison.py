@@ -14,9 +14,9 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, get_measure
 from kernelrank.report.baselines import random_order
 from kernelrank.report.compared_models import ComparedModels
-from kernelrank.report.number_format import counted, with_decimals
 from kernelrank.report.page import Page, render
 from kernelrank.report.picture import Picture, drawing
+from kernelrank.report.writing import counted, with_decimals
 
 __all__ = ["comparison_page", "comparison_report"]
 
