@@ -14,8 +14,8 @@ from kernelrank.estimators import RankRLS
 from kernelrank.metrics import AUC, Interval, sensitivity_at
 from kernelrank.model_selection import AUCEstimate, RankRLSCV, estimate_auc, permutation_test, tournament_roc
 from kernelrank.report import AlphaCurveDisplay, auc_report
-from kernelrank.report.alpha_errors import pair_standard_errors
-from kernelrank.report.forest_rows import Forest
+from kernelrank.report.comparison import Forest
+from kernelrank.report.displays import pair_standard_errors
 from tests.report.html_page import HTMLPage
 
 rng = np.random.default_rng(0)

@@ -18,8 +18,8 @@ from kernelrank.estimators import RankRLS, RLSClassifier
 from kernelrank.metrics import NDCG
 from kernelrank.model_selection import RankRLSCV, leave_pair_out, leave_query_out, tournament_roc
 from kernelrank.report import AlphaCurveDisplay, ChartDisplay, QueryScoreDisplay, ROCDisplay
-from kernelrank.report.alpha_errors import pair_standard_errors, query_standard_errors
-from kernelrank.report.roc_band import roc_band
+from kernelrank.report.displays import pair_standard_errors, query_standard_errors
+from kernelrank.report.roc import roc_band
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 12)

@@ -13,8 +13,7 @@ import matplotlib as mpl
 import pytest
 
 from kernelrank.errors import MissingExtraError
-from kernelrank.report.page import Page, _template_reader, render
-from kernelrank.report.picture import VARIABLES, drawing
+from kernelrank.report.writing import VARIABLES, Page, _template_reader, drawing, render
 from tests.report.html_page import HTMLPage, contrast
 from tests.report.pages import ATTACK, NAMES, hostile_run, large_run, page
 

@@ -18,7 +18,7 @@ from kernelrank.estimators import RLS, CoRankRLS, RankRLS, RankSVM, RLSClassifie
 from kernelrank.metrics import AUC, NDCG, MeanAveragePrecision, PairwiseAccuracy
 from kernelrank.model_selection import RLSCV, RankRLSCV
 from kernelrank.report import folds_report, ranking_report
-from kernelrank.report.alpha_errors import query_standard_errors
+from kernelrank.report.displays import query_standard_errors
 from tests.report.html_page import HTMLPage
 from tests.report.pages import large_run, page
 

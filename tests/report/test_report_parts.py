@@ -18,15 +18,12 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.model_selection import RLSCV, RankRLSCV, leave_pair_out, tournament_roc
 from kernelrank.report import measured
-from kernelrank.report.data_summary import DataSummary
-from kernelrank.report.environment import parameters_of
-from kernelrank.report.explained_pair import ExplainedPair
-from kernelrank.report.explanations import Contributions
-from kernelrank.report.influence import Influence
-from kernelrank.report.measured import MeasuredItems
-from kernelrank.report.measured_values import measure_all
-from kernelrank.report.model_description import describe_holdout, describe_kernel
-from kernelrank.report.query_roc import POINTS, query_roc
+from kernelrank.report.explanations import Contributions, Influence
+from kernelrank.report.measured import DataSummary, MeasuredItems, measure_all
+from kernelrank.report.pictures import describe_holdout, describe_kernel
+from kernelrank.report.ranking import ExplainedPair
+from kernelrank.report.roc import QUERY_POINTS, query_roc
+from kernelrank.report.writing import parameters_of
 
 X, y, QID = make_ranking(n_queries=10, n_items=(3, 8), n_features=4, n_levels=3, noise=0.5, random_state=0)
 ALPHAS = [0.1, 1.0, 10.0]
@@ -176,7 +173,7 @@ def test_curve_of_queries_by_hand():
     scores = np.array([5.0, 1.0, 30.0, 20.0, 10.0])
     display = query_roc(positive, scores, qid=["a", "a", "b", "b", "b"], random_state=0)
     assert display.estimate.auc == 0.75
-    at = dict(zip(POINTS.round(2).tolist(), display.tpr[1:], strict=True))
+    at = dict(zip(QUERY_POINTS.round(2).tolist(), display.tpr[1:], strict=True))
     assert (at[0.0], at[0.25], at[0.5], at[0.75], at[1.0]) == (0.5, 0.5, 1.0, 1.0, 1.0)
     assert (display.fpr[0], display.tpr[0]) == (0.0, 0.0)
     assert (display.estimate.n_pairs, display.estimate.n_positive) == (3, 2)
@@ -218,9 +215,9 @@ def test_influence_of_sparse_and_of_many_items(monkeypatch):
     model = RankRLS().fit(sparse.csr_array(thin), y, qid=QID)
     found = Influence.of(Contributions.of(model), sparse.csr_array(thin))
     np.testing.assert_allclose(np.sort(found.spreads), np.sort(thin.std(axis=0)), rtol=1e-12)
-    from kernelrank.report import influence
+    from kernelrank.report import explanations
 
-    monkeypatch.setattr(influence, "MOST_NUMBERS", 10 * len(y))
+    monkeypatch.setattr(explanations, "MOST_NUMBERS", 10 * len(y))
     some = Influence.of(Contributions.of(RankRLS(kernel="rbf").fit(X, y, qid=QID)), X)
     assert 5 <= some.n_items <= 10
 

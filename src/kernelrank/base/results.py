@@ -62,7 +62,7 @@ class Result(ABC):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from kernelrank.report.chart_display import display_of
+        from kernelrank.report.displays import display_of
 
         return display_of(self).plot(ax=ax, **line_options)
 

@@ -98,7 +98,7 @@ def concordance(
         )
     pvalue = log_rank_pvalue(estimate.lifetimes.time, estimate.lifetimes.event, estimate.thirds())
     if report is not None:
-        from kernelrank.report.concordance_report import concordance_report
+        from kernelrank.report.estimates import concordance_report
 
         with working("drawing the page"):
             title = f"Concordance of {items.path}"

@@ -158,7 +158,7 @@ def _board(model: ModelName, alpha: str, confidence: float, seed: int) -> Leader
 
 def _answer(answer: Answer, board: Leaderboard, votes: Path, top: int, n_pairs: int, power: float) -> None:
     """Add the table, the separable items, the judges and the next votes."""
-    from kernelrank.report.leaderboard_report import neighbours_of, rows_of
+    from kernelrank.report.estimates import neighbours_of, rows_of
 
     rows = rows_of(board.table())
     neighbours = neighbours_of(board, power)
@@ -191,7 +191,7 @@ def _answer(answer: Answer, board: Leaderboard, votes: Path, top: int, n_pairs: 
 
 
 def _answer_judges(answer: Answer, board: Leaderboard) -> None:
-    from kernelrank.report.leaderboard_report import rows_of
+    from kernelrank.report.estimates import rows_of
 
     if board.judges_ is None:
         return

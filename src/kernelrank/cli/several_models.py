@@ -15,7 +15,7 @@ from kernelrank.cli.model_file import command_line
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.metrics import Measure, MeasureResult
-    from kernelrank.report.compared_models import ComparedModels
+    from kernelrank.report.comparison import ComparedModels
 
 __all__ = ["SeveralModels"]
 
@@ -54,7 +54,7 @@ class SeveralModels:
         seed: int,
     ) -> SeveralModels:
         """Measure and compare; the arguments are those of the command."""
-        from kernelrank.report.compared_models import ComparedModels
+        from kernelrank.report.comparison import ComparedModels
 
         names = _short_names([judgement.name for judgement in judged])
 
@@ -144,7 +144,7 @@ class SeveralModels:
 
 def _chance(judgement: Judgement, measure: Measure) -> float | None:
     """Return the expected value of a random order; None for a run, whose items were chosen."""
-    from kernelrank.report.baselines import random_order
+    from kernelrank.report.measured import random_order
 
     return None if judgement.y is None else random_order(measure, judgement.y, judgement.qid)
 

@@ -55,7 +55,7 @@ def answer_nested_times(answer: Answer, estimate: ConcordanceEstimate) -> None:
 
 def times_page(answer: Answer, estimate: ConcordanceEstimate, model: Any, items: Items, time: str) -> Any:
     """Return the page of the nested estimate, with the parameters of the model that was chosen."""
-    from kernelrank.report.concordance_report import concordance_report
+    from kernelrank.report.estimates import concordance_report
 
     with working("drawing the page"):
         return concordance_report(

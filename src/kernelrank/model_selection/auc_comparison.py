@@ -158,7 +158,7 @@ class AUCComparison(Result):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from kernelrank.report.forest import ForestDisplay
+        from kernelrank.report.comparison import ForestDisplay
 
         return ForestDisplay.from_comparison(self, names=names, ax=ax, **line_options)
 

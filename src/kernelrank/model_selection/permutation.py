@@ -490,7 +490,7 @@ class PermutationImportance(Result):
         -------
         kernelrank.report.ImportanceDisplay
         """
-        from kernelrank.report.importance import ImportanceDisplay
+        from kernelrank.report.displays import ImportanceDisplay
 
         return ImportanceDisplay(self, k=k).plot(ax=ax, **line_options)
 

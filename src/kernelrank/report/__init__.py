@@ -1,22 +1,24 @@
 """Displays in scikit-learn's style, explanations, and reports as one self-contained HTML page."""
 
-from kernelrank.report.alpha_curve import AlphaCurveDisplay
-from kernelrank.report.chart_display import ChartDisplay
-from kernelrank.report.comparison import comparison_report
-from kernelrank.report.concordance_report import concordance_report
-from kernelrank.report.dyads_report import dyads_report
-from kernelrank.report.estimates import auc_report
-from kernelrank.report.explanation import Explanation, explain
-from kernelrank.report.folds_report import folds_report
-from kernelrank.report.forest import ForestDisplay
-from kernelrank.report.importance import ImportanceDisplay
-from kernelrank.report.leaderboard_report import leaderboard_report
-from kernelrank.report.page import Page
-from kernelrank.report.query_scores import QueryScoreDisplay
-from kernelrank.report.ranking import ranking_report
+from kernelrank.report.comparison import ForestDisplay, comparison_report
+from kernelrank.report.displays import (
+    AlphaCurveDisplay,
+    ChartDisplay,
+    ImportanceDisplay,
+    QueryScoreDisplay,
+    SelectionDisplay,
+)
+from kernelrank.report.estimates import (
+    auc_report,
+    concordance_report,
+    dyads_report,
+    leaderboard_report,
+    selection_report,
+)
+from kernelrank.report.explanations import Explanation, explain
+from kernelrank.report.ranking import folds_report, ranking_report
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.report.selection import SelectionDisplay
-from kernelrank.report.selection_report import selection_report
+from kernelrank.report.writing import Page
 
 __all__ = [
     "AlphaCurveDisplay",

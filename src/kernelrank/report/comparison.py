@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,14 +14,26 @@ from numpy.typing import ArrayLike
 from kernelrank.base.arrays import Float, Labels
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics import Measure, get_measure
-from kernelrank.report.baselines import random_order
-from kernelrank.report.compared_models import ComparedModels
-from kernelrank.report.page import Page, render
-from kernelrank.report.picture import Picture, drawing
-from kernelrank.report.writing import counted, with_decimals
+from kernelrank.metrics import DyadicConcordance, Interval, Measure, MeasureResult, PairedTest, get_measure, paired_test
+from kernelrank.model_selection import AUCComparison, AUCEstimate
+from kernelrank.report.displays import Display
+from kernelrank.report.measured import random_order
+from kernelrank.report.writing import Page, Picture, counted, drawing, render, with_decimals
 
-__all__ = ["comparison_page", "comparison_report"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "ComparedAUCs",
+    "ComparedModels",
+    "ComparedPair",
+    "Forest",
+    "ForestDisplay",
+    "ForestRow",
+    "comparison_page",
+    "comparison_report",
+    "holm",
+]
 
 N_QUERIES = 10
 """How many queries are listed in which two models differ most."""
@@ -160,3 +175,422 @@ def _difference_picture(measure: str, differences: Float) -> Picture:
             f"below, {len(values) - higher - lower:,} equal."
         )
         return canvas.picture(alt, "One line for each query, in ascending order. Above zero the first model is higher.")
+
+
+# Compared models ------------------------------------------------------------------------------------------------------
+#
+# Several models measured on the same queries: their values, and how every two of them differ.
+
+MOST_MODELS = 12
+"""Beyond this many models a table of all pairs would not be read: 66 rows are enough."""
+
+
+def holm(pvalues: Sequence[float]) -> list[float]:
+    """Correct the p-values of several tests by Holm's step-down method.
+
+    The chance that any true null hypothesis has a corrected p-value of at most x is at most x, however the tests depend
+    on each other.
+
+    Parameters
+    ----------
+    pvalues : sequence of float
+
+    Returns
+    -------
+    list of float
+        In the order of the p-values; none is above one.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(pvalues, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    corrected = np.empty(len(values))
+    corrected[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in corrected]
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """Two models by one measure.
+
+    Parameters
+    ----------
+    first, second : str
+    test : PairedTest
+    corrected : float
+        The p-value, corrected for all tests of the comparison.
+    """
+
+    first: str
+    second: str
+    test: PairedTest
+    corrected: float
+
+    @property
+    def n_equal(self) -> int:
+        """The number of queries that both rank equally well."""
+        return self.test.n_queries - self.test.n_first_better - self.test.n_second_better
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedModels:
+    """Several models by one measure, best first, with all pairs of them.
+
+    Parameters
+    ----------
+    name, rules : str
+        The measure and its conventions.
+    results : list of (str, MeasureResult)
+        The models in descending order of quality.
+    chance : float or None
+        The expected value of a random order; None where it is not known.
+    values, differences : Forest
+    pairs : list of ComparedPair
+        The better of two models first, by their means.
+    confidence : float
+    interval_method : str
+        What the intervals of the values are.
+    """
+
+    name: str
+    rules: str
+    results: list[tuple[str, MeasureResult]]
+    chance: float | None
+    values: Forest
+    differences: Forest
+    pairs: list[ComparedPair]
+    confidence: float
+    interval_method: str
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries that were measured."""
+        return len(self.results[0][1])
+
+    @classmethod
+    def all_of(
+        cls,
+        measured: Sequence[tuple[str, bool, Mapping[str, MeasureResult], float | None]],
+        *,
+        confidence: float = 0.95,
+        n_resamples: int = 10_000,
+        random_state: int | None = 0,
+    ) -> list[ComparedModels]:
+        """Compare models by several measures; p-values are corrected for all of the tests together.
+
+        Parameters
+        ----------
+        measured : sequence of (str, bool, mapping of str to MeasureResult, float or None)
+            For each measure its name, whether higher is better, what was measured of each model, and the value of a
+            random order.
+        confidence, n_resamples, random_state
+            As in `kernelrank.metrics.paired_test`.
+
+        Returns
+        -------
+        list of ComparedModels
+        """
+        tests, ordered = [], []
+        for name, rising, results, chance in measured:
+            if not 2 <= len(results) <= MOST_MODELS:
+                raise InvalidInputError(f"Expected 2 to {MOST_MODELS} models to compare; got {len(results)}.")
+            best_first = sorted(results.items(), key=lambda one: one[1].mean, reverse=rising)
+            ordered.append((name, best_first, chance))
+            options = {"confidence": confidence, "n_resamples": n_resamples, "random_state": random_state}
+            tests.append([paired_test(one, two, **options) for (_, one), (_, two) in combinations(best_first, 2)])  # type: ignore[arg-type]
+        corrected = iter(holm([test.pvalue for some in tests for test in some]))
+        found = []
+        for (name, results_of, chance), some in zip(ordered, tests, strict=True):
+            names = list(combinations([model for model, _ in results_of], 2))
+            pairs = [ComparedPair(*two, test, next(corrected)) for two, test in zip(names, some, strict=True)]
+            intervals = [result.interval(confidence, random_state=random_state) for _, result in results_of]
+            rows = [
+                (model, result.mean, interval) for (model, result), interval in zip(results_of, intervals, strict=True)
+            ]
+            label = results_of[0][1].label
+            found.append(
+                cls(
+                    name,
+                    label.partition(" (")[2].rstrip(")"),
+                    results_of,
+                    chance,
+                    Forest.of_values(rows, chance),
+                    Forest.of_differences(
+                        [(f"{one.first} − {one.second}", one.test.difference, one.test.interval) for one in pairs]
+                    ),
+                    pairs,
+                    confidence,
+                    intervals[0].method,
+                )
+            )
+        return found
+
+
+# Forest ---------------------------------------------------------------------------------------------------------------
+#
+# A forest plot: AUCs or concordances, one below the other, and below a line how two AUCs differ.
+
+DIFFERENCE_PLACE, LOWEST = -1.1, -2.2
+"""Where the difference is drawn below the rows 0, 1, ..., and where the plot ends."""
+
+
+class ForestDisplay(Display):
+    """Forest plot of AUCs or concordances with their confidence intervals.
+
+    Parameters
+    ----------
+    estimates : sequence of tuple
+        Names and estimates: what `estimate_auc` or `dyadic_concordance` returns.
+    difference : tuple, optional
+        A name, a difference of two AUCs and its interval, which is drawn below on an axis of its own.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Matplotlib objects, set by `plot`.
+    difference_ax_ : matplotlib Axes or None
+        The axis of the difference.
+
+    Examples
+    --------
+    >>> estimate = AUCEstimate(0.75, Interval(0.55, 0.9, 0.95, ""), "leave_pair_out", 100, 10, 10, (0, 1))
+    >>> display = ForestDisplay([("genes", estimate)])
+    >>> [name for name, _ in display.estimates]
+    ['genes']
+    """
+
+    difference_ax_: Axes | None
+
+    def __init__(
+        self,
+        estimates: Sequence[tuple[str, AUCEstimate | DyadicConcordance]],
+        *,
+        difference: tuple[str, float, Interval] | None = None,
+    ) -> None:
+        self.estimates = list(estimates)
+        self.difference = difference
+
+    @classmethod
+    def from_comparison(
+        cls,
+        comparison: AUCComparison,
+        *,
+        names: tuple[str, str] = ("first", "second"),
+        ax: Axes | None = None,
+        **line_options: object,
+    ) -> Self:
+        """Draw what `compare_auc` returns.
+
+        Parameters
+        ----------
+        comparison : AUCComparison
+        names : tuple of str, default=("first", "second")
+            The names of the two.
+        ax : matplotlib Axes, optional
+        line_options
+            For matplotlib's `plot`.
+
+        Returns
+        -------
+        ForestDisplay
+        """
+        first, second = names
+        difference = (f"{first} − {second}", comparison.difference, comparison.interval)
+        display = cls([(first, comparison.first), (second, comparison.second)], difference=difference)
+        return display.plot(ax=ax, **line_options)
+
+    def _n_rows(self) -> int:
+        return len(self.estimates) + (0 if self.difference is None else 3)
+
+    def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
+        """Draw the AUCs, and the difference below a line."""
+        rows = [(name, float(estimate), estimate.interval) for name, estimate in self.estimates]
+        n = len(rows)
+        _draw_rows(ax, rows, {"color": "C0", **line_options})
+        names = [name for name, _, _ in rows]
+        places = [float(place) for place in range(n)[::-1]]
+        self.difference_ax_ = None
+        if self.difference is None:
+            ax.axvline(0.5, color="0.5", linestyle=":", linewidth=1)
+            shared = any(isinstance(estimate, DyadicConcordance) for _, estimate in self.estimates)
+            ax.set(xlabel="concordance" if shared else "AUC", ylim=(-0.6, n - 0.4))
+        else:
+            # The axis of the AUCs moves to the top: the lowest rows of the plot have one of their own.
+            names, places = [*names, self.difference[0]], [*places, DIFFERENCE_PLACE]
+            ax.set(xlabel="AUC", ylim=(LOWEST, n - 0.4))
+            ax.xaxis.set(label_position="top", ticks_position="top")
+            ax.spines["bottom"].set_visible(False)
+            height = n - 0.4 - LOWEST
+            ax.plot([0.5, 0.5], [-0.5, n - 0.4], color="0.5", linestyle=":", linewidth=1)
+            ax.axhline(-0.5, color="0.5", linewidth=0.8)
+            below = ax.inset_axes((0.0, (DIFFERENCE_PLACE - 0.5 - LOWEST) / height, 1.0, 1 / height))
+            _draw_rows(below, [self.difference], {"color": "C1", **line_options})
+            below.axvline(0.0, color="0.5", linestyle=":", linewidth=1)
+            below.set(xlabel="difference of the AUCs", ylim=(-0.5, 0.5), yticks=[])
+            _without_frame(below, "top")
+            self.difference_ax_ = below
+        # Names are text, whatever signs of formulas they hold.
+        ax.set_yticks(places, names, parse_math=False)
+        _without_frame(ax, "top" if self.difference is None else "bottom")
+
+
+def _draw_rows(ax: Axes, rows: Sequence[tuple[str, float, Interval]], options: dict[str, Any]) -> None:
+    """Draw one line with a mark for each row, the first at the top."""
+    for place, (_, value, interval) in zip(range(len(rows))[::-1], rows, strict=True):
+        ax.plot([interval.low, interval.high], [place, place], **options)
+        ax.plot([value], [place], marker="s", **options)
+
+
+def _without_frame(ax: Axes, side: str) -> None:
+    for name in (side, "left", "right"):
+        ax.spines[name].set_visible(False)
+    ax.tick_params(left=False)
+
+
+# Forest rows ----------------------------------------------------------------------------------------------------------
+#
+# The rows of a forest plot: estimates with their intervals, each at its place on a common axis.
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """One row of a forest plot: an estimate with its interval.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+    interval : Interval
+    places : tuple of float
+        The positions of the lower end, the value and the upper end on the axis, from 0 to 1.
+    """
+
+    name: str
+    value: float
+    interval: Interval
+    places: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The rows of a forest plot that share one axis.
+
+    Parameters
+    ----------
+    rows : list of ForestRow
+    start, end : float
+        The ends of the axis.
+    reference : float
+        What means no effect: half for an AUC, zero for a difference.
+    """
+
+    rows: list[ForestRow]
+    start: float
+    end: float
+    reference: float
+
+    @property
+    def reference_place(self) -> float:
+        """The position of the reference on the axis."""
+        return (self.reference - self.start) / (self.end - self.start)
+
+    @classmethod
+    def of_aucs(cls, estimates: Sequence[tuple[str, AUCEstimate]]) -> Forest:
+        """Put AUCs on an axis that ends at 1.
+
+        Examples
+        --------
+        >>> estimate = AUCEstimate(0.75, Interval(0.55, 0.9, 0.95, ""), "leave_pair_out", 100, 10, 10, (0, 1))
+        >>> forest = Forest.of_aucs([("genes", estimate)])
+        >>> forest.start, forest.rows[0].places[1], forest.reference_place
+        (0.5, 0.5, 0.0)
+        """
+        lowest = min((estimate.interval.low for _, estimate in estimates), default=0.5)
+        start = min(0.5, floor(10 * lowest) / 10)
+        values = [(name, estimate.auc, estimate.interval) for name, estimate in estimates]
+        return cls._on_axis(values, start, 1.0, 0.5)
+
+    @classmethod
+    def of_values(cls, values: Sequence[tuple[str, float, Interval]], reference: float | None) -> Forest:
+        """Put values on an axis that holds them all and the reference, in tenths.
+
+        Examples
+        --------
+        >>> forest = Forest.of_values([("hinge", 0.75, Interval(0.62, 0.81, 0.95, ""))], 0.55)
+        >>> forest.start, forest.end, forest.reference
+        (0.5, 0.9, 0.55)
+        """
+        ends = [end for _, _, interval in values for end in interval]
+        lowest, highest = min(ends), max(ends)
+        mark = lowest if reference is None else reference
+        return cls._on_axis(values, floor(10 * min(lowest, mark)) / 10, ceil(10 * max(highest, mark)) / 10, mark)
+
+    @classmethod
+    def of_differences(cls, values: Sequence[tuple[str, float, Interval]]) -> Forest:
+        """Put differences on an axis with zero in its middle."""
+        largest = max(abs(end) for _, value, interval in values for end in (value, *interval))
+        bound = max(0.1, ceil(10 * largest) / 10)
+        return cls._on_axis(values, -bound, bound, 0.0)
+
+    @classmethod
+    def of_difference(cls, name: str, value: float, interval: Interval) -> Forest:
+        """Put a difference on an axis with zero in its middle."""
+        return cls.of_differences([(name, value, interval)])
+
+    @classmethod
+    def of_scores(cls, names: Sequence[str], scores: Sequence[float], intervals: Sequence[Interval]) -> Forest:
+        """Put scores on an axis from the lowest to the highest end in tenths, with zero, the mean, on it.
+
+        Examples
+        --------
+        >>> forest = Forest.of_scores(["tea"], [0.5], [Interval(-0.22, 1.22, 0.95, "")])
+        >>> forest.start, forest.end, forest.reference
+        (-0.3, 1.3, 0.0)
+        """
+        start = min((floor(10 * interval.low) / 10 for interval in intervals), default=-0.5)
+        end = max((ceil(10 * interval.high) / 10 for interval in intervals), default=0.5)
+        rows = list(zip(names, scores, intervals, strict=True))
+        return cls._on_axis(rows, min(start, 0.0), max(end, 0.5), 0.0)
+
+    @classmethod
+    def _on_axis(
+        cls, values: Sequence[tuple[str, float, Interval]], start: float, end: float, reference: float
+    ) -> Forest:
+        def place(value: float) -> float:
+            return min(1.0, max(0.0, (value - start) / (end - start)))
+
+        rows = [
+            ForestRow(name, value, interval, (place(interval.low), place(value), place(interval.high)))
+            for name, value, interval in values
+        ]
+        return cls(rows, start, end, reference)
+
+
+@dataclass(frozen=True)
+class ComparedAUCs:
+    """Two AUCs on the same items and their difference, as a page shows them.
+
+    Parameters
+    ----------
+    aucs, difference : Forest
+    pvalue : float
+        Of no difference.
+    """
+
+    aucs: Forest
+    difference: Forest
+    pvalue: float
+
+    @classmethod
+    def of(cls, names: tuple[str, str], comparison: AUCComparison) -> ComparedAUCs:
+        """Read what `compare_auc` returns."""
+        first, second = names
+        return cls(
+            Forest.of_aucs([(first, comparison.first), (second, comparison.second)]),
+            Forest.of_difference(f"{first} − {second}", comparison.difference, comparison.interval),
+            comparison.pvalue,
+        )

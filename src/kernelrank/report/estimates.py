@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelrank.base.arrays import Labels
+from kernelrank.base.arrays import Float, Labels
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics import AUC
-from kernelrank.model_selection import AUCComparison, AUCEstimate, PermutationTest, TournamentROC
-from kernelrank.report.alpha_errors import pair_standard_errors
-from kernelrank.report.baselines import BestColumn
-from kernelrank.report.environment import parameters_of
-from kernelrank.report.explanations import Contributions, has_contributions
-from kernelrank.report.forest_rows import ComparedAUCs
-from kernelrank.report.influence import Influence
-from kernelrank.report.model_description import alpha_curve_of, describe_kernel
-from kernelrank.report.page import Page, render
-from kernelrank.report.picture import Picture
-from kernelrank.report.pictures import alpha_picture, null_picture, roc_picture
+from kernelrank.metrics import AUC, DyadicConcordance, Interval, KaplanMeier, concordance, log_rank_pvalue
+from kernelrank.model_selection import AUCComparison, AUCEstimate, ConcordanceEstimate, PermutationTest, TournamentROC
+from kernelrank.report.comparison import ComparedAUCs, Forest, ForestDisplay
+from kernelrank.report.displays import SelectionDisplay, pair_standard_errors
+from kernelrank.report.explanations import Contributions, Influence, has_contributions
+from kernelrank.report.measured import BestColumn
+from kernelrank.report.pictures import (
+    THIRDS,
+    alpha_curve_of,
+    alpha_picture,
+    describe_kernel,
+    null_picture,
+    roc_picture,
+    survival_picture,
+)
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.report.writing import counted, with_commas
+from kernelrank.report.writing import (
+    Page,
+    Picture,
+    counted,
+    drawing,
+    parameters_of,
+    render,
+    today,
+    versions,
+    with_commas,
+    with_decimals,
+    with_digits,
+)
+from kernelrank.selection import SelectionCurve, SelectionStability
+from kernelrank.votes import Leaderboard
 
-__all__ = ["auc_report"]
+__all__ = [
+    "Neighbours",
+    "auc_report",
+    "concordance_report",
+    "dyads_report",
+    "leaderboard_report",
+    "neighbours_of",
+    "rows_of",
+    "selection_report",
+]
 
 N_HARDEST = 5
 FEW_ITEMS = 10
@@ -200,3 +227,479 @@ def _auc_warnings(estimate: AUCEstimate, permutation: PermutationTest | None) ->
             f"With {len(permutation.null)} permutations no p-value can be below {1 / (len(permutation.null) + 1):.2g}."
         )
     return found
+
+
+# Concordance report ---------------------------------------------------------------------------------------------------
+#
+# The report of a concordance: the index with its interval, and survival curves of held-out scores.
+
+FEW_EVENTS = 20
+
+
+def concordance_report(
+    estimate: ConcordanceEstimate,
+    *,
+    model: BaseEstimator | None = None,
+    X: Any = None,
+    feature_names: Labels | None = None,
+    time_name: str = "time",
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+) -> Page:
+    """Write the HTML report of an estimated concordance, with survival curves of held-out scores.
+
+    Parameters
+    ----------
+    estimate : ConcordanceEstimate
+        What `estimate_concordance` returns.
+    model : estimator, optional
+        Its parameters are listed.
+    X : array-like or sparse matrix, shape (m, n_features), optional
+        All items; with them, the best single feature stands beside the model. Leave it out if the estimate has strata
+        or weights, which single features are measured without.
+    feature_names : sequence of str, optional
+        Those of the columns of X.
+    time_name : str, default="time"
+        What the times are called.
+    title, command, notes
+        As in `ranking_report`.
+
+    Returns
+    -------
+    Page
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS, estimate_concordance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 2))
+    >>> found = estimate_concordance(RankRLS(), X, np.exp(X[:, 0]), event=rng.random(60) < 0.7)
+    >>> "Kaplan" in concordance_report(found).html
+    True
+    """
+    third, lifetimes = estimate.thirds(), estimate.lifetimes
+    curves = []
+    for number, label in enumerate(THIRDS):
+        part = third == number
+        median = KaplanMeier.of(lifetimes.time[part], lifetimes.event[part]).median()
+        curves.append(
+            (label, int(part.sum()), int(lifetimes.event[part].sum()), median if np.isfinite(median) else None)
+        )
+    found = []
+    low, high = estimate.interval
+    if low <= 0.5 <= high:
+        found.append(
+            "The interval includes 0.5: these items do not show that the model ranks new ones better than chance."
+        )
+    if estimate.result.n_events < FEW_EVENTS:
+        found.append(f"There are only {estimate.result.n_events} events: estimates from so few vary widely.")
+    content = {
+        "title": title or "Concordance report",
+        "estimate": estimate,
+        "n_folds": int(estimate.folds.max()) + 1,
+        "curves": curves,
+        "feature": None if X is None else _best_feature_by_concordance(estimate, X, feature_names),
+        "pvalue": log_rank_pvalue(lifetimes.time, lifetimes.event, third),
+        "survival_picture": survival_picture(lifetimes, third, time_name),
+        "time_name": time_name,
+        "parameters": [] if model is None else parameters_of(model),
+        "warnings": found,
+        "notes": list(notes),
+        "command": command,
+    }
+    return render("concordance.html.j2", content)
+
+
+def _best_feature_by_concordance(estimate: ConcordanceEstimate, X: object, names: Labels | None) -> BestColumn | None:
+    """Return the single feature with the highest concordance over the pairs inside folds."""
+    time, event = estimate.lifetimes.time, estimate.lifetimes.event
+    return BestColumn.of(X, lambda scores: concordance(time, scores, event=event, qid=estimate.folds), names)
+
+
+# Selection report -----------------------------------------------------------------------------------------------------
+#
+# The report of a feature selection: the selected features, their accuracy on held-out items, and the stability.
+
+MOST_FREQUENT = 30
+"""How many features the table of stability has at most."""
+
+THRESHOLDS = (0.9, 0.75, 0.6)
+
+
+def selection_report(
+    curve: SelectionCurve,
+    stability: SelectionStability | None = None,
+    permutation: PermutationTest | None = None,
+    *,
+    model: BaseEstimator | None = None,
+    feature_names: Labels | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+) -> Page:
+    """Write the HTML report of a feature selection.
+
+    Parameters
+    ----------
+    curve : SelectionCurve
+        What `selection_curve` returns.
+    stability : SelectionStability, optional
+        What `selection_stability` returns.
+    permutation : PermutationTest, optional
+        What `permutation_test` returns.
+    model : GreedyRankRLS or GreedyRLS, optional
+        Fitted to all items; its weights are shown.
+    feature_names : sequence of str, optional
+        The names of the columns, if `curve` has only their numbers.
+    title, command, notes
+        As in `ranking_report`.
+
+    Returns
+    -------
+    Page
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import GreedyRankRLS, selection_curve
+    >>> X = np.random.default_rng(0).standard_normal((40, 6))
+    >>> y = X[:, 2] > 0
+    >>> page = selection_report(selection_curve(GreedyRankRLS(2), X, y.astype(int), n_repeats=1, random_state=0))
+    >>> "repeated in every training set" in page.html
+    True
+    """
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    weights = {} if model is None else dict(zip(model.selected_.tolist(), model.coef_[model.selected_], strict=True))
+    frequency = {} if stability is None else dict(zip(stability.features, stability.frequency, strict=True))
+    rows = [
+        {
+            "number": number + 1,
+            "name": _named(feature, names),
+            "weight": weights.get(feature),
+            "inside": curve.inside[number],
+            "nested": curve.nested[number],
+            "low": curve.low[number],
+            "high": curve.high[number],
+            "frequency": frequency.get(feature, 0.0),
+        }
+        for number, feature in enumerate(curve.features)
+    ]
+    content = {
+        "title": title or "Feature selection",
+        "curve": curve,
+        "rows": rows,
+        "has_weights": len(weights) > 0,
+        "curve_picture": _curve_picture(curve),
+        "stability": stability,
+        "frequent": [] if stability is None else _frequent(stability, names),
+        "thresholds": []
+        if stability is None
+        else [(share, len(stability.stable(share)), stability.expected_false(share)) for share in THRESHOLDS],
+        "permutation": permutation,
+        "null_picture": None if permutation is None else null_picture(permutation.statistic, permutation.null),
+        "parameters": [] if model is None else parameters_of(model),
+        "warnings": _selection_warnings(curve, permutation),
+        "notes": list(notes),
+        "command": command,
+    }
+    return render("selection.html.j2", content)
+
+
+def _named(feature: int | str, names: list[str] | None) -> str:
+    if names is None or not isinstance(feature, int):
+        return f"column {feature}" if isinstance(feature, int) else str(feature)
+    if not 0 <= feature < len(names):
+        raise InvalidInputError(f"Expected a name for column {feature}; got {len(names)} feature_names.")
+    return names[feature]
+
+
+def _frequent(stability: SelectionStability, names: list[str] | None) -> list[tuple[str, float]]:
+    shown = zip(stability.features[:MOST_FREQUENT], stability.frequency[:MOST_FREQUENT].tolist(), strict=True)
+    return [(_named(feature, names), share) for feature, share in shown]
+
+
+def _curve_picture(curve: SelectionCurve) -> Picture:
+    with drawing("selection") as canvas:
+        SelectionDisplay(curve).plot(ax=canvas.ax)
+        # Above the picture, where it hides nothing.
+        canvas.ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1, fontsize="small", borderaxespad=0)
+        at = curve.best - 1
+        alt = (
+            f"The {curve.measure} over the number of features, from 1 to {len(curve.nested)}. Selected anew in each "
+            f"training set it is highest with {counted(curve.best, 'feature')}, {with_decimals(curve.nested[at])}, and "
+            f"ends at {with_decimals(curve.nested[-1])}; where the features were selected it ends at "
+            f"{with_decimals(curve.inside[-1])}."
+        )
+        caption = (
+            "The gap between the two lines shows how optimistic the data used for selection are. The band shows the "
+            f"{100 * curve.level:.4g}% intervals; each {curve.interval_method}."
+        )
+        return canvas.picture(alt, caption)
+
+
+def _selection_warnings(curve: SelectionCurve, permutation: PermutationTest | None) -> list[str]:
+    found = []
+    at = curve.best - 1
+    if curve.low[at] <= 0.5:
+        found.append(
+            "The interval includes 0.5 even for the best number of features: these items do not show that the "
+            "selected features order new ones better than chance."
+        )
+    if permutation is not None and len(permutation.null) < 100:
+        found.append(
+            f"With {len(permutation.null)} permutations no p-value can be below {1 / (len(permutation.null) + 1):.2g}."
+        )
+    return found
+
+
+# Dyads report ---------------------------------------------------------------------------------------------------------
+#
+# The report of dyads: a comparison of the four settings.
+
+SETTINGS = {
+    "cell": ("new score", "the score alone: row and column are known by other scores"),
+    "row": ("new row", "the object of the row, with all its scores"),
+    "column": ("new column", "the object of the column, with all its scores"),
+    "both": ("both new", "both objects, with all their scores"),
+}
+"""The name of each setting, and what is held out."""
+
+
+def dyads_report(
+    concordances: Mapping[str, DyadicConcordance],
+    alphas: Mapping[str, Mapping[str, float]] | None = None,
+    *,
+    model: BaseEstimator | None = None,
+    shape: tuple[int, int] | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+) -> Page:
+    """Write the HTML report of held-out concordances in the four settings of dyads.
+
+    Parameters
+    ----------
+    concordances : mapping from {"cell", "row", "column", "both"} to DyadicConcordance
+        What `dyadic_concordance` returns for the held-out scores of `dyadic_holdout`.
+    alphas : mapping from setting to mapping from str to float, optional
+        The regularisation strengths of each setting, by name.
+    model : estimator, optional
+        Its parameters are listed.
+    shape : tuple of int, optional
+        The number of rows and of columns.
+    title, command, notes
+        As in `ranking_report`.
+
+    Returns
+    -------
+    Page
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import KroneckerRLS, dyadic_holdout
+    >>> from kernelrank.metrics import dyadic_concordance
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.standard_normal((8, 2)), rng.standard_normal((6, 2))
+    >>> Y = drugs @ targets.T + rng.standard_normal((8, 6))
+    >>> held_out = dyadic_holdout(KroneckerRLS(), drugs, targets, Y, setting=["cell", "both"])
+    >>> page = dyads_report({name: dyadic_concordance(Y, scores) for name, scores in held_out.items()})
+    >>> "both new" in page.html
+    True
+    """
+    unknown = [setting for setting in concordances if setting not in SETTINGS]
+    if unknown or not concordances:
+        raise InvalidInputError(
+            f"Expected concordances of the settings {', '.join(SETTINGS)}; got {', '.join(unknown) or 'none'}."
+        )
+    settings = [setting for setting in SETTINGS if setting in concordances]
+    some = concordances[settings[0]]
+    strengths = {} if alphas is None else alphas
+    rows = [
+        {
+            "name": SETTINGS[name][0],
+            "option": name,
+            "what": SETTINGS[name][1],
+            "value": concordances[name].value,
+            "interval": concordances[name].interval,
+            "alpha": ", ".join(with_digits(value, 3) for value in strengths.get(name, {}).values()),
+        }
+        for name in settings
+    ]
+    content = {
+        "title": title or "Dyads: the four settings",
+        "rows": rows,
+        "picture": _picture([(SETTINGS[name][0], concordances[name]) for name in settings]),
+        "has_alphas": len(strengths) > 0,
+        "some": some,
+        "each": "" if some.per == "overall" else f" of each {some.per}",
+        "shape": shape,
+        "parameters": [] if model is None else parameters_of(model),
+        "warnings": _dyads_warnings({SETTINGS[name][0]: concordances[name] for name in settings}),
+        "notes": list(notes),
+        "command": command,
+    }
+    return render("dyads.html.j2", content)
+
+
+def _picture(named: Sequence[tuple[str, DyadicConcordance]]) -> Picture:
+    with drawing("settings", height=0.9 + 0.4 * len(named)) as canvas:
+        ForestDisplay(named).plot(ax=canvas.ax)
+        values = ", ".join(f"{name} {with_decimals(found.value)}" for name, found in named)
+        caption = (
+            "Squares are concordances, lines their intervals, and the dotted line is chance. The intervals allow for "
+            f"dyads that share an object: {named[0][1].interval.method}."
+        )
+        return canvas.picture(f"The concordance of each setting with its interval: {values}.", caption)
+
+
+def _dyads_warnings(concordances: Mapping[str, DyadicConcordance]) -> list[str]:
+    return [
+        f"The interval of “{name}” includes 0.5, from {with_decimals(found.interval.low)} to "
+        f"{with_decimals(found.interval.high)}: these scores do not show that it orders better than chance."
+        for name, found in concordances.items()
+        if found.interval.low <= 0.5
+    ]
+
+
+# Leaderboard report ---------------------------------------------------------------------------------------------------
+#
+# The report of a leaderboard: scores with intervals, separable items, judges, and the next votes.
+
+MOST_ITEMS, MOST_NEIGHBOURS, MOST_IN_MATRIX, MOST_JUDGES = 100, 30, 12, 10
+"""How many rows tables have at most, and how many items the matrix of probabilities."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """An item and the next one in the ranking.
+
+    Parameters
+    ----------
+    above, below : str
+    difference : float
+        That of their scores.
+    probability : float
+        That the one above has the higher score.
+    apart : bool
+        Whether the interval of their difference excludes zero.
+    votes : float
+        How many more votes between them would tell them apart; zero if they are.
+    """
+
+    above: str
+    below: str
+    difference: float
+    probability: float
+    apart: bool
+    votes: float
+
+
+def leaderboard_report(
+    board: Leaderboard,
+    *,
+    n_pairs: int = 5,
+    power: float = 0.8,
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+) -> Page:
+    """Write the HTML report of a leaderboard.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        Fitted.
+    n_pairs : int, default=5
+        How many pairs to ask next.
+    power : float, default=0.8
+        As in `Leaderboard.votes_needed`.
+    title, command, notes
+        As in `ranking_report`.
+
+    Returns
+    -------
+    Page
+        The same input makes the same page on the same day. The first 100 items are shown.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+
+    Examples
+    --------
+    >>> from kernelrank import Leaderboard
+    >>> page = leaderboard_report(Leaderboard().fit(["tea", "tea", "mate"], ["mate", "milk", "milk"]))
+    >>> "tea" in page.html
+    True
+    """
+    table = board.table()
+    names = [str(item) for item in table["item"]]
+    neighbours = neighbours_of(board, power)
+    judges = [] if board.judges_ is None else rows_of(board.judges())
+    content = {
+        "title": title or "Leaderboard",
+        "board": board,
+        "n_items": len(names),
+        "forest": _forest(board, table),
+        "table": rows_of(table)[:MOST_ITEMS],
+        "n_groups": len(board.separable_groups()),
+        "neighbours": neighbours[:MOST_NEIGHBOURS],
+        "n_apart": sum(pair.apart for pair in neighbours),
+        "n_neighbours": len(neighbours),
+        "power": power,
+        "matrix_names": names[:MOST_IN_MATRIX],
+        "matrix": _matrix(board, list(table["item"])[:MOST_IN_MATRIX]),
+        "judges": judges[: max(MOST_JUDGES, sum(bool(judge["flagged"]) for judge in judges))],
+        "n_judges": len(judges),
+        "n_flagged": sum(bool(judge["flagged"]) for judge in judges),
+        "next_pairs": [(str(a), str(b), board.probability(a, b)) for a, b in board.next_pair(n_pairs)],
+        "parameters": parameters_of(board),
+        "warnings": list(board.notes_),
+        "notes": list(notes),
+        "command": command,
+        "versions": versions(),
+        "date": today(),
+    }
+    return render("leaderboard.html.j2", content)
+
+
+def neighbours_of(board: Leaderboard, power: float) -> list[Neighbours]:
+    """Return each item with the next one in the ranking."""
+    from scipy.special import ndtr
+
+    found = rows_of(board.votes_needed(power))
+    limit = board.posterior.quantile(board.confidence)
+    return [
+        Neighbours(
+            str(row["above"]),
+            str(row["below"]),
+            float(row["difference"]),
+            float(ndtr(row["difference"] / row["std_error"])),
+            bool(row["difference"] > limit * row["std_error"]),
+            0.0 if row["difference"] > limit * row["std_error"] else float(row["votes"]),
+        )
+        for row in found
+    ]
+
+
+def _forest(board: Leaderboard, table: Any) -> Forest:
+    columns = [np.asarray(table[name])[:MOST_ITEMS].tolist() for name in ("item", "score", "low", "high")]
+    intervals = [Interval(low, high, board.confidence, "") for low, high in zip(*columns[2:], strict=True)]
+    return Forest.of_scores([str(item) for item in columns[0]], columns[1], intervals)
+
+
+def _matrix(board: Leaderboard, items: list[Any]) -> list[list[float | None]]:
+    """Return the probability that each item beats each other; None for an item and itself."""
+    found: Float = board.probabilities(items, items)
+    size = range(len(items))
+    return [[None if i == j else float(found[i, j]) for j in size] for i in size]
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """Return a data frame as one dict for each row."""
+    names = list(table.columns) if hasattr(table, "columns") else list(table)
+    columns = [list(table[name]) for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,17 +13,18 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
-from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike
+from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike, is_sparse
 from kernelrank.base.labels import Queries
 from kernelrank.errors import InvalidInputError
+from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.auc_comparison import tournament_scores
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.search import AlphaSearch
 from kernelrank.report.explanations import scores_of
-from kernelrank.report.model_description import describe_holdout
+from kernelrank.report.pictures import describe_holdout
 
-__all__ = ["MeasuredItems"]
+__all__ = ["Baselines", "BestColumn", "DataSummary", "MeasuredItems", "MeasuredValue", "measure_all", "random_order"]
 
 TOURNAMENT_ITEMS = 2000
 """Up to this many items of one ranking every pair is held out; their differences take 16 MB then."""
@@ -191,3 +193,314 @@ def _folds(n_items: int, qid: Labels | None, random_state: RandomStateLike) -> l
         return [test for _, test in KFold(FOLDS, shuffle=True, random_state=random_state).split(none)]
     queries = Queries.from_labels(qid, n_items)
     return [test for _, test in QueryKFold(min(FOLDS, len(queries))).split(none, groups=queries.codes)]
+
+
+# Measured values ------------------------------------------------------------------------------------------------------
+#
+# The rows of a table of measures: value, interval, and what was left out.
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredValue:
+    """A measure with its value, or with the reason why it could not be computed.
+
+    Parameters
+    ----------
+    measure : Measure
+    result : MeasureResult or None
+    interval : Interval or None
+        None for one query, unless it is an AUC.
+    problem : str
+        Why it cannot be measured; empty if it can.
+    """
+
+    measure: Measure
+    result: MeasureResult | None
+    interval: Interval | None
+    problem: str = ""
+
+    @property
+    def rules(self) -> str:
+        """The conventions that the number depends on."""
+        return ", ".join(self.measure.rules)
+
+
+def measure_all(
+    items: MeasuredItems, measures: Sequence[str | Measure], random_state: RandomStateLike
+) -> list[MeasuredValue]:
+    """Compute several measures; one that does not apply gives its reason instead of a value.
+
+    Parameters
+    ----------
+    items : MeasuredItems
+    measures : sequence of str or Measure
+    random_state : int, Generator, RandomState or None
+        Resamples queries for the intervals.
+
+    Returns
+    -------
+    list of MeasuredValue
+    """
+    values = []
+    # "AUC" and "auc" are the same measure.
+    for measure in dict.fromkeys(get_measure(name) for name in measures):
+        try:
+            result = measure(items.y, items.scores, qid=items.qid)
+        except InvalidInputError as error:
+            values.append(MeasuredValue(measure, None, None, str(error)))
+            continue
+        interval = result.interval(random_state=random_state) if result.has_interval else None
+        values.append(MeasuredValue(measure, result, interval))
+    return values
+
+
+# Baselines ------------------------------------------------------------------------------------------------------------
+#
+# Simple baselines: the random order, and the single feature that ranks best.
+
+MOST_FEATURES = 200
+"""Beyond this many columns none is tried by itself: the best of so many would say little."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestColumn:
+    """The single column that ranks best, in either direction.
+
+    Parameters
+    ----------
+    name : str
+        With a minus sign if low values rank high.
+    value : float
+        What it reaches on the items that it was chosen on.
+    scores : ndarray, shape (m,)
+    """
+
+    name: str
+    value: float
+    scores: Float
+
+    @classmethod
+    def of(
+        cls, X: Any, value: Callable[[Float], float], names: Labels | None, *, rising: bool = True
+    ) -> BestColumn | None:
+        """Try every column in both directions; None if there are too many, or none of finite numbers.
+
+        Parameters
+        ----------
+        X : matrix or data frame, shape (m, n_features)
+        value : callable
+            Measures scores of shape (m,).
+        names : sequence of str, optional
+            The names of the columns.
+        rising : bool, default=True
+            Whether higher values are better.
+
+        Examples
+        --------
+        >>> X = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 1.0]])
+        >>> found = BestColumn.of(X, lambda scores: float(scores[1] - scores[0]), ["a", "b"])
+        >>> found.name, found.value
+        ('−a', 1.0)
+        """
+        if not hasattr(X, "shape") or X.shape[1] > MOST_FEATURES:
+            return None
+        known = list(getattr(X, "columns", ()) if names is None else names)
+        if names is None and not (known and all(isinstance(name, str) for name in known)):
+            known = [f"x{number}" for number in range(X.shape[1])]  # as the table of weights calls them
+        best: BestColumn | None = None
+        for column, name in enumerate(known):
+            try:
+                scores = _column(X, column)
+            except (TypeError, ValueError):
+                continue  # words, which a pipeline turns into numbers
+            if not np.all(np.isfinite(scores)):
+                continue
+            for sign, one in (("", scores), ("\N{MINUS SIGN}", -scores)):
+                found = cls(f"{sign}{name}", value(one), one)
+                if best is None or (found.value > best.value if rising else found.value < best.value):
+                    best = found
+        return best
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """What simple rankings reach by the same measures.
+
+    Parameters
+    ----------
+    rows : list of tuple
+        The name of a measure, the value of the model, of the best single feature and of the random order.
+    feature : str or None
+        The single feature, with a minus sign if low values rank high; None if none was tried.
+    """
+
+    rows: list[tuple[str, float, float, float]]
+    feature: str | None
+
+    @classmethod
+    def of(cls, items: MeasuredItems, values: Sequence[MeasuredValue], names: Labels | None) -> Baselines:
+        """Measure the baselines on the items of the model. Time O(n_features m log m).
+
+        Parameters
+        ----------
+        items : MeasuredItems
+        values : sequence of MeasuredValue
+            Of the model.
+        names : sequence of str, optional
+            The names of the columns.
+        """
+        measured = [(value.measure, value.result.mean) for value in values if value.result is not None]
+        if not measured:
+            return cls([], None)
+        first = measured[0][0]
+        found = BestColumn.of(
+            items.X, lambda scores: _value(first, items, scores), names, rising=first.higher_is_better
+        )
+        rows = [
+            (
+                measure.name,
+                mean,
+                np.nan if found is None else _value(measure, items, found.scores),
+                random_order(measure, items.y, items.qid),
+            )
+            for measure, mean in measured
+        ]
+        return cls(rows, None if found is None else found.name)
+
+
+def random_order(measure: Measure, y: Float, qid: Labels | None) -> float:
+    """Return the expected value of a random order: that of equal scores, with ties averaged.
+
+    Examples
+    --------
+    >>> from kernelrank.metrics import get_measure
+    >>> random_order(get_measure("pairwise_accuracy"), np.array([0.0, 1.0, 2.0]), None)
+    0.5
+    """
+    fair: Any = measure
+    if getattr(measure, "ties", "average") != "average":
+        fair = replace(fair, ties="average")
+    return float(fair(y, np.zeros(len(y)), qid=qid).mean)
+
+
+def _column(X: Any, number: int) -> Float:
+    if is_sparse(X):
+        return np.asarray(X[:, [number]].todense(), dtype=np.float64).ravel()
+    if hasattr(X, "iloc"):
+        return np.asarray(X.iloc[:, number], dtype=np.float64)
+    return np.asarray(X[:, number], dtype=np.float64)
+
+
+def _value(measure: Measure, items: MeasuredItems, scores: Float) -> float:
+    return float(measure(items.y, scores, qid=items.qid).mean)
+
+
+# Data summary ---------------------------------------------------------------------------------------------------------
+#
+# A summary of the data: how many queries, items, levels and ties there are, and what is left out.
+
+FEW_LEVELS = 10
+"""Up to this many levels are counted one by one."""
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """Counts of a set of scored items.
+
+    Parameters
+    ----------
+    name : str
+        What the items are for.
+    n_items, n_queries, n_features : int
+    query_sizes : tuple of float
+        The smallest, the median and the largest number of items in a query.
+    n_levels : int
+        How many different true scores there are.
+    level_counts : list of (level, number of items), or None
+        None beyond ten levels.
+    level_range : tuple of float
+        The lowest and the highest true score.
+    n_pairs : int
+        Pairs of items inside queries.
+    n_tied : int
+        Those of them whose true scores are the same.
+    n_unscored : int
+        Items without a score.
+    single_item : list
+        The labels of queries with one scored item, or none.
+    single_level : list
+        The labels of queries whose scores are all the same, with two items at least.
+
+    Examples
+    --------
+    >>> summary = DataSummary.of("training", (5, 2), np.array([1.0, 2.0, 2.0, 1.0, 0.0]), ["a", "a", "a", "b", "c"])
+    >>> summary.n_pairs, summary.n_tied, summary.single_item
+    (3, 1, ['b', 'c'])
+    """
+
+    name: str
+    n_items: int
+    n_queries: int
+    n_features: int
+    query_sizes: tuple[float, float, float]
+    n_levels: int
+    level_counts: list[tuple[float, int]] | None
+    level_range: tuple[float, float]
+    n_pairs: int
+    n_tied: int
+    n_unscored: int
+    single_item: list[Any]
+    single_level: list[Any]
+
+    @classmethod
+    def of(cls, name: str, shape: tuple[int, int], y: Float, qid: Labels | None) -> DataSummary:
+        """Count: O(m log m) time, O(m) memory.
+
+        Parameters
+        ----------
+        name : str
+        shape : tuple of int
+            The number of items and of features.
+        y : ndarray, shape (m,)
+            True scores; NaN for an item without one.
+        qid : sequence, shape (m,), or None
+
+        Returns
+        -------
+        DataSummary
+        """
+        queries = Queries.from_labels(qid, len(y))
+        scored = ~np.isnan(y)
+        levels, level = np.unique(y[scored], return_inverse=True)
+        codes = queries.codes[scored]
+        sizes = np.bincount(codes, minlength=len(queries))
+        # A cell is a level inside a query: the pairs of a cell are tied.
+        cells, members = np.unique(codes * max(1, len(levels)) + level, return_counts=True)
+        kinds = np.bincount(cells // max(1, len(levels)), minlength=len(queries))
+        few = len(levels) <= FEW_LEVELS
+        counts = list(zip(levels.tolist(), np.bincount(level).tolist(), strict=True)) if few else None
+        named = queries.labels.tolist()
+        return cls(
+            name=name,
+            n_items=shape[0],
+            n_queries=len(queries),
+            n_features=shape[1],
+            query_sizes=(float(queries.sizes.min()), float(np.median(queries.sizes)), float(queries.sizes.max())),
+            n_levels=len(levels),
+            level_counts=counts,
+            level_range=(float(levels[0]), float(levels[-1])) if len(levels) else (np.nan, np.nan),
+            n_pairs=_pairs(sizes),
+            n_tied=_pairs(members),
+            n_unscored=int((~scored).sum()),
+            single_item=[named[q] for q in np.flatnonzero(sizes < 2).tolist()],
+            single_level=[named[q] for q in np.flatnonzero((sizes >= 2) & (kinds == 1)).tolist()],
+        )
+
+    @property
+    def n_without_pairs(self) -> int:
+        """How many queries have nothing to compare."""
+        return len(self.single_item) + len(self.single_level)
+
+
+def _pairs(sizes: Index) -> int:
+    return int((sizes * (sizes - 1) // 2).sum())

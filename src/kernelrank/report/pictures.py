@@ -5,22 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kernelrank.base.arrays import Float, RandomStateLike
-from kernelrank.metrics import MeasureResult
-from kernelrank.report.alpha_curve import AlphaCurveDisplay
-from kernelrank.report.importance import ImportanceDisplay
-from kernelrank.report.picture import Picture, drawing
-from kernelrank.report.query_scores import QueryScoreDisplay
+from kernelrank.base.labels import Lifetimes
+from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import KernelLearner
+from kernelrank.kernels import Kernel
+from kernelrank.metrics import KaplanMeier, Measure, MeasureResult, get_measure
+from kernelrank.model_selection import RLSCV, RLSClassifierCV
+from kernelrank.report.displays import AlphaCurveDisplay, ImportanceDisplay, QueryScoreDisplay
 from kernelrank.report.roc import ROCDisplay
-from kernelrank.report.writing import counted, plural, with_decimals, with_digits
+from kernelrank.report.writing import Picture, counted, drawing, plural, with_decimals, with_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from kernelrank.model_selection.permutation import PermutationImportance
 
-__all__ = ["alpha_picture", "importance_picture", "null_picture", "query_picture", "roc_picture"]
+__all__ = [
+    "THIRDS",
+    "alpha_curve_of",
+    "alpha_picture",
+    "describe_holdout",
+    "describe_kernel",
+    "describe_scoring",
+    "importance_picture",
+    "null_picture",
+    "query_picture",
+    "roc_picture",
+    "survival_picture",
+]
 
 MANY_QUERIES = 400
 """Beyond this many queries a line is drawn, for so many points would fill the page and the file."""
@@ -158,3 +173,139 @@ def _plain_powers(ax: Axes) -> None:
 def _power(value: float) -> str:
     exponent = round(float(np.log10(value)))
     return f"10{str(exponent).translate(SUPERSCRIPTS)}" if not -3 <= exponent <= 4 else f"{value:,g}"
+
+
+# Survival curves ------------------------------------------------------------------------------------------------------
+#
+# Survival curves: how long the items of each third of the scores last.
+
+THIRDS = ("lowest third", "middle third", "highest third")
+STYLES = ("-", "--", "-")
+
+
+def survival_picture(lifetimes: Lifetimes, third: np.ndarray, time_name: str) -> Picture:
+    """Draw the Kaplan–Meier curve of each third of the scores.
+
+    Parameters
+    ----------
+    lifetimes : Lifetimes
+    third : ndarray of int, shape (m,)
+    time_name : str
+        What the times are called.
+    """
+    with drawing("survival") as canvas:
+        told = []
+        for number, (label, style, colour) in enumerate(zip(THIRDS, STYLES, (canvas.second, "0.5", "C0"), strict=True)):
+            part = third == number
+            curve = KaplanMeier.of(lifetimes.time[part], lifetimes.event[part])
+            times, shares = np.append(0.0, curve.time), np.append(1.0, curve.survival)
+            canvas.ax.step(times, shares, style, where="post", color=colour, label=label)
+            told.append(f"the {label} ends at {with_decimals(shares[-1])}, {_median(curve)}")
+        canvas.ax.set(xlabel=time_name, ylabel="share without the event", ylim=(0.0, 1.02), xlim=(0.0, None))
+        canvas.ax.legend(title="held-out score")
+        alt = f"Step plot of the share without the event over {time_name}, for thirds of the scores: {'; '.join(told)}."
+        caption = (
+            "Kaplan–Meier curves of the thirds of the held-out scores. Every item was scored by a model that was "
+            "trained without its fold, and thirds are taken inside each fold."
+        )
+        return canvas.picture(alt, caption)
+
+
+def _median(curve: KaplanMeier) -> str:
+    median = curve.median()
+    return "with no median time" if np.isinf(median) else f"with a median time of {with_digits(median)}"
+
+
+# Model description ----------------------------------------------------------------------------------------------------
+#
+# A model in words: its kernel, its hold-out, its measure and its choice of alpha.
+
+HOLDOUTS = {
+    "leave_query_out": "leave-query-out, exact",
+    "leave_pair_out": "leave-pair-out, exact",
+    "leave_one_out": "leave-one-out, exact",
+}
+
+
+def describe_holdout(model: BaseEstimator, *, queries: bool) -> str:
+    """Describe what a search held out.
+
+    Parameters
+    ----------
+    model : estimator
+        A search.
+    queries : bool
+        Whether it was fitted to several queries.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV
+    >>> describe_holdout(RankRLSCV(), queries=False)
+    'leave-pair-out, exact'
+    """
+    cv = getattr(model, "cv", None)
+    if isinstance(cv, int):
+        return counted(cv, "fold")
+    if cv == "auto":
+        cv = "leave_query_out" if queries else model._without_queries
+    return HOLDOUTS.get(cv, "folds") if isinstance(cv, str) else "folds"
+
+
+def describe_kernel(learner: BaseEstimator) -> str | None:
+    """Name the kernel of a learner, with the parameters that it has; None for one that has no kernel.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS
+    >>> describe_kernel(RankRLS()), describe_kernel(RankRLS(kernel="rbf", gamma=0.5))
+    ('linear', 'rbf (gamma 0.5)')
+    """
+    if not isinstance(learner, KernelLearner):
+        return None
+    views: list[Kernel] = getattr(learner, "kernels_", [learner._kernel()])
+    return ", ".join(dict.fromkeys(_describe(kernel) for kernel in views))
+
+
+def _describe(kernel: Kernel) -> str:
+    if not isinstance(kernel.metric, str):
+        return kernel.name
+    given = {name: value for name, value in kernel.arguments().items() if isinstance(value, (int, float))}
+    words = ", ".join(f"{name} {with_digits(value)}" for name, value in given.items())
+    return f"{kernel.metric} ({words})" if words else kernel.metric
+
+
+def describe_scoring(model: BaseEstimator) -> str:
+    """Name the measure of a search.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV, RLSCV
+    >>> describe_scoring(RankRLSCV()), describe_scoring(RLSCV())
+    ('pairwise accuracy', 'score (minus the mean squared error)')
+    """
+    scoring = getattr(model, "scoring", None)
+    if isinstance(scoring, (str, Measure)):
+        try:
+            return get_measure(scoring).name
+        except ValueError:
+            return str(scoring)  # a scorer of scikit-learn
+    if scoring is None and isinstance(model, (RLSCV, RLSClassifierCV)):
+        loss = "mean squared error" if isinstance(model, RLSCV) else "share of items in the wrong class"
+        return f"score (minus the {loss})"
+    return "score"
+
+
+def alpha_curve_of(model: BaseEstimator) -> AlphaCurveDisplay | None:
+    """Return what a search over alpha found, named after its measure; None if there was no such search."""
+    if not hasattr(model, "cv_results_"):
+        return None
+    try:
+        display = AlphaCurveDisplay.of_search(model)
+    except InvalidInputError:
+        return None
+    display.score_name = f"hold-out {describe_scoring(model)}"
+    return display

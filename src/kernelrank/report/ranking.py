@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from kernelrank.base.arrays import Float, Labels
+from kernelrank.base.arrays import Float, Index, Labels
 from kernelrank.base.labels import Queries
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics import Measure, MeasureResult
+from kernelrank.metrics import Measure, MeasureResult, get_measure
 from kernelrank.model_selection.permutation import permutation_importance
-from kernelrank.report.alpha_curve import AlphaCurveDisplay
-from kernelrank.report.alpha_errors import query_standard_errors
-from kernelrank.report.baselines import Baselines
-from kernelrank.report.data_summary import DataSummary
-from kernelrank.report.environment import parameters_of
-from kernelrank.report.explained_pair import ExplainedPair
-from kernelrank.report.explanations import Contributions, has_contributions, last_step
-from kernelrank.report.influence import Influence
-from kernelrank.report.measured import MeasuredItems
-from kernelrank.report.measured_values import MeasuredValue, measure_all
-from kernelrank.report.model_description import alpha_curve_of, describe_holdout, describe_kernel
-from kernelrank.report.page import Page, render
-from kernelrank.report.picture import Picture
-from kernelrank.report.pictures import alpha_picture, importance_picture, query_picture, roc_picture
-from kernelrank.report.query_roc import query_roc
-from kernelrank.report.query_scores import QueryScoreDisplay
-from kernelrank.report.report_warnings import report_warnings
-from kernelrank.report.roc import ROCDisplay
+from kernelrank.report.displays import AlphaCurveDisplay, QueryScoreDisplay, query_standard_errors
+from kernelrank.report.explanations import (
+    Contributions,
+    Explanation,
+    Influence,
+    explain,
+    has_contributions,
+    last_step,
+    scores_of,
+)
+from kernelrank.report.measured import Baselines, DataSummary, MeasuredItems, MeasuredValue, measure_all
+from kernelrank.report.pictures import (
+    alpha_curve_of,
+    alpha_picture,
+    describe_holdout,
+    describe_kernel,
+    importance_picture,
+    query_picture,
+    roc_picture,
+)
+from kernelrank.report.roc import ROCDisplay, query_roc
+from kernelrank.report.writing import Page, Picture, counted, parameters_of, render, with_digits
 
-__all__ = ["ranking_report"]
+__all__ = ["ExplainedPair", "folds_report", "ranking_report", "report_warnings"]
 
 N_WORST = 10
 N_REPEATS = 5
@@ -268,3 +274,274 @@ def _roc(items: MeasuredItems, random_state: int | None) -> Picture | None:
     members = measured[0]
     display = ROCDisplay.of_scores(positive[members], items.scores[members], random_state=random_state)
     return roc_picture(display, f"The interval {display.estimate.interval.method}.")
+
+
+# Folds report ---------------------------------------------------------------------------------------------------------
+#
+# The report of a folder of folds: what each chose, and how well all test queries are ranked, on one page.
+
+
+def folds_report(
+    folds: Sequence[Mapping[str, Any]],
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    qid: Labels | None = None,
+    X: Any = None,
+    feature_names: Labels | None = None,
+    measures: Sequence[str | Measure] = ("ndcg@10", "map", "pairwise_accuracy"),
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    random_state: int | None = 0,
+) -> Page:
+    """Write the HTML report of several folds: what each chose, and how well its test items are ranked.
+
+    Parameters
+    ----------
+    folds : sequence of mappings
+        For each fold its name ("fold"), the chosen parameters, their "score", "how" they were chosen, and the value on
+        its test items ("test", None without any).
+    y : array-like, shape (m,)
+        True scores of the test items of all folds.
+    scores : array-like, shape (m,)
+        Their predictions, each by the model of its fold.
+    qid : sequence, shape (m,), optional
+        Their queries; those of different folds have different names.
+    X : array-like or sparse matrix, shape (m, n_features), optional
+        Their features; with them, the best single one stands beside the model.
+    feature_names : sequence of str, optional
+        Those of the columns of X.
+    measures : sequence of str or Measure, default=("ndcg@10", "map", "pairwise_accuracy")
+        The first is the measure by which parameters were chosen; it is shown query by query.
+    title, command, notes
+        As in `ranking_report`.
+    random_state : int or None, default=0
+        Random seed for resampling queries.
+
+    Returns
+    -------
+    Page
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib or jinja2 is not installed.
+
+    Notes
+    -----
+    O(m log m) time and O(m) memory in addition to the resampling of the queries.
+
+    Examples
+    --------
+    >>> from kernelrank.report import folds_report
+    >>> folds = [{"fold": "Fold1", "alpha": 1.0, "score": 0.8, "how": "on vali.txt", "test": 0.75}]
+    >>> page = folds_report(folds, [2, 1, 0, 1], [3.0, 1.0, 2.0, 4.0], qid=[1, 1, 2, 2], title="One fold")
+    >>> "<h1>One fold</h1>" in page.html
+    True
+    """
+    if not folds:
+        raise InvalidInputError("Expected at least one fold; got none.")
+    truth, predicted = (check_scores(values, len(np.asarray(y))).reshape(-1) for values in (y, scores))
+    items = MeasuredItems(
+        np.empty((len(truth), 0)) if X is None else X, truth, predicted, qid, None, "the test items of each fold"
+    )
+    values = measure_all(items, measures, random_state)
+    first = next((value.result for value in values if value.result is not None), None)
+    tested = [fold["test"] for fold in folds if fold["test"] is not None]
+    beside = ("fold", "score", "how", "test")
+    return render(
+        "folds.html.j2",
+        {
+            "title": title or "Report of the folds",
+            "folds": list(folds),
+            "parameters": list(dict.fromkeys(name for fold in folds for name in fold if name not in beside)),
+            "measure": get_measure(measures[0]),
+            "mean": float(np.mean(tested)) if tested else None,
+            "n_items": len(truth),
+            "values": values,
+            "baselines": Baselines.of(items, values, feature_names),
+            "query_picture": None
+            if first is None or len(first) < 2
+            else query_picture(first, random_state=random_state),
+            "warnings": [],
+            "notes": list(notes),
+            "command": command,
+        },
+    )
+
+
+# Report warnings ------------------------------------------------------------------------------------------------------
+#
+# The warnings of a report: what makes its numbers less reliable.
+
+FEW_QUERIES = 20
+"""With fewer queries a bootstrap interval is too narrow."""
+
+
+def report_warnings(
+    model: BaseEstimator,
+    summaries: list[DataSummary],
+    items: MeasuredItems,
+    values: list[MeasuredValue],
+    curve: AlphaCurveDisplay | None,
+) -> list[str]:
+    """List the warnings of a report: what makes its numbers less reliable.
+
+    Parameters
+    ----------
+    model : estimator
+    summaries : list of DataSummary
+    items : MeasuredItems
+    values : list of MeasuredValue
+    curve : AlphaCurveDisplay or None
+
+    Returns
+    -------
+    list of str
+    """
+    found = _of_the_search(curve) + _of_the_fit(last_step(model)[1])
+    if items.chose_alpha:
+        found.append(
+            "Alpha was chosen by the same held-out items, so the values are slightly too good. A separate test set "
+            "avoids this."
+        )
+    for summary in summaries:
+        found += _of_the_data(summary)
+    return found + _of_the_values(values, items)
+
+
+def _of_the_search(curve: AlphaCurveDisplay | None) -> list[str]:
+    if curve is None or not curve.at_the_edge:
+        return []
+    smallest = curve.best_alpha == curve.alphas[0]
+    side, more = ("smallest", "smaller") if smallest else ("largest", "larger")
+    return [f"The best alpha, {with_digits(curve.best_alpha)}, is the {side} that was tried: try {more} ones."]
+
+
+def _of_the_fit(learner: BaseEstimator) -> list[str]:
+    gap, tolerance = getattr(learner, "gap_", None), getattr(learner, "tol", None)
+    if gap is None or tolerance is None or gap <= tolerance:
+        return []
+    return [
+        f"The solver stopped before it reached its tolerance: the objective may be {100 * gap:.2g}% above the minimum, "
+        f"but {100 * tolerance:.2g}% was requested. Raise max_iter."
+    ]
+
+
+def _of_the_data(summary: DataSummary) -> list[str]:
+    found = []
+    if 2 * summary.n_without_pairs > summary.n_queries:
+        found.append(
+            f"{summary.n_without_pairs:,} of {counted(summary.n_queries, 'query')} in the {summary.name} have nothing "
+            "to compare."
+        )
+    if summary.n_unscored:
+        found.append(f"{counted(summary.n_unscored, 'item')} in the {summary.name} have no score and are left out.")
+    return found
+
+
+def _of_the_values(values: list[MeasuredValue], items: MeasuredItems) -> list[str]:
+    found = [f"{value.measure.name} is missing: {value.problem}." for value in values if value.result is None]
+    results = [value.result for value in values if value.result is not None]
+    sizes = [len(result) for result in results]
+    if items.folds:
+        found.append(
+            "The values are means over folds of one ranking; folds share training items, so intervals are too narrow."
+        )
+    elif sizes and 1 < min(sizes) < FEW_QUERIES:
+        found.append(
+            f"Only {counted(min(sizes), 'query')} can be measured: with fewer than {FEW_QUERIES} an interval from "
+            "resampled queries is too narrow."
+        )
+    elif sizes and max(sizes) == 1:
+        found.append("There is only one query, so there is no interval from resampled queries.")
+    if len(items.scores) > 1 and np.ptp(items.scores) == 0:
+        found.append("All predicted scores are the same: the model does not order the items.")
+    return found
+
+
+# Explained pair -------------------------------------------------------------------------------------------------------
+#
+# One pair of a report, explained: two items near the top of a query of median quality.
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedPair:
+    """Two items, and why the first has the higher score.
+
+    Parameters
+    ----------
+    first, second : label
+        What the items are called.
+    query : label or None
+        Their query; None if there is one ranking.
+    truth : tuple of float
+        Their true scores.
+    explanation : Explanation
+    """
+
+    first: Any
+    second: Any
+    query: Any
+    truth: tuple[float, float]
+    explanation: Explanation
+
+    @property
+    def right(self) -> bool:
+        """Whether the true scores order the pair as the model does."""
+        return self.truth[0] > self.truth[1]
+
+    @classmethod
+    def of(
+        cls,
+        model: BaseEstimator,
+        items: MeasuredItems,
+        result: MeasureResult | None,
+        *,
+        feature_names: Labels | None,
+        training_ids: Labels | None,
+    ) -> ExplainedPair | None:
+        """Take the highest item of the query in the middle, and the highest below it with another true score.
+
+        Parameters
+        ----------
+        model : estimator
+        items : MeasuredItems
+        result : MeasureResult or None
+            Which says what the query in the middle is; the first query unless given.
+        feature_names, training_ids
+            As in `explain`.
+
+        Returns
+        -------
+        ExplainedPair or None
+            None where no two items of that query have different true and predicted scores.
+        """
+        members, query = _members(items, result)
+        scores = scores_of(model, _safe_indexing(items.X, members))
+        first = int(np.argmax(scores))
+        below = np.flatnonzero((items.y[members] != items.y[members[first]]) & (scores < scores[first]))
+        if len(below) == 0:
+            return None
+        second = int(below[np.argmax(scores[below])])
+        pair = members[[first, second]]
+        explanation = explain(
+            model, _safe_indexing(items.X, pair), feature_names=feature_names, training_ids=training_ids
+        )
+        every = None if items.ids is None else list(items.ids)
+        names = [f"item {number}" if every is None else every[number] for number in pair.tolist()]
+        truth = (float(items.y[pair[0]]), float(items.y[pair[1]]))
+        return cls(names[0], names[1], query, truth, explanation)
+
+
+def _members(items: MeasuredItems, result: MeasureResult | None) -> tuple[Index, Any]:
+    """Return the items of the query whose value is the median, and its label."""
+    if items.qid is None or items.folds:
+        return np.arange(len(items.y)), None
+    queries = Queries.from_labels(items.qid, len(items.y))
+    labels = queries.labels.tolist()
+    if result is None:
+        return next(iter(queries)), labels[0]
+    middle = result.queries.tolist()[int(np.argsort(result.values, kind="stable")[len(result) // 2])]
+    return list(queries)[labels.index(middle)], middle

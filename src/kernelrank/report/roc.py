@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_curve
+from sklearn.utils import check_random_state
 
-from kernelrank.base.arrays import Float, Labels, RandomStateLike
-from kernelrank.metrics.roc import TwoClasses, check_groups, shared_groups
+from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike
+from kernelrank.base.labels import Queries
+from kernelrank.metrics import AUC, Interval
+from kernelrank.metrics.intervals import FIXED
+from kernelrank.metrics.roc import RocResamples, TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import AUCEstimate, check_scores, estimate_auc
 from kernelrank.model_selection.auc_comparison import TournamentROC, tournament_roc
 from kernelrank.report.displays import Display
-from kernelrank.report.roc_band import roc_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-__all__ = ["ROCDisplay"]
+__all__ = ["ROCDisplay", "query_roc", "roc_band"]
 
 POINTS = np.linspace(0.0, 1.0, 201)
 
@@ -237,3 +241,148 @@ class ROCDisplay(Display):
         ax.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
         ax.legend(loc="best", fontsize="small")  # lower right, unless a curve runs there
+
+
+# ROC band -------------------------------------------------------------------------------------------------------------
+#
+# A bootstrap band of a ROC curve.
+
+
+def roc_band(
+    positive: NDArray[np.bool_],
+    scores: Float,
+    fpr: Float,
+    *,
+    groups: Index | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: RandomStateLike = None,
+) -> tuple[Float, Float]:
+    """Compute a pointwise bootstrap band of a ROC curve; items of each class, or whole groups, are resampled.
+
+    Parameters
+    ----------
+    positive : ndarray of bool, shape (m,)
+    scores : ndarray, shape (m,)
+    fpr : ndarray, shape (points,)
+        Where the band is wanted.
+    groups : ndarray of int64, shape (m,), optional
+    confidence : float, default=0.95
+    n_resamples : int, default=1000
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    low, high : ndarray, shape (points,)
+
+    Notes
+    -----
+    O(n_resamples × (m + points)) time. The scores stay as they are: the models do not vary.
+
+    Examples
+    --------
+    >>> positive = np.arange(40) >= 20
+    >>> low, high = roc_band(positive, np.arange(40.0) % 25, np.array([0.5]), random_state=0)
+    >>> bool(0 <= low[0] < high[0] <= 1)
+    True
+    """
+    generator = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    roc = RocResamples(positive, scores, groups)
+    curves = np.stack([np.interp(fpr, *curve) for curve in roc.draws(n_resamples, generator)])
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(curves, [tail, 1 - tail], axis=0)
+    return low, high
+
+
+# Query ROC ------------------------------------------------------------------------------------------------------------
+#
+# The ROC curve of a typical query: the curves of all queries, averaged, so that no two queries are compared.
+#
+# Scores order the items of a query; between queries they mean nothing. One curve over all items would compare items of
+# different queries, and its area would be the AUC of something that nobody asks for. Here each query has its own curve,
+# the true positive rates are averaged at each false positive rate, and the area is the mean of the queries' AUCs.
+
+QUERY_POINTS = np.linspace(0.0, 1.0, 101)
+N_RESAMPLES = 1000
+
+
+def query_roc(
+    positive: NDArray[np.bool_],
+    scores: Float,
+    *,
+    qid: Labels | None,
+    confidence: float = 0.95,
+    random_state: RandomStateLike = 0,
+) -> ROCDisplay:
+    """Average the ROC curves of queries.
+
+    Parameters
+    ----------
+    positive : ndarray of bool, shape (m,)
+    scores : ndarray, shape (m,)
+    qid : sequence, shape (m,)
+    confidence : float, default=0.95
+    random_state : int, Generator, RandomState or None, default=0
+        Resamples queries for the band.
+
+    Returns
+    -------
+    ROCDisplay
+        Not drawn yet. Queries without both classes have no curve and are left out.
+
+    Notes
+    -----
+    O(m log m) time, and O(queries) for each of a thousand resamples.
+
+    Examples
+    --------
+    >>> positive, scores = np.array([1, 0, 1, 0]) > 0, np.array([2.0, 1.0, 11.0, 12.0])
+    >>> query_roc(positive, scores, qid=["a", "a", "b", "b"]).estimate.auc
+    0.5
+    """
+    result = AUC()(positive.astype(np.float64), scores, qid=qid)
+    queries = Queries.from_labels(qid, len(scores))
+    curves = [_curve(positive[items], scores[items]) for items in queries if 0 < positive[items].sum() < len(items)]
+    table = np.stack(curves)
+    allows = f"allows for other queries being asked; {FIXED}"
+    interval = Interval(np.nan, np.nan, confidence, allows)
+    band = None
+    if len(result) > 1:
+        found = result.interval(confidence)
+        interval = replace(found, method=allows)
+        band = (QUERY_POINTS, *_band(table, confidence, random_state))
+    n_positive = int(positive.sum())
+    estimate = AUCEstimate(
+        auc=result.mean,
+        interval=interval,
+        method="mean over queries",
+        n_pairs=int(sum(positive[items].sum() * (~positive[items]).sum() for items in queries)),
+        n_positive=n_positive,
+        n_negative=len(positive) - n_positive,
+        classes=(False, True),
+    )
+    # A curve begins at no items at all, whatever share of the queries rises straight up.
+    fpr, tpr = np.append(0.0, QUERY_POINTS), np.append(0.0, table.mean(axis=0))
+    return ROCDisplay(fpr, tpr, estimate, band=band, resampled="queries")
+
+
+def _curve(positive: NDArray[np.bool_], scores: Float) -> Float:
+    """Return the true positive rates of one query at POINTS; items with the same score are one step."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
+    up = np.append(0.0, np.cumsum(positive[order])[last])
+    right = np.append(0.0, np.cumsum(~positive[order])[last])
+    # Where the curve rises straight up, np.interp takes the last of equal points: the rate that is reached there.
+    rates: Float = np.interp(QUERY_POINTS, right / right[-1], up / up[-1])
+    return rates
+
+
+def _band(table: Float, confidence: float, random_state: RandomStateLike) -> tuple[Float, Float]:
+    random = np.random.default_rng(random_state)
+    means = np.empty((N_RESAMPLES, table.shape[1]))
+    for number in range(N_RESAMPLES):
+        drawn = np.bincount(random.integers(len(table), size=len(table)), minlength=len(table))
+        means[number] = drawn @ table / len(table)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
+    return low, high

@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import cache
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
 from math import floor, isfinite, log10
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from kernelrank.base.text import p_is, pvalue
+import numpy as np
+from sklearn.base import BaseEstimator
 
-__all__ = ["FILTERS", "counted", "in_column", "plural", "signed", "with_commas", "with_digits"]
+from kernelrank.base.text import p_is, printable, pvalue
+from kernelrank.errors import MissingExtraError
+from kernelrank.persistence.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "FILTERS",
+    "Page",
+    "Picture",
+    "counted",
+    "drawing",
+    "in_column",
+    "parameters_of",
+    "plural",
+    "render",
+    "signed",
+    "today",
+    "versions",
+    "with_commas",
+    "with_digits",
+]
 
 PLURALS = {"query": "queries"}
 
@@ -117,3 +152,296 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "p_is": p_is,
 }
 """What templates may write behind a bar."""
+
+
+# Environment ----------------------------------------------------------------------------------------------------------
+#
+# The environment of a run: the parameters of the model, and the versions of Python and its packages.
+
+PACKAGES = ("kernelrank", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
+LONGEST = 120
+
+
+def today() -> date:
+    """Return the date of a report: today, or SOURCE_DATE_EPOCH if it is set, for reproducible pages.
+
+    Examples
+    --------
+    >>> today() >= date(1970, 1, 1)
+    True
+    """
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(seconds), UTC).date() if seconds.isdigit() else date.today()
+
+
+def versions() -> list[tuple[str, str]]:
+    """List Python and the packages that numbers depend on, with their versions.
+
+    Examples
+    --------
+    >>> [name for name, _ in versions()][:2]
+    ['Python', 'kernelrank']
+    """
+    found = [("Python", platform.python_version())]
+    for name in PACKAGES:
+        try:
+            found.append((name, version(name)))
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def parameters_of(model: BaseEstimator) -> list[tuple[str, str]]:
+    """List the parameters of an estimator as they would be written; long values are cut.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS
+    >>> parameters_of(RankRLS(alpha=2.0))[0]
+    ('alpha', '2.0')
+    """
+    # The steps of a pipeline are listed by their own parameters.
+    values = {name: value for name, value in model.get_params(deep=True).items() if not hasattr(value, "get_params")}
+    return [(name, _written(value)) for name, value in values.items() if name not in ("steps", "memory", "verbose")]
+
+
+def _written(value: object) -> str:
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value) > 4:
+        ends = [*value[:2], *value[-1:]]
+        return "{}, {}, …, {} ({} values)".format(*(f"{end!s}" for end in ends), len(value))
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+# Page -----------------------------------------------------------------------------------------------------------------
+#
+# A page: one self-contained HTML file, made from a template.
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A self-contained HTML page, without scripts, external fonts or images.
+
+    Parameters
+    ----------
+    html : str
+        The text of the page.
+
+    Examples
+    --------
+    >>> Page("<!doctype html>")
+    <Page of 15 bytes>
+    """
+
+    html: str = field(repr=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file (atomic write).
+
+        Parameters
+        ----------
+        path : str or path-like
+        """
+        with atomic_write(path) as file:
+            file.write(self.html.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the style of the page stays inside, and that of the notebook outside.
+        style = "width: 100%; height: 40rem; border: 0"
+        return f'<iframe title="report" sandbox="" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.html.encode('utf-8')):,} bytes>"
+
+
+def render(template: str, content: dict[str, Any]) -> Page:
+    """Render a template of the reports; every value is escaped, except pictures marked as such in the template.
+
+    Control characters of names and words are shown escaped, in pictures as well.
+
+    Parameters
+    ----------
+    template : str
+        The name of a file in `templates`.
+    content : dict
+        What the template asks for; a value that it asks for and does not find is an error. The date and the versions
+        of the packages, which every page shows, are added.
+
+    Returns
+    -------
+    Page
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    """
+    html = _template_reader().get_template(template).render({"versions": versions(), "date": today(), **content})
+    return Page(printable(html, lines=True))
+
+
+@cache
+def _template_reader() -> Any:
+    """Return what reads templates; they are compiled once."""
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingExtraError("jinja2", "report") from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    return environment
+
+
+# Picture --------------------------------------------------------------------------------------------------------------
+#
+# Pictures for a page: SVG that takes its colours from the page, so that it can be read on light, dark and paper.
+#
+# Displays draw with matplotlib's colours; whatever has one of the colours below is given a variable of the page's style
+# sheet instead. Identifiers are numbered anew, for those of two pictures on one page would clash.
+
+WIDTH = 5.2
+"""Inches; as wide as a phone at the size of the text, and a screen shows it half as large again."""
+
+INK, FIRST, SECOND, PAPER = "#123456", "#1a2b3c", "#3c2b1a", "#fedcba"
+"""Stand-ins that no display uses by itself."""
+
+VARIABLES = {
+    INK: "var(--ink)",
+    FIRST: "var(--first)",
+    SECOND: "var(--second)",
+    PAPER: "var(--paper)",
+    # The greys of the displays: 0.3, 0.4 and 0.5.
+    "#4d4d4d": "var(--soft)",
+    "#666666": "var(--soft)",
+    "#808080": "var(--soft)",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture and what it shows, in words.
+
+    Parameters
+    ----------
+    svg : str
+    alt : str
+        The alternative text, for readers who cannot see the picture.
+    caption : str
+        The caption below it.
+    """
+
+    svg: str
+    alt: str
+    caption: str
+
+
+class Drawing:
+    """Matplotlib axes to draw on; the result is an SVG picture.
+
+    Parameters
+    ----------
+    figure, ax
+        Of matplotlib; the figure belongs to no window and to no list of open figures.
+    name : str
+        What identifiers begin with; its own for each picture of a page.
+
+    Attributes
+    ----------
+    second : str
+        The colour of what stands out from the first.
+    """
+
+    def __init__(self, figure: Figure, ax: Axes, name: str) -> None:
+        self.figure, self.ax, self.name = figure, ax, name
+        self.second = SECOND
+
+    def picture(self, alt: str, caption: str) -> Picture:
+        """Return the finished drawing as an SVG picture with its description."""
+        file = io.StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        self.figure.savefig(file, format="svg", transparent=True, metadata=nothing)
+        return Picture(_for_page(file.getvalue(), self.name), alt, caption)
+
+
+@contextmanager
+def drawing(name: str, height: float = 3.2) -> Iterator[Drawing]:
+    """Draw without pyplot, in the colours of the page; matplotlib's own settings are as before afterwards.
+
+    Parameters
+    ----------
+    name : str
+        What identifiers begin with.
+    height : float, default=3.2
+        Inches.
+
+    Yields
+    ------
+    Drawing
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "report") from None
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_settings())
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        yield Drawing(figure, figure.add_subplot(), name)
+
+
+def _settings() -> dict[Any, Any]:
+    from cycler import cycler
+
+    coloured = ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color")
+    return {
+        **dict.fromkeys(coloured, INK),
+        "axes.prop_cycle": cycler(color=[FIRST, SECOND]),
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "font.size": 11.5,
+        "legend.facecolor": PAPER,
+        "legend.edgecolor": PAPER,
+        "legend.framealpha": 0.85,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "kernelrank",
+    }
+
+
+def _for_page(text: str, name: str) -> str:
+    """Cut a stand-alone SVG file down to what an HTML page needs, which has no namespaces."""
+    svg = text[text.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<style[^>]*>.*?</style>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\s(xmlns(:\w+)?|version|width="[\d.]+pt" height)="[^"]*"', "", svg)
+    svg = svg.replace("xlink:href", "href")
+    svg = _number_identifiers(svg, name)
+    for colour, variable in VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    return re.sub(r"\n\s*", "\n", svg)
+
+
+def _number_identifiers(svg: str, name: str) -> str:
+    """Keep identifiers that something refers to, as ``name-1``, ``name-2`` and so on, and drop the others."""
+    referred = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+    numbers = {
+        old: f"{name}-{number}" for number, old in enumerate(re.findall(r'\sid="([^"]+)"', svg)) if old in referred
+    }
+    svg = re.sub(r'\sid="([^"]+)"', lambda found: f' id="{numbers[found[1]]}"' if found[1] in numbers else "", svg)
+    return re.sub(r'(href="|url\()#([^")]+)', lambda found: f"{found[1]}#{numbers[found[2]]}", svg)

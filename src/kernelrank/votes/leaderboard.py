@@ -151,7 +151,7 @@ class RankedItems(BaseEstimator):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from kernelrank.report.chart_display import ChartDisplay
+        from kernelrank.report.displays import ChartDisplay
 
         table = self.table()
         columns = [list(table[name])[:k] for name in ("item", "score", "low", "high")]
