@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from kernelrank.errors import InvalidInputError
+from kernelrank.exports.formula import ScoringFormula, formula_of
 from kernelrank.exports.json_coefficients import json_coefficients
-from kernelrank.exports.onnx_graph import Precision, onnx_fault, onnx_model
-from kernelrank.exports.python_function import python_fault, python_function
-from kernelrank.exports.scoring_formula import ScoringFormula, formula_of
+from kernelrank.exports.onnx import Precision, onnx_fault, onnx_model
 from kernelrank.exports.search_engines import engine_fault, engine_notes, plugin_model, solr_model
 from kernelrank.exports.sql_expression import sql_expression, sql_fault
+from kernelrank.exports.text import python_fault, python_function
 from kernelrank.persistence.atomic import atomic_write
 
 __all__ = ["FORMAT_NAMES", "export"]

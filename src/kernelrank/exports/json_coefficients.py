@@ -7,13 +7,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
+    from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
 __all__ = ["json_coefficients"]
 
 
 def json_coefficients(formula: ScoringFormula) -> bytes:
-    """Return the formula as JSON; its keys are those of the equation in `kernelrank.exports.scoring_formula`."""
+    """Return the formula as JSON; its keys are those of the equation in `kernelrank.exports.formula`."""
     from kernelrank import __version__
 
     names = formula.feature_names

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelrank.exports.scoring_formula import ScoringFormula
+    from kernelrank.exports.formula import ScoringFormula
 
 __all__ = ["engine_fault", "engine_notes", "plugin_model", "solr_model"]
 

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
     from kernelrank.data.preparation import PreparedColumn
-    from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
+    from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
 __all__ = ["KERNELS", "MOST_TERMS", "sql_expression", "sql_fault"]
 

@@ -19,7 +19,7 @@ from kernelrank.errors import MissingExtraError
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
     from kernelrank.data.preparation import PreparedColumn
-    from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
+    from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
 __all__ = ["KERNELS", "onnx_fault", "onnx_model"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from kernelrank.exports.scoring_formula import KernelTerm, ScoringFormula
+    from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
 __all__ = ["KERNELS", "python_fault", "python_function"]
 
@@ -53,7 +53,7 @@ TABLE = """    missing_words = {missing}
     X = np.column_stack([np.asarray(column, dtype=float) for column in columns])
 """
 
-KERNELS = {
+PYTHON_KERNELS = {
     "poly": "({gamma!r} * (rows @ items.T) + {coef0!r}) ** {degree!r}",
     "cosine": "_directions(rows) @ _directions(items).T",
     "rbf": "np.exp(-{gamma!r} * np.maximum(_squares(rows - middle) - 2 * (rows - middle) @ (items - middle).T"
@@ -99,8 +99,8 @@ CELLS = 4_000_000
 def python_fault(formula: ScoringFormula) -> str | None:
     """Return which part of a formula the function cannot represent; None if it can represent all."""
     for term in formula.terms:
-        if term.metric not in KERNELS or set(term.kernel.parameters) - {"gamma", "degree", "coef0"}:
-            return f"it supports the kernels linear, {', '.join(KERNELS)}, and the kernel is {term.metric}"
+        if term.metric not in PYTHON_KERNELS or set(term.kernel.parameters) - {"gamma", "degree", "coef0"}:
+            return f"it supports the kernels linear, {', '.join(PYTHON_KERNELS)}, and the kernel is {term.metric}"
     return None
 
 
@@ -155,7 +155,7 @@ def _term(term: KernelTerm) -> str:
         dual=repr(term.dual.tolist()),
         seen="X" if term.columns is None else f"X[:, {term.columns.tolist()!r}]",
         cells=CELLS,
-        kernel=KERNELS[term.metric].format(**term.parameters),
+        kernel=PYTHON_KERNELS[term.metric].format(**term.parameters),
     )
 
 

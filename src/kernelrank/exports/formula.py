@@ -204,7 +204,7 @@ def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap
             weights = np.atleast_2d(np.asarray(ranker.coef_, dtype=np.float64))
             return replace(formula, weights=weights, **_outputs(ranker, len(weights), one_output))
         dual = np.asarray(nystrom.reduced_set(ranker.coef_)).reshape(nystrom.basis_items_.shape[0], -1)
-        terms = [_term(nystrom.kernel_, nystrom.basis_items_, dual, None)]
+        terms = [_kernel_term(nystrom.kernel_, nystrom.basis_items_, dual, None)]
     elif nystrom is not None:
         raise InvalidInputError(
             f"Expected a linear ranker after NystromMap; got the kernel {ranker.kernel_.name}. Set kernel='linear'."
@@ -213,11 +213,14 @@ def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap
         one_output, views = ranker.dual_coef_[0].ndim == 1, len(ranker.dual_coef_)
         parts = zip(ranker.kernels_, ranker.X_fit_, ranker.dual_coef_, ranker.columns_, strict=True)
         terms = [
-            _term(kernel, items, dual.reshape(len(dual), -1) / views, where) for kernel, items, dual, where in parts
+            _kernel_term(kernel, items, dual.reshape(len(dual), -1) / views, where)
+            for kernel, items, dual, where in parts
         ]
     else:
         one_output = ranker.dual_coef_.ndim == 1
-        terms = [_term(ranker.kernel_, ranker.X_fit_, ranker.dual_coef_.reshape(len(ranker.dual_coef_), -1), None)]
+        terms = [
+            _kernel_term(ranker.kernel_, ranker.X_fit_, ranker.dual_coef_.reshape(len(ranker.dual_coef_), -1), None)
+        ]
     return replace(
         formula,
         weights=_linear_part(terms, len(formula.feature_names)),
@@ -226,7 +229,7 @@ def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap
     )
 
 
-def _term(kernel: Kernel, items: Matrix | None, dual: Float, columns: Index | None) -> KernelTerm:
+def _kernel_term(kernel: Kernel, items: Matrix | None, dual: Float, columns: Index | None) -> KernelTerm:
     if items is None or not isinstance(kernel.metric, str):
         what = "a precomputed kernel" if items is None else f"the kernel {kernel.name}, which is code or an object"
         raise InvalidInputError(
