@@ -11,8 +11,12 @@ a linear ranker is one term, too. The preparation of a table stands before all o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,17 +24,30 @@ from sklearn.base import is_clusterer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from kernelrank import __version__
 from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
+from kernelrank.data import TablePreparation
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import NystromMap
 from kernelrank.estimators.base import KernelLearner
+from kernelrank.exports.onnx import Precision, onnx_fault, onnx_model
+from kernelrank.exports.text import (
+    engine_fault,
+    engine_notes,
+    plugin_model,
+    python_fault,
+    python_function,
+    solr_model,
+    sql_expression,
+    sql_fault,
+)
+from kernelrank.persistence.atomic import atomic_write
 from kernelrank.persistence.provenance import column_names, provenance
 
 if TYPE_CHECKING:
-    from kernelrank.data import TablePreparation
     from kernelrank.kernels import Kernel
 
-__all__ = ["KernelTerm", "ScoringFormula", "formula_of"]
+__all__ = ["FORMAT_NAMES", "KernelTerm", "ScoringFormula", "export", "formula_of", "json_coefficients"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +208,6 @@ def _steps(model: Any) -> list[Any]:
 def _prepared(known: Any) -> TablePreparation | None:
     if known is None:
         return None
-    from kernelrank.data import TablePreparation
-
     return TablePreparation.from_data(known)
 
 
@@ -256,3 +271,168 @@ def _outputs(ranker: Any, number: int, one_output: bool) -> dict[str, Any]:
     labels = range(number) if classes is None or len(classes) != number else classes
     names = tuple(f"score_{label}" for label in labels)
     return {"output_names": ("score",) if one_output else names, "one_output": one_output}
+
+
+# Exporter -------------------------------------------------------------------------------------------------------------
+#
+# Export: a fitted ranker as a file for another program, atomically.
+
+
+@dataclass(frozen=True)
+class _Format:
+    """One format: how it is written, what it cannot hold, and what is worth knowing."""
+
+    written: Callable[[ScoringFormula, str, Precision], bytes]
+    fault: Callable[[ScoringFormula], str | None]
+    notes: Callable[[ScoringFormula], list[str]] = lambda _: []
+
+
+FORMATS = {
+    "onnx": _Format(lambda formula, _, dtype: onnx_model(formula, dtype=dtype), onnx_fault),
+    "elasticsearch": _Format(lambda formula, name, _: plugin_model(formula, name), engine_fault, engine_notes),
+    "opensearch": _Format(lambda formula, name, _: plugin_model(formula, name), engine_fault, engine_notes),
+    "solr": _Format(lambda formula, name, _: solr_model(formula, name), engine_fault, engine_notes),
+    "sql": _Format(lambda formula, *_: sql_expression(formula), sql_fault),
+    "python": _Format(lambda formula, *_: python_function(formula), python_fault),
+    "json": _Format(lambda formula, *_: json_coefficients(formula), lambda _: None),
+}
+FORMAT_NAMES = tuple(FORMATS)
+FORMAT_OF_SUFFIX = {".onnx": "onnx", ".sql": "sql", ".py": "python", ".json": "json"}
+
+
+def export(
+    model: Any,
+    file: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    name: str | None = None,
+    dtype: Precision = "float64",
+) -> list[str]:
+    """Write a fitted ranker as a file that another program scores with.
+
+    The file includes the scaler of a pipeline, the preparation of a table by the command, and all outputs. Time
+    and memory O(numbers of the model).
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted ranker, classifier or regressor of kernelrank, alone or in a pipeline behind `StandardScaler` and
+        `NystromMap`. A classifier gives its decision function.
+    file : str or path-like
+        Where to write.
+    format : {"onnx", "elasticsearch", "opensearch", "solr", "sql", "python", "json"}, optional
+        The suffix of `file` decides without it: ``.onnx``, ``.sql``, ``.py`` or ``.json``.
+
+        ==================================  =====================================================================
+        "onnx"                              linear, poly, rbf and cosine kernels
+        "elasticsearch", "opensearch"       linear models with one output: the body that creates a model in the
+                                            learning-to-rank plug-in
+        "solr"                              the same for Solr's model store
+        "sql"                               one expression over named columns: linear, poly and rbf kernels
+        "python"                            a module with one function, NumPy only; laplacian and chi2, too
+        "json"                              the coefficients with their names, of any kernel that has a name
+        ==================================  =====================================================================
+    name : str, optional
+        The name of the model in a search engine; the name of the file, without its suffix, unless given.
+    dtype : {"float64", "float32"}, default="float64"
+        The numbers that an ONNX model takes and returns; inside it computes in double precision.
+
+    Returns
+    -------
+    list of str
+        Notes on differences between the scores of the other program and of the model.
+
+    Raises
+    ------
+    InvalidInputError
+        If the format cannot represent the model; the message names the formats that can, and nothing is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kernelrank import RankRLS
+    >>> model = RankRLS(alpha=1).fit([[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]], [0, 1, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "score.sql"
+    ...     _ = export(model, path)
+    ...     len(path.read_text()) > 0
+    True
+    """
+    kind = _format(file, format)
+    if dtype not in ("float64", "float32"):
+        raise InvalidInputError(f"Expected dtype 'float64' or 'float32'; got {dtype!r}.")
+    formula = formula_of(model)
+    fault = FORMATS[kind].fault(formula)
+    if fault is not None:
+        able = [other for other, known in FORMATS.items() if known.fault(formula) is None]
+        raise InvalidInputError(f"Expected a model that format {kind!r} can hold: {fault}. Use {_either(able)}.")
+    data = FORMATS[kind].written(formula, name or Path(file).name.partition(".")[0] or "kernelrank", dtype)
+    with atomic_write(file) as stream:
+        stream.write(data)
+    return FORMATS[kind].notes(formula)
+
+
+def _format(file: str | os.PathLike[str], format: str | None) -> str:
+    if format is None:
+        suffix = Path(file).suffix.lower()
+        if suffix not in FORMAT_OF_SUFFIX:
+            raise InvalidInputError(
+                f"Expected a format, or a file that ends with {', '.join(FORMAT_OF_SUFFIX)}; got {os.fspath(file)!r}. "
+                f"The formats are {', '.join(FORMATS)}."
+            )
+        return FORMAT_OF_SUFFIX[suffix]
+    if format not in FORMATS:
+        raise InvalidInputError(f"Expected one of the formats {', '.join(FORMATS)}; got {format!r}.")
+    return format
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+# JSON coefficients ----------------------------------------------------------------------------------------------------
+#
+# A scoring formula as JSON: coefficients with their names.
+
+
+def json_coefficients(formula: ScoringFormula) -> bytes:
+    """Return the formula as JSON; its keys are those of the equation in the top of this file."""
+    names = formula.feature_names
+    content: dict[str, Any] = {
+        "format": "kernelrank formula 1",
+        "version": __version__,
+        "model": formula.model,
+        "features": list(names),
+        "outputs": list(formula.output_names),
+        "preparation": None if formula.preparation is None else _plain(formula.preparation.as_data()),
+        "mean": formula.mean.tolist() if formula.scaled else None,
+        "scale": formula.scale.tolist() if formula.scaled else None,
+        "weights": None,
+        "terms": [_json_term(term, names) for term in formula.terms],
+    }
+    if formula.weights is not None:
+        rows = zip(formula.output_names, formula.weights.tolist(), strict=True)
+        content["weights"] = {output: dict(zip(names, weights, strict=True)) for output, weights in rows}
+        if len(set(names)) < len(names):  # a name that occurs twice would lose a weight
+            content["weights"] = dict(zip(formula.output_names, formula.weights.tolist(), strict=True))
+    return (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _json_term(term: KernelTerm, names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "kernel": term.metric,
+        **term.parameters,
+        "columns": list(names) if term.columns is None else [names[column] for column in term.columns],
+        "items": term.items.tolist(),
+        "coefficients": term.dual.tolist(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Put null in the place of NaN, which JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from kernelrank import __version__
+from kernelrank.data.preparation import MISSING_WORDS
 from kernelrank.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -61,8 +63,6 @@ def onnx_model(formula: ScoringFormula, *, dtype: Precision = "float64") -> byte
         import onnx
     except ImportError:
         raise MissingExtraError("onnx", "onnx") from None
-    from kernelrank import __version__
-
     graph = _Graph(onnx, dtype)
     scores = _scores(graph, formula, _items(graph, formula))
     if formula.one_output:
@@ -148,8 +148,6 @@ def _filled(graph: _Graph, values: str, fills: Float | float) -> str:
 
 def _column(graph: _Graph, column: PreparedColumn) -> list[str]:
     """Return the features of one column of a table, each (items, 1) or (items, levels)."""
-    from kernelrank.data.preparation import MISSING_WORDS
-
     if column.kind == "number":
         cells = graph.input(column.name, 1)
         missing = graph.number(graph.node("IsNaN", cells)) if column.indicator else None
