@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from kernelrank.base.arrays import Float
-    from kernelrank.serving.served_models import ServedModel
+    from kernelrank.serving.models import ServedModel
 
 __all__ = ["MalformedRequestError", "TooLargeError", "items_of_columns", "items_of_rows", "read_arrow", "read_json"]
 

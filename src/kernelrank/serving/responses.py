@@ -10,12 +10,12 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.persistence.provenance import final_step, provenance
 from kernelrank.report import explain
 from kernelrank.report.explanations import scores_of
+from kernelrank.serving.models import has_posterior
 from kernelrank.serving.request_items import items_of_columns, items_of_rows
-from kernelrank.serving.served_models import has_posterior
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
-    from kernelrank.serving.served_models import ServedModel
+    from kernelrank.serving.models import ServedModel
 
 __all__ = ["compared", "ranked"]
 

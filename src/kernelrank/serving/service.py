@@ -30,7 +30,7 @@ except ImportError:
     raise MissingExtraError("starlette", "serve") from None
 
 if TYPE_CHECKING:
-    from kernelrank.serving.served_models import ServedModel, ServedModels
+    from kernelrank.serving.models import ServedModel, ServedModels
 
 __all__ = ["Service", "ServiceLimits", "create_app"]
 
