@@ -96,7 +96,7 @@ def fit_model(line: str, page: str, folder: Path, name: str) -> None:
 def serve_for_a_moment(folder: Path, page: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the models of a folder, take a free port, and stop the service as soon as it has started."""
     pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'kernelrank[serve]'")
-    from kernelrank.serving.graceful_server import GracefulServer
+    from kernelrank.serving.service import GracefulServer
 
     if not words[1].endswith(".kr"):
         (folder / words[1]).mkdir(exist_ok=True)

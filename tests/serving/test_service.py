@@ -34,7 +34,7 @@ pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'ke
 pytest.importorskip("orjson", reason="orjson is not installed: pip install 'kernelrank[serve]'")
 
 from kernelrank.serving import ServedModels, ServiceLimits, create_app
-from kernelrank.serving.graceful_server import GracefulServer
+from kernelrank.serving.service import GracefulServer
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"

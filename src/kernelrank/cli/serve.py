@@ -48,8 +48,7 @@ def serve(
     import scipy.stats  # noqa: F401, before there are threads: two of them cannot import late
 
     from kernelrank.serving import ServedModels, ServiceLimits, create_app
-    from kernelrank.serving.graceful_server import GracefulServer
-    from kernelrank.serving.log_lines import log_as_json
+    from kernelrank.serving.service import GracefulServer, log_as_json
 
     answer = Answer("serve", as_json=as_json)
     log_as_json()

@@ -6,20 +6,55 @@ changes nothing: the model that was read before stays, and the log says why.
 
 from __future__ import annotations
 
+import html
+import json
 import logging
+import math
+import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from kernelrank import __version__
 from kernelrank.base.text import printable
 from kernelrank.data import TablePreparation
-from kernelrank.errors import InvalidInputError, KernelRankError
+from kernelrank.data.preparation import CellColumn, PreparedColumn
+from kernelrank.errors import InvalidInputError, KernelRankError, MissingExtraError
 from kernelrank.persistence.model_files import load
 from kernelrank.persistence.provenance import column_names, feature_names, final_step, provenance
+from kernelrank.report import explain
+from kernelrank.report.explanations import scores_of
 
-__all__ = ["ServedModel", "ServedModels"]
+if TYPE_CHECKING:
+    import pyarrow
+
+    from kernelrank.base.arrays import Float
+
+
+try:
+    import orjson
+except ImportError:
+    raise MissingExtraError("orjson", "serve") from None
+
+__all__ = [
+    "MalformedRequestError",
+    "ServedModel",
+    "ServedModels",
+    "TooLargeError",
+    "compared",
+    "description",
+    "items_of_columns",
+    "items_of_rows",
+    "page",
+    "ranked",
+    "read_arrow",
+    "read_json",
+]
 
 SUFFIX = ".kr"
 LOG = logging.getLogger("kernelrank.serving")
@@ -191,3 +226,599 @@ def _state(file: Path) -> State | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+# Request items --------------------------------------------------------------------------------------------------------
+#
+# Conversion of the items of a request to the numbers that a model takes.
+#
+# An item is a list of numbers, or an object of names and values. A model that prepares tables takes words and nulls,
+# too.
+
+CELL_BYTES = 8
+"""What a cell counts at least, however few bytes it has in a body."""
+
+
+class MalformedRequestError(InvalidInputError):
+    """The body of a request is not valid JSON, or not a valid Arrow stream."""
+
+
+class TooLargeError(InvalidInputError):
+    """A request is larger than the service allows."""
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """Read a JSON object; NaN, infinities and nesting without end are errors.
+
+    Examples
+    --------
+    >>> read_json(b"[1]")
+    Traceback (most recent call last):
+    kernelrank.serving.models.MalformedRequestError: Expected a JSON object; got a list.
+    """
+    try:
+        content = orjson.loads(body)
+    except ValueError as error:
+        raise MalformedRequestError(f"Expected JSON with finite numbers and nulls; {error}.") from None
+    if not isinstance(content, dict):
+        raise MalformedRequestError(f"Expected a JSON object; got {_kind(content)}.")
+    return content
+
+
+def read_arrow(body: bytes, most_bytes: int, most_rows: int) -> dict[str, list[Any]]:
+    """Read an Arrow stream, or an Arrow file, as columns by name.
+
+    Parameters
+    ----------
+    body : bytes
+    most_bytes : int
+        How large the body may be when it is decompressed. A cell counts at least 8 bytes, a word as often as it is
+        used, and a dictionary for each batch that uses it.
+    most_rows : int
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("pyarrow", "serve") from None
+    # A file is a stream between a magic number and a footer. The footer may list a batch twice: it is not read.
+    stream = pa.py_buffer(body).slice(8 if body[:6] == b"ARROW1" else 0)
+    try:
+        with pa.ipc.open_stream(stream) as reader:
+            for name, kind in zip(reader.schema.names, reader.schema.types, strict=True):
+                _check_type(name, kind)
+            _check_size(stream, len(reader.schema), most_bytes, most_rows)
+            table = reader.read_all()
+        _check_words(table, most_bytes)
+        table.validate(full=True)
+    except InvalidInputError:
+        raise
+    except (pa.ArrowException, ValueError, OSError, IndexError, struct.error) as error:
+        raise MalformedRequestError(f"Expected an Arrow stream; {printable(' '.join(str(error).split()))}.") from None
+    if len(set(table.column_names)) < table.num_columns:
+        raise MalformedRequestError("Expected columns with different names; two share one.")
+    return {
+        name: [cell for chunk in table.column(name).chunks for cell in _cells(chunk)] for name in table.column_names
+    }
+
+
+def _check_type(name: str, kind: pyarrow.DataType) -> None:
+    """Refuse types that no model takes; some of them need few bytes for many values."""
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    words = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if not any(known(plain) for known in (pa.types.is_primitive, pa.types.is_null, *words)):
+        raise InvalidInputError(
+            f"Expected columns of numbers or words; the column {printable(name)[:60]!r} has the type {str(kind)[:60]}."
+        )
+
+
+def _check_size(stream: pyarrow.Buffer, n_columns: int, most_bytes: int, most_rows: int) -> None:
+    """Add up what the batches of a stream become, from their metadata: nothing is decompressed."""
+    import pyarrow as pa
+
+    rows = size = dictionaries = 0
+    known: dict[int, int] = {}
+    for message in pa.ipc.MessageReader.open_stream(stream):
+        if message.type not in ("record batch", "dictionary"):
+            continue
+        header = _Record(message.metadata).record(2)
+        if message.type == "dictionary":
+            number, grows = header.integer(0, "<q"), header.integer(2, "<b")
+            length, found = header.record(1).batch_size(message.body)
+            found = max(found, CELL_BYTES * length) + (known.get(number, 0) if grows else 0)
+            dictionaries += found - known.get(number, 0)
+            known[number] = found
+        else:
+            length, found = header.batch_size(message.body)
+            rows += length
+            found = max(found, CELL_BYTES * length * n_columns) + dictionaries
+        size += found
+        if rows > most_rows:
+            raise TooLargeError(f"Expected at most {most_rows:,} items; got {rows:,} or more.")
+        if size > most_bytes:
+            raise TooLargeError(f"Expected at most {most_bytes:,} bytes when decompressed; got {size:,} or more.")
+
+
+class _Record:
+    """A table of a flatbuffer, the format of Arrow's metadata: fields by number, each with a place or without one."""
+
+    def __init__(self, data: pyarrow.Buffer, place: int | None = None) -> None:
+        self._data = memoryview(data)
+        self._place = self._read("<I", 0) if place is None else place
+
+    def _read(self, kind: str, place: int) -> int:
+        if place < 0:
+            raise IndexError("an offset points before the metadata")
+        return int(struct.unpack_from(kind, self._data, place)[0])
+
+    def _field(self, number: int) -> int | None:
+        fields = self._place - self._read("<i", self._place)
+        if 4 + 2 * number >= self._read("<H", fields):
+            return None
+        offset = self._read("<H", fields + 4 + 2 * number)
+        return self._place + offset if offset else None
+
+    def integer(self, number: int, kind: str) -> int:
+        place = self._field(number)
+        return 0 if place is None else self._read(kind, place)
+
+    def record(self, number: int) -> _Record:
+        place = self._field(number)
+        if place is None:
+            raise IndexError("a message has no content")
+        return _Record(self._data, place + self._read("<I", place))
+
+    def batch_size(self, body: pyarrow.Buffer) -> tuple[int, int]:
+        """Return the rows of a record batch, and its bytes when its buffers are decompressed."""
+        length, place = max(0, self.integer(0, "<q")), self._field(2)
+        if place is None:
+            return length, 0
+        place += self._read("<I", place)
+        count = self._read("<I", place)
+        buffers = np.frombuffer(self._data, "<i8", 2 * count, place + 4).reshape(count, 2)
+        if self._field(3) is None:
+            return length, sum(buffers[:, 1].tolist())
+        content, size = memoryview(body), 0
+        for offset, stored in buffers.tolist():
+            if stored:  # a compressed buffer begins with its length, or with -1 if it is not compressed after all
+                if offset < 0:
+                    raise IndexError("an offset points before the body")
+                (full,) = struct.unpack_from("<q", content, offset)
+                size += max(full, stored - CELL_BYTES)
+        return length, size
+
+
+def _check_words(table: pyarrow.Table, most_bytes: int) -> None:
+    """Count the words of columns that refer to them: many rows may refer to one long word."""
+    import pyarrow as pa
+
+    size = 0
+    for column in table.columns:
+        for chunk in column.chunks:
+            if pa.types.is_dictionary(chunk.type):
+                lengths = _word_lengths(chunk.dictionary)
+                if lengths is not None:
+                    size += int(lengths.sum())
+                    uses = chunk.indices.drop_null().cast(pa.int64()).to_numpy()
+                    size += int(lengths[uses[(uses >= 0) & (uses < len(lengths))]].sum())
+            elif pa.types.is_string_view(chunk.type):
+                size += int(_word_lengths(chunk).sum())
+    if size > most_bytes:
+        raise TooLargeError(f"Expected at most {most_bytes:,} bytes of words; got {size:,}.")
+
+
+def _word_lengths(words: pyarrow.Array) -> Any:
+    """Return the bytes of each word, shape (m,); None for other types."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string_view(words.type):  # a view has 16 bytes, and begins with the length of its word
+        views = words.buffers()[1]
+        lengths = np.frombuffer(b"" if views is None else views, "<i4")[: 4 * len(words) : 4]
+    elif pa.types.is_string(words.type) or pa.types.is_large_string(words.type):
+        lengths = pc.binary_length(words).fill_null(0).to_numpy(zero_copy_only=False)
+    else:
+        return None
+    return np.maximum(0, lengths).astype(np.int64)
+
+
+def _cells(column: pyarrow.Array) -> list[Any]:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    words = column.dictionary.to_pylist()
+    return [None if place is None else words[place] for place in column.indices.to_pylist()]
+
+
+def items_of_rows(served: ServedModel, rows: Any, what: str = "items") -> Float:
+    """Return the items of a JSON request, shape (m, n_features).
+
+    Parameters
+    ----------
+    served : ServedModel
+    rows : list of lists or of dicts
+    what : str
+        What the list is called in messages.
+    """
+    if not isinstance(rows, list) or not rows:
+        raise InvalidInputError(f"Expected {what!r}: a list with at least one item; got {_kind(rows)}.")
+    if all(type(row) is dict for row in rows):
+        return items_of_columns(served, _columns_of(served, rows, what))
+    if not all(type(row) is list for row in rows):
+        raise InvalidInputError(f"Expected {what!r}: all lists of numbers, or all objects; got something else.")
+    prepared = served.preparation
+    if prepared is not None and not prepared.only_numbers:
+        raise InvalidInputError(
+            f"Expected objects with the columns {_listed(prepared.names)}, "
+            "because the model encodes text columns; got lists."
+        )
+    for number, row in enumerate(rows):
+        if len(row) != served.n_features:
+            raise InvalidInputError(
+                f"Expected {served.n_features} numbers for each item; item {number} of {what!r} has {len(row)}."
+            )
+    if not set(map(type, chain.from_iterable(rows))) <= {float, int, type(None)}:
+        number = next(i for i, row in enumerate(rows) if not set(map(type, row)) <= {float, int, type(None)})
+        raise InvalidInputError(f"Expected numbers; item {number} of {what!r} has something else.")
+    return _checked(served, _numbers(rows, what))
+
+
+def items_of_columns(served: ServedModel, columns: dict[str, list[Any]]) -> Float:
+    """Return the items of columns by name, shape (m, n_features); the columns of numbered features by their order."""
+    prepared = served.preparation
+    if prepared is not None and not prepared.only_numbers:
+        _check_names(columns, prepared.names)
+        return np.hstack([_prepared(column, columns[column.name]) for column in prepared.columns])
+    names = served.feature_names
+    if names is None:
+        if len(columns) != served.n_features:
+            raise InvalidInputError(f"Expected {served.n_features} columns; got {len(columns)}.")
+        names = list(columns)
+    _check_names(columns, names)
+    for name in names:
+        if not set(map(type, columns[name])) <= {float, int, type(None)}:
+            raise InvalidInputError(f"Expected numbers; the feature {name!r} has something else.")
+    return _checked(served, np.column_stack([_numbers(columns[name], name) for name in names]))
+
+
+def _columns_of(served: ServedModel, rows: list[dict[str, Any]], what: str) -> dict[str, list[Any]]:
+    """Turn objects into columns; every object has the same names."""
+    wanted = served.feature_names
+    if served.preparation is not None:
+        wanted = list(served.preparation.names)
+    if wanted is None:
+        raise InvalidInputError(
+            f"Expected lists of {served.n_features} numbers, because the model has no feature names; got objects."
+        )
+    names = set(wanted)
+    for number, row in enumerate(rows):
+        if row.keys() != names:
+            _check_names(row, wanted, f"item {number} of {what!r}")
+    return {name: [row[name] for row in rows] for name in wanted}
+
+
+def _check_names(found: Any, wanted: Sequence[str], where: str = "the request") -> None:
+    known = set(wanted)
+    missing, unknown = [name for name in wanted if name not in found], [name for name in found if name not in known]
+    if missing:
+        raise InvalidInputError(f"Expected the features {_listed(wanted)}; {where} lacks {_listed(missing)}.")
+    if unknown:
+        raise InvalidInputError(f"Expected the features {_listed(wanted)}; {where} also has {_listed(unknown)}.")
+
+
+def _numbers(values: list[Any], what: str) -> Float:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (OverflowError, ValueError):
+        raise InvalidInputError(f"Expected numbers below 1.8e308; {what!r} has a larger one.") from None
+
+
+def _checked(served: ServedModel, X: Float) -> Float:
+    """Impute missing values if the model does, and raise an error for anything else that is not a number."""
+    if np.isfinite(X.sum()) or np.isfinite(X).all():
+        return X
+    if np.isinf(X).any():
+        raise InvalidInputError("Expected numbers below 1.8e308; there is a larger one.")
+    missing = np.isnan(X)
+    if served.preparation is not None:
+        fills = np.array([column.fill for column in served.preparation.columns])
+        X = np.where(missing, fills, X)
+        missing = np.isnan(X)
+    if missing.any():
+        row, column = np.argwhere(missing)[0].tolist()
+        name = column if served.feature_names is None else repr(served.feature_names[column])
+        raise InvalidInputError(f"Expected a number; item {row} has none for the feature {name}.")
+    return X
+
+
+def _prepared(column: PreparedColumn, cells: list[Any]) -> Float:
+    """Return the features of one column of a table."""
+    for cell in cells:
+        if type(cell) not in (str, float, int, type(None)):
+            raise InvalidInputError(f"Expected words, numbers or nulls; the column {column.name!r} has {_kind(cell)}.")
+    words = np.array(["" if cell is None else str(cell).strip() for cell in cells], dtype=object)
+    found = CellColumn(column.name, words)
+    values = column.values(found)
+    if column.kind != "category":
+        strange = np.flatnonzero(np.isnan(values) & ~found.missing)
+        if len(strange):
+            expected = "a number" if column.kind == "number" else f"one of {_listed(column.levels)}"
+            raise InvalidInputError(
+                f"Expected {expected} in the column {column.name!r}; item {strange[0]} has {words[strange[0]][:40]!r}."
+            )
+        if found.missing.any() and math.isnan(column.fill):
+            row = int(np.flatnonzero(found.missing)[0])
+            raise InvalidInputError(f"Expected a value in the column {column.name!r}; item {row} has none.")
+    return column.matrix(found)
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(repr(str(name)[:60]) for name in names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+def _kind(value: Any) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a string", type(None): "nothing", bool: "true or false"}
+    if isinstance(value, list) and not value:
+        return "an empty list"
+    return kinds.get(type(value), "a number")
+
+
+# Responses ------------------------------------------------------------------------------------------------------------
+#
+# The responses of a service: the ranks of items, and the comparison of two.
+
+RANK_KEYS = {"model", "items", "ids", "standard_deviations"}
+COMPARE_KEYS = {"model", "first", "second", "top"}
+MOST_TERMS = 1_000
+BLOCK = 256
+"""Items whose covariance is computed at once: only its diagonal is wanted."""
+
+
+def ranked(served: ServedModel, content: dict[str, Any], columns: dict[str, list[Any]] | None = None) -> dict[str, Any]:
+    """Rank the items of a request; `columns` holds them where they came as Arrow.
+
+    Returns
+    -------
+    dict
+        ``scores``, ``ranks`` (1 is the best; equal scores share a rank) and ``order``, the best first, by `ids` or by
+        numbers from 0; for several outputs, a list for each item, and no order.
+    """
+    _check_keys(content, RANK_KEYS)
+    X = items_of_rows(served, content.get("items")) if columns is None else items_of_columns(served, columns)
+    ids = content.get("ids")
+    if ids is not None and (not isinstance(ids, list) or len(ids) != len(X)):
+        raise InvalidInputError(f"Expected 'ids' as a list with one entry for each of the {len(X)} items.")
+    scores = _scores(served, X)
+    answer: dict[str, Any] = {"model": served.name, "scores": scores.tolist(), "ranks": _ranks(scores).tolist()}
+    if scores.ndim == 1:
+        order = np.argsort(-scores, kind="stable").tolist()
+        answer["order"] = order if ids is None else [ids[item] for item in order]
+    if content.get("standard_deviations"):
+        answer["standard_deviations"] = _deviations(served, X).tolist()
+    return answer
+
+
+def _scores(served: ServedModel, X: Float) -> Float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = scores_of(served.model, X)
+    if not np.isfinite(scores).all():
+        raise InvalidInputError("Expected items whose scores are below 1.8e308; there is a larger one.")
+    return scores
+
+
+def _check_keys(content: dict[str, Any], known: set[str]) -> None:
+    unknown = sorted(set(content) - known)
+    if unknown:
+        raise InvalidInputError(f"Expected the keys {', '.join(sorted(known))}; got {unknown[0][:60]!r} as well.")
+
+
+def _ranks(scores: Float) -> Any:
+    """Return one plus the number of items with a higher score, for each output."""
+    if scores.ndim == 2:
+        return np.column_stack([_ranks(column) for column in scores.T])
+    return 1 + len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
+
+
+def _scaled(model: Any, X: Float) -> Float:
+    """Return items as the ranker sees them, behind the steps of a pipeline."""
+    if not hasattr(model, "steps"):
+        return X
+    for _, step in model.steps[:-1]:
+        X = step.transform(X)
+    return X
+
+
+def _deviations(served: ServedModel, X: Float) -> Float:
+    ranker = final_step(served.model)
+    if not hasattr(ranker, "precision_factor_"):
+        raise InvalidInputError(
+            f"Expected a model of preferences for standard deviations of scores; got a {type(ranker).__name__} without "
+            "a posterior. Fit it with fit_pairs, or ask /compare for differences of a calibrated model."
+        )
+    X = _scaled(served.model, X)
+    blocks = [ranker.covariance(X[start : start + BLOCK]) for start in range(0, len(X), BLOCK)]
+    return np.asarray(np.sqrt(np.concatenate([np.diagonal(block) for block in blocks])))
+
+
+def compared(served: ServedModel, content: dict[str, Any]) -> dict[str, Any]:
+    """Compare two items: the difference of their scores, how probable it is, and why."""
+    _check_keys(content, COMPARE_KEYS)
+    if "first" not in content or "second" not in content:
+        raise InvalidInputError("Expected two items, 'first' and 'second'; one is missing.")
+    top = content.get("top", 10)
+    if type(top) is not int or not 1 <= top <= MOST_TERMS:
+        raise InvalidInputError(f"Expected 'top' from 1 to {MOST_TERMS:,}; got something else.")
+    X = items_of_rows(served, [content["first"], content["second"]], "first and second")
+    _scores(served, X)  # which must be finite
+    training_ids = provenance(served.model).get("training_ids")
+    why = explain(served.model, X, feature_names=served.column_names, training_ids=training_ids, k=top)
+    answer: dict[str, Any] = {"model": served.name, "difference": why.difference}
+    answer |= {"standard_deviation": None, "probability": None, "basis": None, "why": why.to_dict()}
+    if has_posterior(served.model):
+        first, second = _scaled(served.model, X)
+        found = final_step(served.model).compare(first[None], second[None])
+        answer |= {
+            "standard_deviation": float(found.std[0]),
+            "probability": float(found.probability[0]),
+            "basis": found.basis,
+        }
+    return answer
+
+
+# OpenAPI --------------------------------------------------------------------------------------------------------------
+#
+# The description of the service in OpenAPI, and the same as a page that loads nothing from elsewhere.
+
+ITEM = {
+    "description": "An item: a number for each feature, in the order of the model, or an object of names and values.",
+    "oneOf": [
+        {"type": "array", "items": {"type": ["number", "null"]}},
+        {"type": "object", "additionalProperties": {"type": ["number", "string", "null"]}},
+    ],
+}
+MODEL = {"type": "string", "description": "The name of the model; not needed if there is only one."}
+NUMBERS = {"type": "array", "items": {"type": "number"}}
+RANK = {
+    "type": "object",
+    "required": ["items"],
+    "properties": {
+        "model": MODEL,
+        "items": {"type": "array", "minItems": 1, "items": ITEM},
+        "ids": {"type": "array", "description": "The names of the items."},
+        "standard_deviations": {"type": "boolean", "description": "Add those of scores (models of preferences only)."},
+    },
+    "example": {"items": [[0.1, 2.0], [0.4, 1.0]], "ids": ["a", "b"]},
+}
+RANKED = {
+    "type": "object",
+    "properties": {
+        "model": MODEL,
+        "scores": NUMBERS,
+        "ranks": {"type": "array", "items": {"type": "integer"}, "description": "1 is the best; ties share a rank."},
+        "order": {"type": "array", "description": "The items, best first: ids, or numbers from 0."},
+        "standard_deviations": NUMBERS,
+    },
+}
+COMPARE = {
+    "type": "object",
+    "required": ["first", "second"],
+    "properties": {"model": MODEL, "first": ITEM, "second": ITEM, "top": {"type": "integer", "default": 10}},
+    "example": {"first": [0.1, 2.0], "second": [0.4, 1.0]},
+}
+COMPARED = {
+    "type": "object",
+    "properties": {
+        "model": MODEL,
+        "difference": {"type": "number", "description": "The score of the first item minus that of the second."},
+        "standard_deviation": {"type": ["number", "null"]},
+        "probability": {"type": ["number", "null"], "description": "That the first item ranks above the second."},
+        "basis": {"type": ["string", "null"], "description": "What the probability is computed from."},
+        "why": {"type": "object", "description": "The contribution of each feature or training item."},
+    },
+}
+ERROR = {"type": "object", "properties": {"error": {"type": "string", "description": "One sentence."}}}
+ARROW = {"application/vnd.apache.arrow.stream": {"schema": {"type": "string", "format": "binary"}}}
+
+
+def description(body_bytes: int) -> dict[str, Any]:
+    """Return the OpenAPI description.
+
+    Examples
+    --------
+    >>> sorted(description(10)["paths"])
+    ['/compare', '/health', '/metrics', '/model', '/rank']
+    """
+    name = {"name": "model", "in": "query", "required": False, "schema": MODEL}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "kernelrank",
+            "version": __version__,
+            "description": f"Rank items with fitted models. A body has at most {body_bytes:,} bytes.",
+        },
+        "paths": {
+            "/rank": {"post": _operation("Rank the items of a query.", RANKED, RANK, ARROW)},
+            "/compare": {"post": _operation("Compare two items: difference, probability, why.", COMPARED, COMPARE)},
+            "/model": {"get": {**_operation("Describe a model.", {"type": "object"}), "parameters": [name]}},
+            "/health": {"get": _operation("Check whether the service accepts requests.", {"type": "object"})},
+            "/metrics": {"get": _operation("Metrics for Prometheus.", {"type": "string"}, kind="text/plain")},
+        },
+    }
+
+
+def _operation(
+    what: str,
+    answer: dict[str, Any],
+    body: dict[str, Any] | None = None,
+    others: dict[str, Any] | None = None,
+    kind: str = "application/json",
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"summary": what}
+    found["responses"] = {"200": {"description": "The answer.", "content": {kind: {"schema": answer}}}}
+    if body is not None:
+        found["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": body}, **(others or {})},
+        }
+        wrong = {"400": "Not JSON.", "404": "No such model.", "413": "Too long.", "422": "Items that do not match."}
+        for status, words in wrong.items():
+            content = {"application/json": {"schema": ERROR}}
+            found["responses"][status] = {"description": words, "content": content}
+    return found
+
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>kernelrank</title><style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }}
+code, pre, textarea {{ font: 14px/1.4 ui-monospace, monospace; }}
+textarea {{ width: 100%; height: 6rem; box-sizing: border-box; }}
+pre {{ overflow-x: auto; border: 1px solid #8886; padding: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
+pre:empty {{ display: none; }}
+h2 code {{ font-size: 18px; }}
+h2 {{ border-top: 1px solid #8886; padding-top: 1rem; }}
+</style></head><body>
+<h1>kernelrank {version}</h1>
+<p>{about} Models: {models}. The same for programs: <a href="openapi.json">openapi.json</a>.</p>
+{parts}
+<script>
+for (const form of document.forms) form.onsubmit = async (event) => {{
+  event.preventDefault();
+  const path = form.dataset.path, body = form.querySelector("textarea");
+  const asked = body ? {{method: "POST", body: body.value, headers: {{"content-type": "application/json"}}}} : {{}};
+  const answer = await fetch(path.slice(1), asked), text = await answer.text();
+  form.querySelector("pre").textContent = answer.status + "\\n" + text;
+}};
+</script></body></html>
+"""
+
+PART = """<h2><code>{method} {path}</code></h2><p>{what}</p>
+<form data-path="{path}">{body}<p><button>Send</button></p><pre></pre></form>
+<details><summary>The answer, and the request</summary><pre>{schema}</pre></details>"""
+
+
+def page(described: dict[str, Any], models: list[str]) -> str:
+    """Return an HTML page that documents every path, with a form to try it."""
+    parts = []
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            example = html.escape(json.dumps(body["example"])) if body else ""
+            parts.append(
+                PART.format(
+                    method=method.upper(),
+                    path=path,
+                    what=html.escape(operation["summary"]),
+                    body=f"<textarea>{example}</textarea>" if body else "",
+                    schema=html.escape(json.dumps(operation, indent=2)),
+                )
+            )
+    return PAGE.format(
+        version=html.escape(described["info"]["version"]),
+        about=html.escape(described["info"]["description"]),
+        models=html.escape(", ".join(models)),
+        parts="\n".join(parts),
+    )

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
+import select
+import socket
+import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Self
 
 from kernelrank import __version__
+from kernelrank.base.text import escaped_json
 from kernelrank.errors import InvalidInputError, MissingExtraError
-from kernelrank.serving.openapi import description, page
-from kernelrank.serving.request_items import MalformedRequestError, TooLargeError, read_arrow, read_json
-from kernelrank.serving.responses import compared, ranked
-from kernelrank.serving.service_metrics import ServiceMetrics
+from kernelrank.serving.models import (
+    MalformedRequestError,
+    TooLargeError,
+    compared,
+    description,
+    page,
+    ranked,
+    read_arrow,
+    read_json,
+)
+
+if TYPE_CHECKING:
+    from kernelrank.serving.models import ServedModel, ServedModels
+
 
 try:
     import orjson
@@ -29,10 +46,13 @@ try:
 except ImportError:
     raise MissingExtraError("starlette", "serve") from None
 
-if TYPE_CHECKING:
-    from kernelrank.serving.models import ServedModel, ServedModels
 
-__all__ = ["Service", "ServiceLimits", "create_app"]
+try:
+    import uvicorn
+except ImportError:
+    raise MissingExtraError("uvicorn", "serve") from None
+
+__all__ = ["GracefulServer", "Service", "ServiceLimits", "ServiceMetrics", "create_app", "log_as_json"]
 
 LOG = logging.getLogger("kernelrank.serving")
 ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
@@ -315,3 +335,199 @@ def _model_name(content: dict[str, Any]) -> str | None:
     if name is not None and not isinstance(name, str):
         raise InvalidInputError("Expected 'model': a name; got something else.")
     return name
+
+
+# Service metrics ------------------------------------------------------------------------------------------------------
+#
+# The metrics of a service, in the text format of Prometheus.
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+class ServiceMetrics:
+    """Requests by path and status, their durations, and the items that were ranked.
+
+    Examples
+    --------
+    >>> metrics = ServiceMetrics()
+    >>> metrics.request("/rank", 200, 0.002)
+    >>> print(metrics.text({"models": 1}).splitlines()[2])
+    kernelrank_requests_total{path="/rank",status="200"} 1
+    """
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._durations: Counter[float] = Counter()
+        self._seconds = 0.0
+        self.items = 0
+
+    def request(self, path: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests[path, status] += 1
+        self._seconds += seconds
+        for bound in BOUNDS:
+            if seconds <= bound:
+                self._durations[bound] += 1
+
+    def text(self, gauges: dict[str, float]) -> str:
+        """Return all metrics as Prometheus text, with further values passed by the caller."""
+        lines = _head("requests_total", "counter", "Requests by path and status.")
+        for (path, status), number in sorted(self._requests.items()):
+            lines.append(f'kernelrank_requests_total{{path="{path}",status="{status}"}} {number}')
+        total = sum(self._requests.values())
+        lines += _head("request_seconds", "histogram", "How long requests took.")
+        lines += [f'kernelrank_request_seconds_bucket{{le="{bound}"}} {self._durations[bound]}' for bound in BOUNDS]
+        lines.append(f'kernelrank_request_seconds_bucket{{le="+Inf"}} {total}')
+        lines += [f"kernelrank_request_seconds_sum {self._seconds:.6f}", f"kernelrank_request_seconds_count {total}"]
+        lines += [*_head("items_total", "counter", "Items that were ranked."), f"kernelrank_items_total {self.items}"]
+        for name, value in gauges.items():
+            lines += [*_head(name, "gauge", name.replace("_", " ").capitalize() + "."), f"kernelrank_{name} {value:g}"]
+        return "\n".join(lines) + "\n"
+
+
+def _head(name: str, kind: str, what: str) -> list[str]:
+    return [f"# HELP kernelrank_{name} {what}", f"# TYPE kernelrank_{name} {kind}"]
+
+
+# Graceful server ------------------------------------------------------------------------------------------------------
+#
+# A uvicorn server that ends without losing a request.
+
+QUIET_SECONDS = 0.25
+"""Connections that are open and have brought no request for so long are idle."""
+LOOK_SECONDS = 0.02
+BACKLOG = 2048
+
+
+class GracefulServer(uvicorn.Server):
+    """Stop in two steps, so that no request is lost.
+
+    After a signal, the system takes no new connections; those that it has taken are accepted before the listening
+    socket is closed. Answers tell clients to close their connections. When all are closed, or those left are idle,
+    uvicorn closes the rest.
+    """
+
+    app: Starlette
+
+    @classmethod
+    def of(cls, app: Starlette, host: str, port: int) -> Self:
+        """Make a server of an application of `create_app`."""
+        limits = app.state.service.limits
+        server = cls(
+            uvicorn.Config(
+                app,
+                host=host,
+                port=port,
+                log_config=None,
+                access_log=False,
+                backlog=BACKLOG,
+                http="h11",  # which limits the size of headers
+                ws="none",
+                timeout_graceful_shutdown=max(1, round(limits.seconds)),
+                server_header=False,
+            )
+        )
+        server.app = app
+        return server
+
+    def listen(self) -> socket.socket:
+        """Return the listening socket; as many files may be open as the system allows."""
+        with contextlib.suppress(ImportError, ValueError, OSError):
+            import resource
+
+            _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        family = socket.AF_INET6 if ":" in self.config.host else socket.AF_INET
+        # asyncio sends without delay where it can see that the socket is of TCP.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((self.config.host, self.config.port))
+        except OSError as error:
+            listening.close()
+            raise InvalidInputError(
+                f"Expected a free port; {self.config.host}:{self.config.port}: {error.strerror}. Give another --port."
+            ) from None
+        listening.listen(BACKLOG)
+        self._listening = listening
+        return listening
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Run until a signal comes."""
+        self._loop = asyncio.get_running_loop()
+        watch = self._loop.create_task(self._cut_slow_connections())
+        try:
+            await super().serve(sockets)
+        finally:
+            watch.cancel()
+
+    async def _cut_slow_connections(self) -> None:
+        """Close connections that wait too long for headers, or for somebody to read an answer.
+
+        uvicorn closes connections that send nothing after an answer, and `Service` limits the time until an answer.
+        """
+        seconds = self.app.state.service.limits.seconds
+        since: dict[Any, tuple[Any, float]] = {}
+        while True:
+            await asyncio.sleep(min(1.0, seconds / 4))
+            now = time.perf_counter()
+            connections: set[Any] = self.server_state.connections
+            before, since = since, {}
+            for connection in connections:
+                request = connection.cycle  # None before the first one, and the former one until the next is complete
+                known, start = before.get(connection, (request, now))
+                since[connection] = request, start if known is request else now
+                working = request is not None and not request.response_complete
+                if now - since[connection][1] > (2 if working else 1) * seconds:
+                    connection.transport.abort()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> Any:  # noqa: ARG002
+        """Begin to stop; a second signal ends the service at once."""
+        if self.app.state.service.stopping:
+            self.force_exit = self.should_exit = True
+        else:
+            self.app.state.service.stopping = True
+            self._loop.call_soon_threadsafe(lambda: self._loop.create_task(self._drain()))
+
+    async def _drain(self) -> None:
+        service, start = self.app.state.service, time.perf_counter()
+        self._listening.listen(0)
+        await asyncio.sleep(LOOK_SECONDS)
+        while select.select([self._listening], [], [], 0)[0]:  # a connection that waits to be accepted
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
+        while self.server_state.connections:
+            now = time.perf_counter()
+            if now - max(start, service.last_answer) > QUIET_SECONDS or now - start > service.limits.seconds:
+                break
+            await asyncio.sleep(LOOK_SECONDS)
+        self.should_exit = True
+
+
+# Log lines ------------------------------------------------------------------------------------------------------------
+#
+# Log records as lines of JSON.
+
+
+class JSONLines(logging.Formatter):
+    """One JSON object for each record: time, level, message, and the facts that it was logged with."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a log record as one line of JSON."""
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
+        line = {"time": stamp, "level": record.levelname.lower(), "message": record.getMessage()}
+        line |= getattr(record, "facts", {})
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return escaped_json(json.dumps(line, default=str))
+
+
+def log_as_json() -> None:
+    """Send the records of the service, and of uvicorn, to standard error as lines of JSON."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JSONLines())
+    for name, level in (("kernelrank.serving", logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
