@@ -15,9 +15,9 @@ from sklearn.utils._param_validation import Interval
 from kernelrank.base.arrays import Labels, RandomStateLike
 from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.scored import QueryWeight
-from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
 from kernelrank.dask.collection_types import Collection
+from kernelrank.dask.estimators import DaskLearner
 from kernelrank.dask.partitions import Partitions
 from kernelrank.dask.training_data import TrainingData
 from kernelrank.kernels import GammaLike, KernelLike

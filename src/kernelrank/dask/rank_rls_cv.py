@@ -16,9 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from kernelrank.base.arrays import Labels, RandomStateLike
 from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.scored import QueryWeight
-from kernelrank.dask.base import DaskLearner
 from kernelrank.dask.cluster import connected
 from kernelrank.dask.collection_types import Collection
+from kernelrank.dask.estimators import DaskLearner
 from kernelrank.dask.fold_models import FoldModels
 from kernelrank.dask.held_out_accuracy import held_out_accuracy
 from kernelrank.dask.partitions import Partitions
