@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster
 
-from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups
-from kernelrank.dask.column_groups import joined_columns, largest_partition
-from kernelrank.dask.partitions import Partitions
-from kernelrank.dask.query_counts import count_queries
+from kernelrank.dask import DaskRankRLS, DaskRankRLSCV
+from kernelrank.dask import partitions as column_groups
+from kernelrank.dask.partitions import Partitions, joined_columns, largest_partition
+from kernelrank.dask.statistics import count_queries
 from kernelrank.data import make_ranking
 from kernelrank.estimators import RankRLS
 
@@ -34,7 +34,7 @@ def close(found, expected, tolerance=1e-10):
 @pytest.fixture
 def small(monkeypatch):
     """Let small partitions count as large."""
-    monkeypatch.setattr(column_groups, "SMALL", 0)
+    monkeypatch.setattr(column_groups, "SMALL_PARTITION", 0)
 
 
 @pytest.fixture(scope="module")

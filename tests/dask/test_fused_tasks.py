@@ -9,7 +9,7 @@ from dask import delayed
 
 from kernelrank.dask import DaskRankRLS
 from kernelrank.dask.partitions import Partitions
-from kernelrank.dask.query_counts import count_queries
+from kernelrank.dask.statistics import count_queries
 from kernelrank.estimators import RankRLS
 
 M, N, PARTS = 60, 3, 4

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, column_groups, parquet_columns
+from kernelrank.dask import DaskRankRLS, DaskRankRLSCV, partitions
 from kernelrank.data import make_ranking
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.estimators import RankRLS
@@ -44,8 +44,8 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("large", [True, False])
 def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
     if large:
-        monkeypatch.setattr(column_groups, "SMALL", 0)
-        monkeypatch.setattr(parquet_columns, "BLOCKSIZE", 100)
+        monkeypatch.setattr(partitions, "SMALL_PARTITION", 0)
+        monkeypatch.setattr(partitions, "BLOCKSIZE", 100)
     names = [f"x{k}" for k in range(10)] + ["rank", "weight"]
     expected = RankRLS(0.3).fit(folder, y="score", qid="query")
     for path in (folder, str(folder / "*.parquet"), f"file://{folder}"):
@@ -58,10 +58,10 @@ def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
 
 
 def test_large_files_are_cut_into_row_groups(folder, monkeypatch):
-    data, *_ = parquet_columns.read_columns(folder, "score", "query", None)
+    data, *_ = partitions.read_columns(folder, "score", "query", None)
     assert data.npartitions == 3
-    monkeypatch.setattr(parquet_columns, "BLOCKSIZE", 100)
-    data, *_ = parquet_columns.read_columns(folder, "score", "query", None)
+    monkeypatch.setattr(partitions, "BLOCKSIZE", 100)
+    data, *_ = partitions.read_columns(folder, "score", "query", None)
     assert data.npartitions == sum(pq.ParquetFile(folder / name).num_row_groups for name in os.listdir(folder)) > 3
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelrank.dask import DaskRankRLSCV
-from kernelrank.dask.folds import fold_of
+from kernelrank.dask.statistics import fold_of
 from kernelrank.data import make_ranking
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
 from kernelrank.estimators import RankRLS

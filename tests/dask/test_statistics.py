@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 from dask.delayed import delayed
 
-from kernelrank.dask.feature_map import FeatureMap
-from kernelrank.dask.folds import fold_of
 from kernelrank.dask.partitions import Partitions
-from kernelrank.dask.query_counts import count_queries, merge_counts
-from kernelrank.dask.statistics import merge_statistics, partition_statistics
+from kernelrank.dask.statistics import (
+    FeatureMap,
+    count_queries,
+    fold_of,
+    merge_counts,
+    merge_statistics,
+    partition_statistics,
+)
 from kernelrank.data import make_ranking
 from kernelrank.estimators import RankRLS
 from tests.oracles.pairs import scored_edges

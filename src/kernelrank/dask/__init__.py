@@ -7,8 +7,7 @@ from kernelrank.base.lazy import late_names
 from kernelrank.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from kernelrank.dask.rank_rls import DaskRankRLS
-    from kernelrank.dask.rank_rls_cv import DaskRankRLSCV
+    from kernelrank.dask.estimators import DaskRankRLS, DaskRankRLSCV
 
 __all__ = ["DaskRankRLS", "DaskRankRLSCV"]
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pickle import PickleBuffer
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cloudpickle  # type: ignore[import-untyped]
 import dask
@@ -15,18 +18,36 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
 from dask.layers import ArrayBlockIdDep
+from distributed import Client, LocalCluster, get_client, progress
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.base.arrays import Index, Labels
+from kernelrank.base.arrays import Index, Labels, Matrix
 from kernelrank.base.validation import is_path
-from kernelrank.dask.collection_types import Collection, ColumnBlock, ItemBlock
-from kernelrank.dask.column_groups import joined_columns
-from kernelrank.dask.fused_tasks import fused_tasks
-from kernelrank.dask.parquet_columns import read_columns
-from kernelrank.errors import InvalidInputError
+from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["Partitions", "column_names", "is_frame", "item_array"]
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas as pd
+
+__all__ = [
+    "Collection",
+    "ColumnBlock",
+    "Frame",
+    "ItemBlock",
+    "Partitions",
+    "column_names",
+    "connected",
+    "fused_tasks",
+    "gathered",
+    "is_frame",
+    "item_array",
+    "joined_columns",
+    "largest_partition",
+    "read_columns",
+    "reduced",
+]
 
 NAMES = ("X", "y", "qid", "weight")
 
@@ -307,3 +328,368 @@ def _count_outputs(scores: Collection) -> tuple[int, bool]:
     if math.isnan(width):
         raise InvalidInputError("y must have a known number of columns")
     return int(width), False
+
+
+# Column groups --------------------------------------------------------------------------------------------------------
+#
+# Column groups: a data frame from Parquet files, read some columns at a time into one array for each partition.
+#
+# Whoever reads all columns of a partition at once has the compressed bytes, the pages, an Arrow table and a data frame
+# of it in memory together: five to seven times the partition. An eighth of the columns takes an eighth of that beside
+# the array that they are written to. It is Dask's own reader that reads them, by the projections that it pushes down to
+# the files, and Dask's own fusion that makes one task of it all.
+
+SMALL_PARTITION = 2**24
+"""Partitions of less than this many bytes are read at once."""
+
+N_GROUPS = 8
+"""Into how many groups columns are divided: fewer need more memory, and more need more openings of the files."""
+
+MOST_READ_AGAIN = 2
+"""How often a column may be read on average, for the filters and expressions that the groups have in common."""
+
+
+def joined_columns(X: dd.DataFrame, n_rows: int) -> Frame | None:
+    """Return a data frame whose partitions are arrays read by groups of columns, or None where that does not pay.
+
+    Parameters
+    ----------
+    X : dask data frame, shape (m, n_features)
+    n_rows : int
+        The number of rows of the largest partition.
+
+    Returns
+    -------
+    dask collection or None
+        Its partitions are ndarrays with the rows and columns of X. None unless X comes from Parquet files by operations
+        on rows that let Dask read single columns, all columns are plain numbers, and some partition is large.
+
+    Notes
+    -----
+    Nothing is read. A partition takes its array and less than its size again while it is read, instead of six times its
+    size.
+    """
+    names, dtype = list(X.columns), _item_dtype(X)
+    if len(set(names)) < len(names) or dtype is None or n_rows * len(names) * dtype.itemsize < SMALL_PARTITION:
+        return None
+    # Dask joins the partitions of a file by how many columns are read: of each group not the same ones.
+    with dask.config.set({"optimization.tune.active": False}):
+        groups = [list(group) for group in _column_groups(names)]
+        # Each alone: together they would be read as one, with all columns.
+        frames = [X[group].optimize(fuse=False) for group in groups]
+        whole = _n_columns_read(X.optimize(fuse=False))
+    read = [count for frame in frames if (count := _n_columns_read(frame)) is not None]
+    if whole is None or len(read) < len(frames) or sum(read) > MOST_READ_AGAIN * whole:
+        return None
+    options: dict[str, Any] = {"meta": (None, object), "enforce_metadata": False}
+    joined = frames[0].map_partitions(_begin, len(names), dtype, **options)
+    start = len(groups[0])
+    for frame, group in zip(frames[1:], groups[1:], strict=True):
+        joined = joined.map_partitions(_fill, frame, start, **options)
+        start += len(group)
+    return joined
+
+
+def largest_partition(X: dd.DataFrame) -> int | None:
+    """Return the number of rows of the largest partition of a data frame, from the footers of its Parquet files.
+
+    None where they do not: for other data frames, and for files whose rows are filtered as they are read.
+    """
+    try:
+        from dask.dataframe.dask_expr.io.parquet import ReadParquet
+    except ImportError:
+        return None
+    with dask.config.set({"optimization.tune.active": False}):
+        files = [node for node in X.optimize(fuse=False).expr.walk() if isinstance(node, ReadParquet)]
+    lengths = [node._get_lengths() for node in files]
+    if not lengths or any(one is None for one in lengths):
+        return None
+    return max((int(length) for one in lengths for length in one), default=0)
+
+
+def _item_dtype(X: dd.DataFrame) -> np.dtype[Any] | None:
+    """Return the type of the items of a data frame: float32 if that holds every column, or else float64.
+
+    None if some column is of a type that NumPy has no numbers for.
+    """
+    types = list(X.dtypes)
+    if not types or not all(isinstance(one, np.dtype) and one.kind in "fiub" for one in types):
+        return None
+    common = np.result_type(*types)
+    return common if common == np.float32 else np.dtype(np.float64)
+
+
+def _column_groups(names: list[Any]) -> list[list[Any]]:
+    """Divide columns into groups of neighbours."""
+    bounds = np.linspace(0, len(names), min(N_GROUPS, len(names)) + 1).astype(int)
+    return [names[start:stop] for start, stop in pairwise(bounds.tolist())]
+
+
+def _n_columns_read(frame: dd.DataFrame) -> int | None:
+    """Count the columns that an optimised data frame reads from Parquet files; None if it takes more than reading."""
+    try:
+        from dask.dataframe.dask_expr._expr import Blockwise
+        from dask.dataframe.dask_expr.io.parquet import ReadParquet
+    except ImportError:
+        # Dask keeps its expressions elsewhere now: what they read cannot be told, and partitions are read whole.
+        return None
+    total = 0
+    for node in frame.expr.walk():
+        if isinstance(node, ReadParquet):
+            total += len(node.columns)
+        elif not isinstance(node, Blockwise) or not node.dependencies():
+            return None
+    return total
+
+
+def _begin(frame: pd.DataFrame, n_columns: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Make room for all columns, one after the other as in a data frame, and write the first ones."""
+    return _fill(np.empty((n_columns, len(frame)), dtype=dtype).T, frame, 0)
+
+
+def _fill(X: NDArray[Any], frame: pd.DataFrame, start: int) -> NDArray[Any]:
+    """Write some columns to their place."""
+    X[:, start : start + frame.shape[1]] = frame.to_numpy(dtype=X.dtype)
+    return X
+
+
+# Parquet columns ------------------------------------------------------------------------------------------------------
+#
+# Parquet files as Dask data frames, where X is given as a path.
+
+BLOCKSIZE = "64MiB"
+"""Row groups are joined up to this size, and never cut."""
+
+
+def read_columns(
+    path: str | os.PathLike[str], y: object, qid: object, weight: object
+) -> tuple[dd.DataFrame, dd.Series, dd.Series | None, dd.Series | None]:
+    """Return the columns of Parquet files as Dask data frames and series; no row is read.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, a folder of them, a pattern such as ``part-*.parquet`` or a URL, which all workers must be able to open.
+    y : str
+        The column of scores.
+    qid, weight : str or None
+        The columns of queries and of weights.
+
+    Returns
+    -------
+    X : dask data frame, shape (m, n_features)
+        All other columns of numbers, as `kernelrank.data.columns` has it: integers, floats, decimals and booleans.
+    y, qid, weight : dask series, shape (m,), or None
+    """
+    data = _with_floats(_opened(os.fspath(path)))
+    known = [str(name) for name in data.columns]
+    if not known:
+        raise FileFormatError("there is no Parquet file", os.fspath(path))
+    for argument, name in (("y", y), ("qid", qid), ("sample_weight", weight)):
+        if name is None and argument != "y":
+            continue
+        if not isinstance(name, str):
+            raise InvalidInputError(
+                f"X is the path {os.fspath(path)!r}: {argument} must be the name of a column there, got "
+                f"{type(name).__name__}; the columns are {', '.join(known)}"
+            )
+        if name not in known:
+            raise FileFormatError(f"there is no column {name!r}; the columns are {', '.join(known)}", os.fspath(path))
+    names = [
+        name
+        for name, dtype in data.dtypes.items()
+        if getattr(dtype, "kind", "O") in "biuf" and name not in (y, qid, weight)
+    ]
+    if not names:
+        raise FileFormatError("no numeric column is left for the features", os.fspath(path))
+    return data[names], data[y], None if qid is None else data[qid], None if weight is None else data[weight]
+
+
+def _with_floats(data: dd.DataFrame) -> dd.DataFrame:
+    """Turn decimal numbers, as databases write them, and booleans into floats, as a local fit does."""
+    import pandas as pd
+    import pyarrow as pa
+
+    names = [
+        name
+        for name, dtype in data.dtypes.items()
+        if getattr(dtype, "kind", "O") == "b"
+        or (isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype))
+    ]
+    return data.astype(dict.fromkeys(names, np.float64)) if names else data
+
+
+def _opened(path: str) -> dd.DataFrame:
+    """Open Parquet files; no row is read."""
+    # Pandas takes its time, and arrays do without.
+    import dask.dataframe as dd
+
+    try:
+        return dd.read_parquet(path, blocksize=BLOCKSIZE)
+    except FileNotFoundError:
+        raise FileFormatError("there is no such file or folder", path) from None
+    except (OSError, ValueError) as error:
+        raise FileFormatError(f"expected Parquet files: {error}", path) from None
+
+
+# Fused tasks ----------------------------------------------------------------------------------------------------------
+#
+# Fused tasks: what makes a partition and what is done with it, in one task.
+#
+# Dask makes one task of functions that are mapped over blocks, and of chains. Where blocks come from a list of tasks
+# instead, as from stacks of files or delayed readers, X, y and qid are three of these, and Dask leaves a task with
+# three inputs alone. It then reads many partitions before it uses one, and sends some from worker to worker.
+
+Key: TypeAlias = str | tuple[str, int]
+"""What Dask calls a task."""
+
+
+def fused_tasks(calls: da.Array) -> list[Delayed]:
+    """Return one task for each block of an array, which also does everything that only this block needs.
+
+    Parameters
+    ----------
+    calls : dask array
+
+    Returns
+    -------
+    list of Delayed
+        In the order of the blocks. What several blocks need stays a task of its own.
+
+    Notes
+    -----
+    O(tasks) time; nothing is computed.
+    """
+    try:
+        from dask._task_spec import Task, convert_legacy_graph
+    except ImportError:
+        # Dask keeps its tasks elsewhere now, and leaves them as they are.
+        return list(calls.to_delayed().ravel())
+    keys = list(dask.core.flatten(calls.__dask_keys__()))
+    with dask.config.set({"optimization.fuse.active": False}):
+        graph = convert_legacy_graph(dict(calls.__dask_optimize__(calls.__dask_graph__(), calls.__dask_keys__())))
+    dependents: dict[Key, set[Key]] = {key: set() for key in graph}
+    for key, task in graph.items():
+        for needed in task.dependencies:
+            dependents.setdefault(needed, set()).add(key)
+    used = set(keys)
+    for key in keys:
+        own = _own_tasks(key, graph, dependents, used)
+        if len(own) > 1:
+            whole = Task.fuse(*(graph[one] for one in own), key=key)
+            for one in own:
+                del graph[one]
+            graph[key] = whole
+    layer = f"fused-{calls.name}"
+    collected = HighLevelGraph.from_collections(layer, graph, dependencies=())
+    return [Delayed(key, collected, layer=layer) for key in keys]
+
+
+def _own_tasks(key: Key, graph: dict[Key, Any], dependents: dict[Key, set[Key]], kept: set[Key]) -> set[Key]:
+    """Return the keys of a task and of those that it alone needs, directly or through others of them."""
+    from dask._task_spec import Alias, Task
+
+    own, waiting = {key}, list(graph[key].dependencies)
+    while waiting:
+        needed = waiting.pop()
+        task = graph.get(needed)
+        # Results that are on the cluster already, and what Dask says is to be left alone, are no tasks to join.
+        if needed in own or needed in kept or not isinstance(task, Task | Alias) or task.block_fusion:
+            continue
+        if dependents[needed] <= own:
+            own.add(needed)
+            waiting.extend(task.dependencies)
+    return own
+
+
+# Collection types -----------------------------------------------------------------------------------------------------
+#
+# Types of what lies on a cluster: Dask's collections, and the blocks that a task sees of them.
+
+Frame: TypeAlias = "dd.DataFrame | dd.Series"
+"""A Dask data frame or series."""
+
+Collection: TypeAlias = "da.Array | dd.DataFrame | dd.Series"
+"""A Dask array, data frame or series."""
+
+ItemBlock: TypeAlias = "Matrix | pd.DataFrame"
+"""The items of one partition."""
+
+ColumnBlock: TypeAlias = "NDArray[Any] | pd.Series | pd.DataFrame"
+"""The scores, queries or weights of one partition."""
+
+
+# Cluster --------------------------------------------------------------------------------------------------------------
+#
+# The cluster: which client does the work, how results are gathered, and reductions in a tree.
+
+WIDTH = 8
+"""How many results one task of a reduction merges."""
+
+
+@contextmanager
+def connected(client: Client | str | None) -> Iterator[Client]:
+    """Provide a client, and close again what was opened for it.
+
+    Parameters
+    ----------
+    client : distributed.Client, str or None
+        A client, which stays open; the address of a scheduler; or None: the client in use if there is one, and a local
+        cluster for the time of the work otherwise.
+
+    Yields
+    ------
+    distributed.Client
+    """
+    if isinstance(client, Client):
+        yield client
+    elif client is not None:
+        with Client(client, set_as_default=False) as opened:
+            yield opened
+    elif (current := _current()) is not None:
+        yield current
+    else:
+        # Nothing listens beyond this machine, and no port is asked for that another program may have. Nobody knows
+        # where the dashboard of a cluster is that lives for one fit, and starting it takes time.
+        local: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
+        with LocalCluster(**local) as cluster, Client(cluster, set_as_default=False) as opened:
+            yield opened
+
+
+def _current() -> Client | None:
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def gathered(client: Client, *tasks: Delayed) -> list[Any]:
+    """Compute tasks on the cluster and bring their results here, with Dask's progress bar on a terminal.
+
+    Whatever stops the wait, Ctrl-C included, cancels the work.
+    """
+    # The map of a large basis is sent with the graph on purpose: what the scheduler holds survives any worker.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        futures = client.compute(list(tasks))
+    try:
+        if sys.stdout.isatty():
+            progress(futures, notebook=False)
+        results: list[Any] = client.gather(futures)
+    except BaseException:
+        client.cancel(futures)
+        raise
+    return results
+
+
+def reduced(function: Callable[[list[Any]], Any], parts: Sequence[Delayed], width: int = WIDTH) -> Delayed:
+    """Merge the results of many tasks in a tree on the workers, eight (or a given number) at a time.
+
+    Examples
+    --------
+    >>> reduced(sum, [delayed(number) for number in range(100)]).compute(scheduler="synchronous")
+    4950
+    """
+    level = list(parts)
+    while len(level) > 1:
+        level = [delayed(function)(level[start : start + width]) for start in range(0, len(level), width)]
+    return level[0]

@@ -12,30 +12,49 @@ the squared error over the pairs of a fold, for any w and without its items.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import reduce
+from hashlib import blake2b
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, GramSum, Index, Matrix
 from kernelrank.base.labels import Grouping, Queries
-from kernelrank.base.validation import check_scores
+from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import Comparisons, ScoredQueries
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.comparisons.moments import QueryMeans
 from kernelrank.comparisons.scored import item_squares, pair_weight
-from kernelrank.dask.collection_types import ColumnBlock, ItemBlock
-from kernelrank.dask.feature_map import FeatureMap
-from kernelrank.dask.folds import fold_of
-from kernelrank.dask.query_counts import SpanningQueries, item_weight, partition_queries
-from kernelrank.dask.spanning_parts import SpanningParts
+from kernelrank.dask.partitions import ColumnBlock, ItemBlock, Partitions
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RankRLS
+from kernelrank.features import KernelMap, KernelRows, basis_stream, choose_basis
 from kernelrank.model_selection.alpha_grid import centred_trace
 
-__all__ = ["Batch", "Statistics", "merge_statistics", "mergeable", "partition_statistics"]
+__all__ = [
+    "Batch",
+    "FeatureMap",
+    "QueryCounts",
+    "QuerySummary",
+    "SpanningParts",
+    "SpanningQueries",
+    "Statistics",
+    "choose_map",
+    "count_queries",
+    "fold_of",
+    "item_weight",
+    "merge_counts",
+    "merge_statistics",
+    "mergeable",
+    "partition_queries",
+    "partition_statistics",
+]
 
 
 def mergeable(learner: RankRLS) -> bool:
@@ -261,3 +280,396 @@ def merge_statistics(several: list[Statistics]) -> Statistics:
         total.right[fold] += rows.T @ row_scores
         total.energy[fold] += np.einsum("ij,ij->j", row_scores, row_scores)
     return total
+
+
+# Query counts ---------------------------------------------------------------------------------------------------------
+#
+# Counts of the queries: how large each is, and which of them lie in several partitions.
+
+
+@dataclass(frozen=True)
+class SpanningQueries:
+    """The queries that lie in several partitions.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (s,)
+    weight : ndarray, shape (s,)
+        ``W_q``, the weight of all their items together.
+    uncompared : ndarray, shape (s,)
+        How much of ``W_q²`` is not compared; see `kernelrank.comparisons.scored`.
+    n_parts : ndarray of int64, shape (s,)
+        In how many partitions each lies.
+    """
+
+    labels: NDArray[Any]
+    weight: Float
+    uncompared: Float
+    n_parts: Index
+
+    def places(self, labels: NDArray[Any]) -> Index:
+        """Return the position of each of some distinct labels, -1 if it is absent; O(s + len(labels))."""
+        places = np.full(len(labels), -1, dtype=np.int64)
+        if len(self.labels) and len(labels):
+            codes = Queries.from_labels(_joined([self.labels, labels]), len(self.labels) + len(labels)).codes
+            mine = codes[len(self.labels) :]
+            # The labels of this table are distinct and come first, so their codes are their places.
+            places[mine < len(self.labels)] = mine[mine < len(self.labels)]
+        return places
+
+
+@dataclass(frozen=True)
+class QuerySummary:
+    """What is sent to the client: counts, the number of rows of each partition, and one query in several of them."""
+
+    n_queries: int
+    n_idle_queries: int
+    n_pairs: int
+    n_spanning: int
+    example: Any
+    sizes: Index
+
+
+@dataclass(frozen=True)
+class QueryCounts:
+    """The queries of one or more partitions.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (q,)
+    n_items : ndarray of int64, shape (q,)
+        How many items with a positive weight each has.
+    weight : ndarray, shape (q,)
+        The sum of their weights.
+    uncompared : ndarray, shape (q,)
+        How much of its square is not compared.
+    n_parts : ndarray of int64, shape (q,)
+        In how many partitions each lies.
+    sizes : dict
+        The number of rows of each partition.
+    """
+
+    labels: NDArray[Any]
+    n_items: Index
+    weight: Float
+    uncompared: Float
+    n_parts: Index
+    sizes: dict[int, int]
+
+    def spanning(self) -> SpanningQueries:
+        """Return the queries that lie in several partitions."""
+        several = self.n_parts > 1
+        return SpanningQueries(
+            self.labels[several], self.weight[several], self.uncompared[several], self.n_parts[several]
+        )
+
+    def summary(self) -> QuerySummary:
+        """Return what is sent to the client."""
+        several = np.flatnonzero(self.n_parts > 1)
+        pairs = self.n_items * (self.n_items - 1) // 2
+        return QuerySummary(
+            len(self.labels),
+            int((pairs == 0).sum()),
+            int(pairs.sum()),
+            len(several),
+            self.labels[several[0]] if len(several) else None,
+            np.array([self.sizes[number] for number in sorted(self.sizes)], dtype=np.int64),
+        )
+
+
+def count_queries(
+    number: int, y: ColumnBlock | None, qid: ColumnBlock | None, weight: ColumnBlock | None
+) -> QueryCounts:
+    """Count the items of the queries of one partition: O(m) time, or O(m log m) where its queries are scattered.
+
+    Scores are looked at for their number only, and only without labels.
+    """
+    try:
+        counted = y if qid is None else qid
+        assert counted is not None, "y is left out only where there are labels to count"
+        n_rows = len(counted)
+        queries = partition_queries(qid, n_rows)
+        weights = None if weight is None else item_weight(weight, n_rows)
+    except ValueError as error:
+        raise InvalidInputError(f"partition {number}: {error}") from error
+    taking_part = None if weights is None else weights > 0
+    count = np.bincount(queries.codes, weights=taking_part, minlength=len(queries)).astype(np.int64)
+    total = np.bincount(queries.codes, weights=weights, minlength=len(queries)).astype(np.float64)
+    squares = None if weights is None else item_squares(weights)
+    uncompared = np.bincount(queries.codes, weights=squares, minlength=len(queries)).astype(np.float64)
+    return QueryCounts(
+        queries.labels, count, total, uncompared, np.ones(len(queries), dtype=np.int64), {number: n_rows}
+    )
+
+
+def merge_counts(several: list[QueryCounts]) -> QueryCounts:
+    """Add up the counts of some partitions.
+
+    Examples
+    --------
+    >>> first = count_queries(0, [1.0, 2.0, 3.0], ["a", "a", "b"], None)
+    >>> both = merge_counts([first, count_queries(1, [4.0], ["b"], None)])
+    >>> both.spanning().labels, both.summary().n_pairs
+    (array(['b'], dtype=object), 2)
+    """
+    labels = _joined([one.labels for one in several])
+    queries = Queries.from_labels(labels, len(labels))
+
+    def added(values: list[NDArray[Any]]) -> Float:
+        return np.bincount(queries.codes, weights=np.concatenate(values), minlength=len(queries)).astype(np.float64)
+
+    return QueryCounts(
+        queries.labels,
+        added([one.n_items for one in several]).astype(np.int64),
+        added([one.weight for one in several]),
+        added([one.uncompared for one in several]),
+        added([one.n_parts for one in several]).astype(np.int64),
+        {number: size for one in several for number, size in one.sizes.items()},
+    )
+
+
+def partition_queries(qid: ColumnBlock | None, n_items: int) -> Queries:
+    """Return the queries of one partition; without labels all partitions are one query, called 0."""
+    if qid is None:
+        return Queries(np.zeros(n_items, dtype=np.int64), np.zeros(min(n_items, 1), dtype=np.int64))
+    return Queries.from_labels(qid, n_items)
+
+
+def item_weight(weight: ColumnBlock | None, n_items: int) -> Float:
+    """Return the weights of the items of one partition, which may all be zero there; one unless given."""
+    if weight is None:
+        return np.ones(n_items)
+    if n_items and len(weight) == n_items and not np.any(np.asarray(weight)):
+        return np.zeros(n_items)
+    checked = check_weight(weight, n_items)
+    assert checked is not None
+    return checked
+
+
+def _joined(labels: list[NDArray[Any]]) -> NDArray[Any]:
+    """Put labels one after the other without letting NumPy merge types (1 is not "1")."""
+    parts = [part for part in labels if len(part)]
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+# Spanning parts -------------------------------------------------------------------------------------------------------
+#
+# Spanning parts: the part that a partition has of each query that lies in several partitions.
+#
+# The scatter inside the parts of a query needs no other partition; the scatter between them needs the weights and means
+# of the parts only (see `kernelrank.comparisons.moments`). So r numbers for each part are passed on, not r².
+
+
+@dataclass(frozen=True)
+class SpanningParts:
+    """The parts of spanning queries that have been seen so far, one entry for each query.
+
+    Parameters
+    ----------
+    code : ndarray of int64, shape (s,)
+        The place of the query in the table of spanning queries.
+    fold : ndarray of int64, shape (s,)
+    n_parts, n_parts_in_all : ndarray of int64, shape (s,)
+        How many partitions have been merged, and how many there are.
+    means : QueryMeans
+        Of the items seen, each with its weight times ``c_q W_q`` of the whole query.
+    """
+
+    code: Index
+    fold: Index
+    n_parts: Index
+    n_parts_in_all: Index
+    means: QueryMeans
+
+    @classmethod
+    def none(cls, n_columns: int, n_outputs: int) -> SpanningParts:
+        """Return an empty table."""
+        whole = np.zeros(0, dtype=np.int64)
+        return cls(whole, whole, whole, whole, QueryMeans.none(0, n_columns, n_outputs))
+
+    @classmethod
+    def joined(cls, tables: list[SpanningParts]) -> SpanningParts:
+        """Concatenate tables."""
+        return cls(
+            np.concatenate([table.code for table in tables]),
+            np.concatenate([table.fold for table in tables]),
+            np.concatenate([table.n_parts for table in tables]),
+            np.concatenate([table.n_parts_in_all for table in tables]),
+            QueryMeans.joined([table.means for table in tables]),
+        )
+
+    @classmethod
+    def merged(cls, tables: list[SpanningParts]) -> tuple[SpanningParts, Index, Float, Float]:
+        """Merge tables; queries that are complete then have nothing left to give.
+
+        Returns
+        -------
+        table : SpanningParts
+            One entry for each query that goes on elsewhere.
+        fold : ndarray of int64, shape (l,)
+        features, scores : ndarray, shapes (l, r), (l, outputs)
+            Rows whose products are the scatter between the parts that met, and their folds.
+        """
+        every = cls.joined(tables)
+        codes, first, queries = np.unique(every.code, return_index=True, return_inverse=True)
+        means = QueryMeans.none(len(codes), every.means.features.shape[1], every.means.scores.shape[1])
+        between, stop = [], 0
+        for table in tables:
+            start, stop = stop, stop + len(table.code)
+            mine = queries[start:stop]
+            met = means.weight[mine] > 0
+            between.append((table.fold[met], *(rows[met] for rows in means.merge(table.means, mine))))
+        n_parts = np.bincount(queries, weights=every.n_parts, minlength=len(codes)).astype(np.int64)
+        going_on = np.flatnonzero(n_parts < every.n_parts_in_all[first])
+        places = first[going_on]
+        kept = (every.code[places], every.fold[places], n_parts[going_on], every.n_parts_in_all[places])
+        fold, features, scores = (np.concatenate(column) for column in zip(*between, strict=True))
+        return cls(*kept, means.rows(going_on)), fold, features, scores
+
+
+# Feature map ----------------------------------------------------------------------------------------------------------
+#
+# The features of partitions: their columns, or the kernels of a basis that was chosen among all of them.
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """How the rows of a partition become features.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of features, r.
+    map : KernelMap or None
+        The empirical kernel map of a basis; None if the features are the columns of X.
+    items : array or sparse matrix, shape (r, n), or None
+        The basis items that the map takes.
+    """
+
+    n_columns: int
+    map: KernelMap | None = None
+    items: Matrix = None
+
+    def rows(self, X: Matrix) -> Matrix:
+        """Return the features of some items, computed on demand."""
+        return X if self.map is None else KernelRows(self.map, X, self.items)
+
+    def coefficients(self, w: Float) -> Float:
+        """Return the coefficients that predict: of the columns, or of all basis items."""
+        return w if self.map is None else self.map.coefficients(w)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The basis items, and their numbers among all items if they are among them."""
+
+    items: Matrix
+    numbers: Index | None
+
+
+def choose_map(
+    learner: RankRLS, partitions: Partitions, sizes: Index, gather: Callable[..., list[Any]]
+) -> tuple[FeatureMap, Basis | None]:
+    """Return the features of a linear learner, or those of a basis.
+
+    A number of basis items is drawn uniformly among all items, as `RankRLS` draws it; the partitions that have one are
+    read once for that. Items that are given themselves are taken as they are.
+
+    Parameters
+    ----------
+    learner : RankRLS
+    partitions : Partitions
+    sizes : ndarray of int64
+        The number of rows of each partition.
+    gather : callable
+        Computes tasks and returns their results.
+
+    Returns
+    -------
+    FeatureMap
+    Basis or None
+    """
+    if learner.basis is None:
+        return FeatureMap(partitions.n_features), None
+    if isinstance(learner.basis, Integral) or np.ndim(learner.basis) == 1:
+        given = int(learner.basis) if isinstance(learner.basis, Integral) else np.asarray(learner.basis)
+        numbers = choose_basis(given, int(sizes.sum()), basis_stream(learner.random_state))
+        basis = Basis(_fetched(partitions, numbers, sizes, gather), numbers)
+    else:
+        basis = Basis(learner.basis, None)
+    items = learner._check_items(basis.items, reset=True, least=1)
+    if basis.numbers is None:
+        items = items.copy()  # a model keeps them, and those given are the caller's
+    kernel_map = KernelMap.of(learner._kernel(), learner._kernel().matrix(items))
+    return FeatureMap(kernel_map.rank, kernel_map, items[kernel_map.taken]), Basis(items, basis.numbers)
+
+
+def _fetched(partitions: Partitions, numbers: Index, sizes: Index, gather: Callable[..., list[Any]]) -> Matrix:
+    """Bring some rows here, in the order of their numbers."""
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    home = np.searchsorted(bounds, numbers, side="right") - 1
+    places = {int(partition): np.flatnonzero(home == partition) for partition in np.unique(home)}
+    wanted = {partition: numbers[place] - bounds[partition] for partition, place in places.items()}
+    tasks = partitions.each(_take, ("X",), (wanted,))
+    pieces = gather(*(tasks[partition] for partition in places))
+    order = np.argsort(np.concatenate(list(places.values())), kind="stable")
+    return (sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.concatenate(pieces))[order]
+
+
+def _take(number: int, X: ItemBlock, wanted: dict[int, Index]) -> Matrix:
+    rows = wanted[number]
+    return X.iloc[rows].to_numpy() if hasattr(X, "iloc") else X[rows]
+
+
+# Folds ----------------------------------------------------------------------------------------------------------------
+#
+# Folds of queries, by a hash of their labels: every partition computes the fold of a query by itself.
+
+
+def fold_of(labels: NDArray[Any], n_folds: int) -> Index:
+    """Return the fold of each query; the same label has the same fold in any partition, process or run.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (q,)
+        Query labels. Integers are mixed by splitmix64, others hashed by their representation.
+    n_folds : int
+
+    Returns
+    -------
+    ndarray of int64, shape (q,)
+
+    Notes
+    -----
+    O(q) time. Folds are about as large as any other where there are many queries.
+
+    Examples
+    --------
+    >>> fold_of(np.arange(8), 3), fold_of(np.array(["a", "b", "c"]), 3)
+    (array([1, 2, 1, 0, 1, 2, 2, 0]), array([2, 0, 0]))
+    """
+    if labels.dtype == object and all(isinstance(label, int) for label in labels):
+        labels = np.array(labels.tolist(), dtype=np.int64) if _fits(labels) else labels
+    if labels.dtype.kind in "iub":
+        return (_mixed(labels) % np.uint64(n_folds)).astype(np.int64)
+    return np.array([_hash(label) % n_folds for label in labels.tolist()], dtype=np.int64)
+
+
+def _fits(labels: NDArray[Any]) -> bool:
+    return all(-(2**63) <= label < 2**63 for label in labels)
+
+
+def _mixed(labels: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return splitmix64 of integers."""
+    z = labels.astype(np.int64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _hash(label: Hashable) -> int:
+    # 1.0 is the same label as 1.
+    text = repr(int(label)) if isinstance(label, float) and label.is_integer() else repr(label)
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
