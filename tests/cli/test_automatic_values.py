@@ -7,7 +7,7 @@ import pytest
 
 import kernelrank as kr
 from kernelrank.cli.learner import LearnerOptions
-from kernelrank.cli.search import search_folds, search_on_file
+from kernelrank.cli.searches import search_folds, search_on_file
 from kernelrank.data import read_items
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.kernels.kernel import gamma_by_rule

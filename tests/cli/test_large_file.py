@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from kernelrank.cli import large_file, source_files
+from kernelrank.cli import large_file, sources
 from kernelrank.data import make_ranking
 from kernelrank.persistence import load
 
@@ -43,7 +43,7 @@ def fitted(run, tmp_path, monkeypatch):
         found = []
         for size in (1 << 60, 0):
             used = []
-            monkeypatch.setattr(source_files, "LARGE_BYTES", size)
+            monkeypatch.setattr(sources, "LARGE_BYTES", size)
             of_file = large_file.LargeFile
             monkeypatch.setattr(large_file, "LargeFile", lambda *a, of=of_file, u=used: u.append(1) or of(*a))
             result = run("fit", path, "-o", tmp_path / "model.kr", "--json", *options)
@@ -112,7 +112,7 @@ def test_a_fault_is_told_as_in_memory(write, run, tmp_path, monkeypatch):
     path = write(x2=[None if item == 30 else 1.0 for item in range(write.m)])
     told = []
     for size in (1 << 60, 0):
-        monkeypatch.setattr(source_files, "LARGE_BYTES", size)
+        monkeypatch.setattr(sources, "LARGE_BYTES", size)
         told.append(run("fit", path, "-o", tmp_path / "model.kr", "--missing", "error", code=1).err)
     assert told[0] == told[1]
     assert "column 'x2'" in told[0]

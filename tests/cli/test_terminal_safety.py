@@ -12,7 +12,7 @@ import typer
 
 from kernelrank import cli
 from kernelrank.base.text import OBEYED
-from kernelrank.cli import interruption
+from kernelrank.cli import process
 from kernelrank.cli.failures import failures_told
 from kernelrank.data import read_items
 
@@ -112,7 +112,7 @@ def test_warnings_become_notes(run, monkeypatch, ranking):
 class TestInterruption:
     @pytest.fixture
     def stopped(self, monkeypatch):
-        monkeypatch.setattr(interruption, "_seen", [signal.SIGINT])
+        monkeypatch.setattr(process, "_seen", [signal.SIGINT])
         before = signal.getsignal(signal.SIGINT)
         yield
         signal.signal(signal.SIGINT, before)
@@ -144,7 +144,7 @@ class TestInterruption:
 
 LOST = """
 import os, signal, sys, time
-from kernelrank.cli import interruption
+from kernelrank.cli import process as interruption
 interruption.AGAIN_SECONDS = 0.05
 interruption.watch_interruption()
 times = 0

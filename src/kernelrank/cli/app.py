@@ -25,11 +25,11 @@ class Commands(LazyGroup):
         "auc": ("kernelrank.cli.auc", "Estimate the AUC of a classifier, with a confidence interval and a p-value."),
         "select": ("kernelrank.cli.select", "Select a few features, and cross-validate the selection."),
         "concordance": (
-            "kernelrank.cli.concordance_command",
+            "kernelrank.cli.concordance",
             "Estimate the concordance index of survival times, with a confidence interval.",
         ),
         "leaderboard": (
-            "kernelrank.cli.leaderboard_command",
+            "kernelrank.cli.leaderboard",
             "Rank items by votes (A is better than B), with confidence intervals.",
         ),
         "compare": ("kernelrank.cli.compare", "Test whether one of two models (or TREC runs) ranks better."),

@@ -16,7 +16,7 @@ from kernelrank.cli.judgement import Judgement, judge, measured
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.several_models import SeveralModels
-from kernelrank.cli.source_files import SourceFile, fold_part, survival_columns
+from kernelrank.cli.sources import SourceFile, fold_part, survival_columns
 
 if TYPE_CHECKING:
     from kernelrank.metrics import Measure

@@ -12,7 +12,7 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import STANDARD_STREAM, check_extra, check_output
-from kernelrank.cli.source_files import SourceFile
+from kernelrank.cli.sources import SourceFile
 
 if TYPE_CHECKING:
     from kernelrank.data import Items, LinearModelFile

@@ -16,7 +16,7 @@ from kernelrank.cli.model_file import for_model, is_model_file, load_model, trai
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
+from kernelrank.cli.sources import SourceFile, fold_part, speaking_of, survival_columns
 from kernelrank.cli.vote_effects import vote_log_loss
 from kernelrank.persistence.provenance import final_step
 

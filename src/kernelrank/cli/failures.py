@@ -14,7 +14,7 @@ from kernelrank.base.progress import end_display
 from kernelrank.base.text import printable
 from kernelrank.cli import STOPPED
 from kernelrank.cli.console import remark, tell
-from kernelrank.cli.interruption import ignore_interruption, interrupted
+from kernelrank.cli.process import ignore_interruption, interrupted
 
 __all__ = ["DEBUG", "failures_told"]
 

@@ -14,7 +14,7 @@ from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
 from kernelrank.cli.output_file import check_file
 from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
-from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of, survival_columns
+from kernelrank.cli.sources import SourceFile, fold_part, speaking_of, survival_columns
 from kernelrank.cli.vote_effects import answer_effects
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from kernelrank.cli.model_file import for_model, load_model
 from kernelrank.cli.model_rows import changed_parameters, setting_rows
 from kernelrank.cli.output_file import STANDARD_STREAM, check_output
 from kernelrank.cli.scoring import columns_matched
-from kernelrank.cli.source_files import SourceFile, fold_part
+from kernelrank.cli.sources import SourceFile, fold_part
 from kernelrank.cli.vote_effects import answer_effects
 from kernelrank.persistence.provenance import column_names, final_step, provenance
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.model_file import for_model, is_model_file, load_model, trained_on
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.source_files import SourceFile, speaking_of
+from kernelrank.cli.sources import SourceFile, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernelrank.cli import source_files
+from kernelrank.cli import sources
 
 if TYPE_CHECKING:
     from kernelrank.cli.answer import Answer
     from kernelrank.cli.learner import LearnerOptions
-    from kernelrank.cli.source_files import SourceFile
+    from kernelrank.cli.sources import SourceFile
     from kernelrank.data.readers import StoredTable
 
 __all__ = ["LargeFile", "fit_large_file"]
@@ -96,7 +96,7 @@ def _opened(source: SourceFile) -> StoredTable | None:
     table = open_table(str(source.path), file_format(str(source.path), source.format))
     # A number takes about as many bytes in text as in memory.
     size = source.path.stat().st_size if table.n_rows is None else 8 * table.n_rows * len(table.names)
-    if size < source_files.LARGE_BYTES:
+    if size < sources.LARGE_BYTES:
         return None
     stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64))
     roles = stored.reader.roles

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelrank.cli.source_files import SourceFile
+from kernelrank.cli.sources import SourceFile
 from kernelrank.persistence.provenance import feature_names, final_step, provenance
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kernelrank.cli.answer import Answer
 from kernelrank.cli.model_file import for_model, load_model
 from kernelrank.cli.output_file import STANDARD_STREAM, check_extra, check_output
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
+from kernelrank.cli.sources import SourceFile, fold_part, speaking_of
 
 __all__ = ["app"]
 

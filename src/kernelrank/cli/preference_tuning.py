@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kernelrank.cli.learner import LearnerOptions, joined, scaled
 from kernelrank.cli.model_file import save_model
 from kernelrank.cli.model_rows import setting_rows
-from kernelrank.cli.search import Search
-from kernelrank.cli.source_files import SourceFile, speaking_of
+from kernelrank.cli.searches import Search
+from kernelrank.cli.sources import SourceFile, speaking_of
 from kernelrank.cli.vote_effects import answer_effects
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from kernelrank.cli.learner import joined
 from kernelrank.cli.model_file import command_line, save_model
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import check_file, check_page
-from kernelrank.cli.source_files import SourceFile, fold_part, speaking_of
+from kernelrank.cli.sources import SourceFile, fold_part, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -20,16 +20,8 @@ from kernelrank.cli.output_file import check_file, check_page
 from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
 from kernelrank.cli.preference_tuning import tune_preferences
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.search import Search, kernel_settings, search_on_file
-from kernelrank.cli.source_files import (
-    SourceFile,
-    fold_file,
-    fold_part,
-    folds_in,
-    is_fold,
-    speaking_of,
-    survival_columns,
-)
+from kernelrank.cli.searches import Search, kernel_settings, search_on_file
+from kernelrank.cli.sources import SourceFile, fold_file, fold_part, folds_in, is_fold, speaking_of, survival_columns
 from kernelrank.cli.survival_tuning import answer_nested_times, for_times, nested_times, times_page
 from kernelrank.cli.tuning_answer import (
     answer_candidates,

@@ -9,10 +9,8 @@ from kernelrank.cli.judgement import Judgement, measured
 from kernelrank.cli.learner import scaled
 from kernelrank.cli.measuring import facts_of, interval_lines, row_of
 from kernelrank.cli.model_file import command_line
-from kernelrank.cli.search import Search
-from kernelrank.cli.source_files import (
-    SourceFile,
-)
+from kernelrank.cli.searches import Search
+from kernelrank.cli.sources import SourceFile
 from kernelrank.persistence.provenance import final_step
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from kernelrank.cli.judgement import Judgement
 from kernelrank.cli.learner import REFITTED, LearnerOptions
 from kernelrank.cli.measuring import MeasureRules
 from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.search import Search, search_exactly, search_folds
+from kernelrank.cli.searches import Search, search_exactly, search_folds
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -16,7 +16,7 @@ from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.number_grid import read_alphas, read_gamma
 from kernelrank.cli.output_file import check_page
-from kernelrank.cli.source_files import SourceFile, speaking_of
+from kernelrank.cli.sources import SourceFile, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

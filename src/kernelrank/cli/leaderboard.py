@@ -15,7 +15,7 @@ from kernelrank.cli.model_file import command_line
 from kernelrank.cli.model_rows import counted
 from kernelrank.cli.output_file import check_page
 from kernelrank.cli.preference_file import PreferenceFile
-from kernelrank.cli.source_files import SourceFile
+from kernelrank.cli.sources import SourceFile
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences
