@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -60,11 +59,10 @@ def test_the_files_that_the_page_names_are_there():
     assert [name for name in named if not any(any(home.glob(name)) for home in homes)] == []
 
 
-def test_a_file_name_occurs_in_one_room():
+def test_a_file_is_a_family_of_at_most_a_thousand_lines():
     package = Path(kernelrank.__file__).parent
-    local = [path for path in package.rglob("*.py") if path.parent.name != "dask"]  # Dask repeats the local names
-    names = Counter(path.name for path in local if path.name not in ("__init__.py", "__main__.py", "base.py"))
-    assert [name for name, count in names.items() if count > 1] == []
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in package.rglob("*.py")}
+    assert {path: lines for path, lines in lengths.items() if lines > 1000} == {}
 
 
 def test_a_list_is_read_and_written():

@@ -79,7 +79,7 @@ def test_a_linear_fit_imports_neither_statistics_nor_data_frames(tmp_path):
 def test_what_is_imported_late_is_there_when_it_is_needed():
     code = """
 import sys
-from kernelrank.cli.late_imports import import_late
+from kernelrank.cli.process import import_late
 import_late()
 import sklearn.base
 before = "scipy.stats._stats_py" in sys.modules, "pandas" in sys.modules

@@ -7,7 +7,7 @@ import pytest
 
 import kernelrank as kr
 from kernelrank.base.text import pvalue
-from kernelrank.cli.auc_rivals import Rivals
+from kernelrank.cli.auc import Rivals
 from kernelrank.data import Items, read_items
 from kernelrank.errors import InvalidInputError
 from tests.report.html_page import HTMLPage

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kernelrank as kr
-from kernelrank.cli.learner import LearnerOptions
+from kernelrank.cli.options import LearnerOptions
 from kernelrank.cli.searches import search_folds, search_on_file
 from kernelrank.data import read_items
 from kernelrank.errors import EdgeOfGridWarning

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from kernelrank.cli import large_file, sources
+from kernelrank.cli import sources
 from kernelrank.data import make_ranking
 from kernelrank.persistence import load
 
@@ -44,10 +44,10 @@ def fitted(run, tmp_path, monkeypatch):
         for size in (1 << 60, 0):
             used = []
             monkeypatch.setattr(sources, "LARGE_BYTES", size)
-            of_file = large_file.LargeFile
-            monkeypatch.setattr(large_file, "LargeFile", lambda *a, of=of_file, u=used: u.append(1) or of(*a))
+            of_file = sources.LargeFile
+            monkeypatch.setattr(sources, "LargeFile", lambda *a, of=of_file, u=used: u.append(1) or of(*a))
             result = run("fit", path, "-o", tmp_path / "model.kr", "--json", *options)
-            monkeypatch.setattr(large_file, "LargeFile", of_file)
+            monkeypatch.setattr(sources, "LargeFile", of_file)
             found.append((load(tmp_path / "model.kr"), json.loads(result.out), bool(used)))
         return found
 

@@ -16,8 +16,7 @@ STOPPED = "stopped; nothing was left half written"
 
 def main() -> None:
     """Run the command; if typer is missing, print how to install it."""
-    from kernelrank.cli.late_imports import import_late
-    from kernelrank.cli.process import ignore_interruption, interrupted, watch_interruption
+    from kernelrank.cli.process import ignore_interruption, import_late, interrupted, watch_interruption
 
     try:
         import_late()

@@ -10,13 +10,9 @@ import typer
 from kernelrank.base.progress import working
 from kernelrank.base.text import p_is
 from kernelrank.cli import options
-from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import LearnerOptions, check_kernel_options, scaled
-from kernelrank.cli.model_file import command_line
-from kernelrank.cli.model_rows import counted
-from kernelrank.cli.number_grid import read_alphas, read_gamma
-from kernelrank.cli.output_file import check_page
-from kernelrank.cli.sources import SourceFile, speaking_of
+from kernelrank.cli.answer import Answer, check_page, counted
+from kernelrank.cli.options import LearnerOptions, check_kernel_options, read_alphas, read_gamma, scaled
+from kernelrank.cli.sources import SourceFile, command_line, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

@@ -10,9 +10,8 @@ import typer
 
 from kernelrank.base.progress import working
 from kernelrank.cli import options
-from kernelrank.cli.answer import Answer
-from kernelrank.cli.measuring import facts_of
-from kernelrank.cli.output_file import check_file, check_page
+from kernelrank.cli.answer import Answer, check_file, check_page
+from kernelrank.cli.options import facts_of
 
 if TYPE_CHECKING:
     from kernelrank.model_selection import RankRLSCV
@@ -40,7 +39,7 @@ def demo(
     cross-validation on 80 queries; the other 40 queries are the test set.
     """
     from kernelrank.base.compiled import compile_seconds
-    from kernelrank.cli.model_file import command_line
+    from kernelrank.cli.sources import command_line
     from kernelrank.data import write_ranking
     from kernelrank.model_selection import RankRLSCV
     from kernelrank.persistence.model_files import save

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kernelrank.cli import options
-from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import LearnerOptions, check_kernel_options, joined, scaled
-from kernelrank.cli.model_file import save_model
-from kernelrank.cli.model_rows import setting_rows
-from kernelrank.cli.output_file import check_file
-from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
-from kernelrank.cli.sources import SourceFile, fold_part, speaking_of, survival_columns
-from kernelrank.cli.vote_effects import answer_effects
+from kernelrank.cli.answer import (
+    STANDARD_STREAM,
+    Answer,
+    answer_effects,
+    check_extra,
+    check_file,
+    check_output,
+    counted,
+    setting_rows,
+)
+from kernelrank.cli.options import LearnerOptions, check_kernel_options, joined, scaled
+from kernelrank.cli.sources import (
+    PreferenceFile,
+    SourceFile,
+    command_line,
+    fold_part,
+    for_model,
+    load_model,
+    refuse_columns,
+    save_model,
+    scores_of,
+    speaking_of,
+    survival_columns,
+)
+from kernelrank.persistence.provenance import final_step
 
 if TYPE_CHECKING:
-    from kernelrank.cli.large_file import LargeFile
-    from kernelrank.data import Items
+    from kernelrank.cli.sources import LargeFile
+    from kernelrank.data import Items, LinearModelFile
 
-__all__ = ["app"]
+__all__ = ["app", "convert_app", "export_app", "predict_app", "serve_app"]
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -100,7 +119,7 @@ def fit(
     check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
     width = None
     if gamma is not None:
-        from kernelrank.cli.number_grid import read_gamma
+        from kernelrank.cli.options import read_gamma
 
         width = read_gamma(gamma)
     learner = LearnerOptions(
@@ -139,7 +158,7 @@ def fit(
         preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, who)
     fitted: tuple[Any, Any, Items | LargeFile] | None = None
     if pairs is None and event is None and source.may_be_large():
-        from kernelrank.cli.large_file import fit_large_file
+        from kernelrank.cli.sources import fit_large_file
 
         fitted = fit_large_file(source, learner, alpha, answer)
     scaler, ranker, data = fitted or _fit_in_memory(source, learner, alpha, preferences, answer)
@@ -185,3 +204,298 @@ def _preferences(learner: LearnerOptions, items: Items, file: PreferenceFile, an
     if learner.method == "bradley_terry":
         return {**file.votes(found, "bradley_terry"), **file.effects(found, learner)}
     return file.votes(file.without_ties(found, answer, "which --method ranksvm does not support"), "ranksvm")
+
+
+# Predict --------------------------------------------------------------------------------------------------------------
+#
+# ``kernelrank predict``: score the items of a file.
+
+predict_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@predict_app.command()
+def predict(
+    model: options.Model,
+    data: Annotated[
+        Path,
+        typer.Argument(help="Data file; no target needed. - is standard input; a LETOR fold: its test.txt."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file. - is standard output.")] = Path(
+        STANDARD_STREAM
+    ),
+    format: Annotated[
+        Literal["scores", "trec", "csv", "parquet"],
+        typer.Option(
+            "--format",
+            "-f",
+            help="scores: one score per line. trec: a TREC run. csv, parquet: a table of qid, id and score.",
+        ),
+    ] = "scores",
+    tag: Annotated[str, typer.Option("--tag", help="Run name (last column of a TREC run).")] = "kernelrank",
+    input_format: options.InputFormat = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Predict scores for the items of a file. Within a query, higher scores rank higher.
+
+    kernelrank predict model.kr test.txt > scores.txt
+
+    kernelrank predict model.kr test.txt --format trec -o run.txt
+    """
+    from kernelrank.errors import InvalidInputError
+
+    to_stdout = str(output) == STANDARD_STREAM
+    if as_json and to_stdout and format != "scores":
+        raise InvalidInputError("--json writes the scores itself; give --output for another format")
+    if to_stdout and format == "parquet":
+        raise InvalidInputError("--format parquet needs --output with the name of a file")
+    answer = Answer("predict", as_json=as_json, quiet=to_stdout and not as_json)
+    data = fold_part(data, "test")
+    check_output(output, [model, data])
+    if format == "parquet":
+        check_extra("data", "pyarrow")
+    loaded = load_model(model)
+    source = for_model(SourceFile(data, input_format, None, query, id), loaded, needs_target=False)
+    items = source.read(answer, needs_target=False)
+    with speaking_of(items):
+        scores = scores_of(loaded, items.X)
+    answer.fact("items", len(items))
+    if as_json and to_stdout:
+        answer.fact("scores", scores)
+        answer.fact("queries", items.qid)
+        answer.fact("ids", items.ids)
+    else:
+        from kernelrank.data import write_scores
+
+        write_scores(str(output), scores, format=format, qid=items.qid, ids=items.ids, tag=tag)
+        answer.fact("output", str(output))
+        if not to_stdout:
+            answer.line(f"{len(items):,} scores are in {output}.")
+    answer.show()
+
+
+# Convert --------------------------------------------------------------------------------------------------------------
+#
+# ``kernelrank convert``: a file of items in another format.
+
+convert_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@convert_app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="Data file in any supported format. - is standard input.")],
+    output: Annotated[Path, typer.Argument(help="Output file; its suffix decides the format. - is standard output.")],
+    to: Annotated[
+        Literal["svmlight", "csv", "tsv", "parquet", "qrels"] | None,
+        typer.Option("--to", help="Output format, if the suffix does not say; qrels keeps only the scores."),
+    ] = None,
+    input_format: options.InputFormat = None,
+    target: options.Target = None,
+    query: options.Query = None,
+    id: options.Id = None,
+    weight: options.Weight = None,
+    groups: options.Groups = None,
+    positive: options.Positive = None,
+    features: options.Features = None,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Convert a file of items to another format; a suffix such as .gz compresses it.
+
+    kernelrank convert train.txt train.parquet
+
+    kernelrank convert test.txt test.qrels --to qrels
+    """
+    from kernelrank.data import write_items
+    from kernelrank.data.trec import is_linear_model_file
+    from kernelrank.data.writers import written_format
+
+    to_stdout = str(output) == STANDARD_STREAM
+    answer = Answer("convert", as_json=as_json, quiet=to_stdout)
+    check_output(output, [source])
+    if is_linear_model_file(source):
+        _convert_model(answer, source, output)
+        return
+    if to != "qrels" and written_format(output, to) == "parquet":
+        check_extra("data", "pyarrow")
+    reader = SourceFile(source, input_format, target, query, id, weight, groups, features, positive, strict=True)
+    items = reader.read(answer, needs_target=to == "qrels")
+    if to == "qrels":
+        _write_judgements(items, output)
+        what = counted(len(items), "judgement")
+    else:
+        for note in write_items(items, str(output), format=to):
+            answer.note(f"{output}: {note}")
+        what = f"{counted(len(items), 'item')} with {counted(items.n_features, 'column')}"
+    answer.fact("output", str(output))
+    answer.fact("items", len(items))
+    answer.fact("columns", items.n_features)
+    answer.line(f"{what} {'is' if len(items) == 1 else 'are'} in {'standard output' if to_stdout else output}.")
+    answer.show()
+
+
+def _convert_model(answer: Answer, source: Path, output: Path) -> None:
+    """Write a linear model of RankLib or SVM-rank as a model file."""
+    from kernelrank.data import read_linear_model
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.persistence.model_files import save
+
+    if output.suffix != ".kr":
+        raise InvalidInputError(f"{source}: Expected a name that ends with .kr for a model; got {output}.")
+    linear = read_linear_model(source)
+    save(_model_of(linear, source), output)
+    answer.note("features are known by their numbers, from 1 on; a constant in the scores is left out")
+    answer.fact("output", str(output))
+    answer.fact("columns", len(linear.weights))
+    answer.line(f"The {linear.program} model, with {counted(len(linear.weights), 'column')}, is in {output}.")
+    answer.show()
+
+
+def _model_of(linear: LinearModelFile, path: Path) -> Any:
+    """Return a ranker with these weights; its record says where they come from."""
+    from kernelrank import __version__
+    from kernelrank.estimators import RankRLS, RankSVM
+    from kernelrank.kernels import Kernel
+
+    model = RankSVM() if linear.program == "SVM-rank" else RankRLS()
+    model.n_features_in_ = len(linear.weights)
+    model.kernel_ = Kernel("linear")
+    model.coef_ = linear.weights
+    model.solver_ = f"{linear.program}: {linear.method}"
+    model.n_iter_, model.n_queries_, model.n_idle_queries_, model.n_pairs_ = 1, 0, 0, 0
+    model.provenance_ = {
+        "file": str(path),
+        "items": 0,
+        "queries": None,
+        "feature_names": None,
+        "first_index": 1,
+        "preparation": None,
+        "training_ids": None,
+        "named": {},
+        "command": command_line(),
+        "version": __version__,
+    }
+    return model
+
+
+def _write_judgements(items: Items, output: Path) -> None:
+    """Write the scores of the items as qrels; they must be whole numbers, and the items have names."""
+    import numpy as np
+
+    from kernelrank.data import Qrels, write_qrels
+    from kernelrank.errors import InvalidInputError
+
+    if items.ids is None or items.qid is None or items.y is None:
+        raise InvalidInputError(f"{items.path}: qrels need queries and the names of the items (--query, --id)")
+    if np.any(items.y != np.rint(items.y)):
+        row = int(np.flatnonzero(items.y != np.rint(items.y))[0])
+        raise InvalidInputError(
+            f"{items.path}: qrels need whole numbers, and item {row} has the score {items.y[row]:g}"
+        )
+    write_qrels(Qrels(items.qid, items.ids, items.y.astype(np.int64)), str(output))
+
+
+# Export ---------------------------------------------------------------------------------------------------------------
+#
+# ``kernelrank export``: a model as a file for another program.
+
+export_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@export_app.command()
+def export(
+    model: options.Model,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file.", show_default=False)],
+    format: Annotated[
+        Literal["onnx", "elasticsearch", "opensearch", "solr", "sql", "python", "json"] | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="Output format. Default: decided by the suffix .onnx, .sql, .py or .json.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="Name of the model in the search engine. Default: the file name."),
+    ] = None,
+    dtype: Annotated[
+        Literal["float64", "float32"], typer.Option("--dtype", help="Number type of an ONNX model.")
+    ] = "float64",
+    as_json: options.AsJSON = False,
+) -> None:
+    """Write a model as a file for another program: ONNX, a search engine, SQL, Python or JSON.
+
+    kernelrank export model.kr -o model.onnx
+
+    kernelrank export model.kr --format solr -o model.json
+    """
+    from kernelrank.exports import export as write
+
+    answer = Answer("export", as_json=as_json)
+    check_output(output, [model])
+    loaded = load_model(model)
+    for note in write(loaded, output, format, name=name, dtype=dtype):
+        answer.note(f"{output}: {note}")
+    answer.fact("output", str(output))
+    answer.fact("bytes", output.stat().st_size)
+    answer.line(f"The {type(final_step(loaded)).__name__} of {model} is in {output}: {output.stat().st_size:,} bytes.")
+    answer.show()
+
+
+# Serve ----------------------------------------------------------------------------------------------------------------
+#
+# ``kernelrank serve``: models as an HTTP service.
+
+serve_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@serve_app.command()
+def serve(
+    models: Annotated[Path, typer.Argument(help="Model file, or folder of model files.", show_default=False)],
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
+    max_body: Annotated[float, typer.Option("--max-body", min=0.001, help="Maximum size of a request, in MB.")] = 10.0,
+    max_items: Annotated[
+        int, typer.Option("--max-items", min=1, help="Maximum number of items in a request.")
+    ] = 100_000,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Time limit of a request, in seconds.")] = 10.0,
+    reload: Annotated[
+        float, typer.Option("--reload", min=0, help="How often to look for new model files, in seconds; 0: never.")
+    ] = 1.0,
+    as_json: options.AsJSON = False,
+) -> None:
+    """Rank over HTTP: POST /rank and /compare, GET /model, /health and /metrics; / describes them.
+
+    A model file that is replaced is read again; if it is damaged, the old model stays. The log goes to standard error:
+    a line of JSON for each request. After SIGTERM or Ctrl-C the service completes open requests and stops.
+
+    kernelrank serve model.kr
+
+    kernelrank serve models --port 8080
+    """
+    check_extra("serve", "starlette", "uvicorn", "orjson")
+    import scipy.stats  # noqa: F401, before there are threads: two of them cannot import late
+
+    from kernelrank.serving import ServedModels, ServiceLimits, create_app
+    from kernelrank.serving.service import GracefulServer, log_as_json
+
+    answer = Answer("serve", as_json=as_json)
+    log_as_json()
+    served = ServedModels(models)
+    limits = ServiceLimits(int(max_body * 1e6), timeout, max_items)
+    server = GracefulServer.of(create_app(served, limits=limits, reload_seconds=reload), host, port)
+    with contextlib.closing(server.listen()) as listening:
+        where = f"http://{host}:{listening.getsockname()[1]}"
+        if host not in LOOPBACK:
+            answer.note(f"{host} can be reached from other machines, and the service has no authentication")
+        answer.fact("address", where)
+        answer.fact("models", served.names())
+        answer.line(f"Serving {', '.join(served.names())} at {where}; Ctrl-C ends it.")
+        answer.show()
+        # What was imported stays: collections of garbage need not look at it, neither in requests nor at the end.
+        gc.collect()
+        gc.freeze()
+        server.run([listening])

@@ -10,12 +10,8 @@ import typer
 from kernelrank.base.progress import working
 from kernelrank.base.text import pvalue
 from kernelrank.cli import options
-from kernelrank.cli.answer import Answer
-from kernelrank.cli.model_file import command_line
-from kernelrank.cli.model_rows import counted
-from kernelrank.cli.output_file import check_page
-from kernelrank.cli.preference_file import PreferenceFile
-from kernelrank.cli.sources import SourceFile
+from kernelrank.cli.answer import Answer, check_page, counted
+from kernelrank.cli.sources import PreferenceFile, SourceFile, command_line
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kernelrank.cli.failures import DEBUG
 
+if TYPE_CHECKING:
+    from kernelrank.data import Items
+    from kernelrank.metrics import Measure, MeasureResult
+
 __all__ = [
+    "DEFAULT_MEASURES",
+    "KERNELS_WITH",
+    "KERNEL_OPTIONS",
+    "REFITTED",
     "TIES_BY_NAME",
     "Alpha",
     "AsJSON",
@@ -33,10 +44,12 @@ __all__ = [
     "Judge",
     "JudgeEffect",
     "KernelName",
+    "LearnerOptions",
     "Left",
     "Loser",
     "Loss",
     "MaxGrade",
+    "MeasureRules",
     "Measures",
     "Method",
     "Missing",
@@ -65,8 +78,18 @@ __all__ = [
     "TrecRules",
     "Weight",
     "Winner",
+    "check_kernel_options",
+    "facts_of",
+    "interval_lines",
+    "joined",
     "method_option",
     "positive_number",
+    "read_alphas",
+    "read_gamma",
+    "read_gammas",
+    "read_grid",
+    "row_of",
+    "scaled",
 ]
 
 TIES_BY_NAME = "ties by descending item name"
@@ -413,3 +436,418 @@ TrecRules = Annotated[
     bool,
     _rule("--trec", f"Use the rules of trec_eval: gain linear, {TIES_BY_NAME}, empty queries count 0."),
 ]
+
+
+# Learner --------------------------------------------------------------------------------------------------------------
+#
+# The learner that the options describe.
+
+KERNEL_OPTIONS = ("gamma", "degree", "coef0")
+
+TAKES = {
+    "rankrls": {"cost", "ties", "query_weight"},
+    "ranksvm": {"loss", "query_weight"},
+    "rls": set(),
+    "bradley_terry": {"ties", "side_bias", "judge_effect"},
+}
+"""Which options belong to which method, beyond those of the kernel."""
+
+TIES = {"rankrls": ("include", "exclude"), "bradley_terry": ("half", "davidson")}
+"""What ``--ties`` may say, by method."""
+
+SPECIAL = ("cost", "loss", "ties", "query_weight", "side_bias", "judge_effect")
+"""The options that belong to some methods only."""
+
+REFITTED = ("ranksvm", "bradley_terry")
+"""The methods without an exact hold-out."""
+
+KERNELS_WITH = {
+    "gamma": ("rbf", "gaussian", "poly", "polynomial", "sigmoid", "laplacian", "chi2"),
+    "degree": ("poly", "polynomial"),
+    "coef0": ("poly", "polynomial", "sigmoid"),
+}
+"""Which kernels have a parameter."""
+
+
+def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
+    """Raise an error for a parameter that none of these kernels has.
+
+    Parameters
+    ----------
+    kernels : sequence of str
+    **given
+        What the options say, by their flags: gamma or gammas, degree or degrees, coef0; None where they are silent.
+    """
+    from kernelrank.errors import InvalidInputError
+
+    for flag, value in given.items():
+        owners = KERNELS_WITH[flag.rstrip("s")]
+        if value is not None and not any(kernel in owners for kernel in kernels):
+            raise InvalidInputError(
+                f"--{flag} has no effect with the kernel {', '.join(kernels)}: it is for {', '.join(owners)}"
+            )
+
+
+@dataclass(frozen=True)
+class LearnerOptions:
+    """The options of the learner; None where an option is not given.
+
+    Parameters
+    ----------
+    method : {"rankrls", "ranksvm", "rls", "bradley_terry"}
+    kernel : str
+    gamma, degree, coef0, cost, loss, ties, query_weight, basis, side_bias, judge_effect
+        Parameters of the estimator.
+    scale : bool
+        Whether columns are divided by their standard deviations first.
+    seed : int
+    classes : bool
+        Whether the target is two classes by name, for which "rls" is a classifier.
+    """
+
+    method: str = "rankrls"
+    kernel: str = "linear"
+    gamma: float | str | None = None
+    degree: float | None = None
+    coef0: float | None = None
+    cost: str | None = None
+    loss: str | None = None
+    ties: str | None = None
+    query_weight: str | None = None
+    basis: int | None = None
+    side_bias: bool | None = None
+    judge_effect: str | None = None
+    scale: bool = False
+    seed: int = 0
+    classes: bool = False
+
+    def of_items(self, items: Items) -> LearnerOptions:
+        """Return the options for these items: least squares learn two classes that have names as classes."""
+        return replace(self, classes=items.classes is not None)
+
+    def estimator(self, alpha: float | None) -> Any:
+        """Return the estimator for one alpha."""
+        from kernelrank import estimators, votes
+
+        room = votes if self.method == "bradley_terry" else estimators
+        squares = "RLSClassifier" if self.classes else "RLS"
+        kinds = {"rankrls": "RankRLS", "ranksvm": "RankSVM", "rls": squares, "bradley_terry": "BradleyTerry"}
+        return getattr(room, kinds[self.method])(1.0 if alpha is None else alpha, **self.parameters())
+
+    def search(self, alphas: Any, **options: Any) -> Any:
+        """Return the estimator that chooses among alphas by exact hold-out; not for `REFITTED` methods."""
+        from kernelrank import model_selection
+
+        kinds = {"rankrls": "RankRLSCV", "rls": "RLSClassifierCV" if self.classes else "RLSCV"}
+        return getattr(model_selection, kinds[self.method])(alphas, **self.parameters(), **options)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that were given; raise an error for those of another method."""
+        from kernelrank.errors import InvalidInputError
+
+        special = {name: getattr(self, name) for name in SPECIAL}
+        for name, value in special.items():
+            if value is not None and name not in TAKES[self.method]:
+                owners = [method for method, names in TAKES.items() if name in names]
+                flag = name.replace("_", "-")
+                raise InvalidInputError(f"--{flag} belongs to --method {' or '.join(owners)}, not to {self.method}")
+        if self.ties is not None and self.ties not in TIES[self.method]:
+            raise InvalidInputError(
+                f"--ties: expected {' or '.join(TIES[self.method])} with --method {self.method}; got {self.ties}"
+            )
+        given = {**special, **{name: getattr(self, name) for name in (*KERNEL_OPTIONS, "basis")}}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return {"kernel": self.kernel, **chosen, "random_state": self.seed}
+
+    def check_votes(self, *, pairs: bool, judge: bool) -> None:
+        """Raise an error for options of votes where there are none, and for judges that nothing depends on.
+
+        Parameters
+        ----------
+        pairs : bool
+            Whether there is a file of preferences.
+        judge : bool
+            Whether their judges were named, and have no other use.
+        """
+        from kernelrank.errors import InvalidInputError
+
+        for_votes = {"--side-bias": self.side_bias, "--judge-effect": self.judge_effect}
+        if self.method == "bradley_terry":
+            for_votes["--ties"] = self.ties
+        for flag, value in for_votes.items():
+            if value and not pairs:
+                raise InvalidInputError(f"{flag} needs votes: give their file by --pairs, or remove {flag}")
+        if judge and self.judge_effect is None:
+            raise InvalidInputError(
+                "--judge has no effect without --judge-effect: remove it, or use tune, which holds out judges"
+            )
+
+    def scaler(self, X: Any) -> Any:
+        """Return the scaling of these columns, fitted, or None if it is not requested."""
+        if not self.scale:
+            return None
+        from scipy import sparse
+        from sklearn.preprocessing import StandardScaler
+
+        return StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
+
+
+def scaled(scaler: Any, X: Any) -> Any:
+    """Return the items with scaled columns."""
+    return X if scaler is None else scaler.transform(X)
+
+
+def joined(scaler: Any, ranker: Any) -> Any:
+    """Put a scaling before a ranker, both fitted."""
+    if scaler is None:
+        return ranker
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("scale", scaler), ("rank", ranker)])
+
+
+# Measuring ------------------------------------------------------------------------------------------------------------
+#
+# Measures as the options describe them, and their results in rows.
+
+DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
+
+
+@dataclass(frozen=True)
+class MeasureRules:
+    """The conventions of measures given by options; None where an option is not given.
+
+    Parameters
+    ----------
+    gain, discount, ties, empty, relevant_from, max_grade, threshold
+        Options of the measures.
+    trec : bool
+        Whether to follow trec_eval where nothing else is said.
+    """
+
+    gain: str | None = None
+    discount: str | None = None
+    ties: str | None = None
+    empty: str | None = None
+    relevant_from: float | None = None
+    max_grade: float | None = None
+    threshold: float | None = None
+    trec: bool = False
+
+    def measures(self, names: Sequence[str] | None) -> list[Measure]:
+        """Return the measures of these names, each with the rules that it has."""
+        from kernelrank.errors import InvalidInputError
+        from kernelrank.metrics import get_measure
+
+        wanted = [get_measure(name) for name in names or DEFAULT_MEASURES]
+        found = []
+        used: set[str] = set()
+        for measure in wanted:
+            known = {field.name for field in fields(measure)}
+            rules = {name: value for name, value in self._rules().items() if name in known}
+            used |= rules.keys()
+            found.append(get_measure(measure, **rules))
+        for name in self._given().keys() - used:
+            flag = {"ties": "tied"}.get(name, name.replace("_", "-"))
+            raise InvalidInputError(f"--{flag} has no effect on the measures {', '.join(map(str, wanted))}")
+        return found
+
+    def _given(self) -> dict[str, Any]:
+        names = [field.name for field in fields(self) if field.name != "trec"]
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def _rules(self) -> dict[str, Any]:
+        trec = {"gain": "linear", "ties": "order", "empty": "zero"} if self.trec else {}
+        return {**trec, **self._given()}
+
+    @property
+    def _by_name(self) -> bool:
+        """Whether items with the same score are placed by their names."""
+        return self.trec and self.ties is None
+
+    def rules_of(self, measure: Measure) -> list[str]:
+        """Return the rules of a measure in words, with trec_eval's rule for ties if items are ordered by name."""
+        from kernelrank.metrics.lists import TIE_WORDS
+
+        by_name = {TIE_WORDS["order"]: TIES_BY_NAME} if self._by_name else {}
+        return [by_name.get(words, words) for words in measure.rules]
+
+    def label_of(self, measure: Measure) -> str:
+        """Return the name of a measure with its rules."""
+        return f"{measure.name} ({', '.join(self.rules_of(measure))})"
+
+    def order(self, ids: Any) -> Any:
+        """Return the order in which items are given to the measures: by decreasing name for trec_eval, else None."""
+        if not self._by_name:
+            return None
+        import numpy as np
+
+        from kernelrank.errors import InvalidInputError
+
+        if ids is None or any(str(name) == "" for name in ids):
+            raise InvalidInputError("--trec orders ties by item name, and some items have no name: give --id")
+        return np.argsort(np.array(list(map(str, ids)), dtype=object), kind="stable")[::-1]
+
+
+def facts_of(
+    result: MeasureResult,
+    measure: Measure,
+    *,
+    confidence: float,
+    seed: int,
+    by_query: bool,
+    rules: MeasureRules | None = None,
+) -> dict[str, Any]:
+    """Return a measured result as values for JSON."""
+    interval = result.interval(confidence, random_state=seed) if result.has_interval else None
+    facts: dict[str, Any] = {
+        "measure": measure.name,
+        "rules": (rules or MeasureRules()).rules_of(measure),
+        "mean": result.mean,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "confidence": confidence,
+        "interval": None if interval is None else interval.method,
+        "queries": len(result),
+        "left_out": result.n_left_out,
+    }
+    if by_query:
+        facts["by_query"] = {
+            **dict(zip(map(str, result.queries.tolist()), result.values.tolist(), strict=True)),
+            **{str(query): None for query in result.left_out.tolist()},
+        }
+    return facts
+
+
+def interval_lines(found: Sequence[dict[str, Any]]) -> list[str]:
+    """Describe how the intervals of some results were computed."""
+    kinds: dict[str, list[str]] = {}
+    for facts in found:
+        if facts["interval"] is not None:
+            kinds.setdefault(facts["interval"], []).append(facts["measure"])
+    lines = []
+    for how, names in kinds.items():
+        subject = "Intervals" if len(kinds) == 1 and len(found) == len(names) else f"Interval of {', '.join(names)}"
+        lines.append(f"{subject}: {how}.")
+    return lines
+
+
+def row_of(facts: dict[str, Any]) -> list[str]:
+    """Return a measured result as a row of the text table."""
+    interval = "one query" if facts["low"] is None else f"{facts['low']:.4f} to {facts['high']:.4f}"
+    return [facts["measure"], f"{facts['mean']:.4f}", interval, str(facts["queries"]), str(facts["left_out"])]
+
+
+# Number grid ----------------------------------------------------------------------------------------------------------
+#
+# A grid of numbers as people type it: 0.1,1,10 or 2^-15:2^15; and the words that stand for numbers.
+
+LONGEST = 1000
+
+
+def read_grid(text: str, flag: str) -> list[float]:
+    """Read numbers with commas between; ``low:high`` doubles from low to high, ``low:high:n`` takes n steps.
+
+    Parameters
+    ----------
+    text : str
+    flag : str
+        The option, which errors name.
+
+    Returns
+    -------
+    list of float
+        In ascending order, none of them twice.
+
+    Examples
+    --------
+    >>> read_grid("1:8", "--alphas"), read_grid("10^-2:1:3,5", "--alphas")
+    ([1.0, 2.0, 4.0, 8.0], [0.01, 0.1, 1.0, 5.0])
+    """
+    from kernelrank.errors import InvalidInputError
+
+    try:
+        values = sorted({value for part in text.split(",") for value in _read_part(part.strip())})
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise InvalidInputError(
+            f"{flag}: {text!r} is not a list or range of numbers ({error}). Write 0.1,1,10 or 2^-15:2^15 or 0.01:1000:6"
+        ) from None
+    return values
+
+
+def read_alphas(text: str) -> str | list[float]:
+    """Read ``--alphas``: a grid, or "auto" for one that is computed from the data.
+
+    Examples
+    --------
+    >>> read_alphas("auto"), read_alphas("1,10")
+    ('auto', [1.0, 10.0])
+    """
+    from kernelrank.errors import InvalidInputError
+
+    if text == "auto":
+        return text
+    values = read_grid(text, "--alphas")
+    if values[0] <= 0:
+        raise InvalidInputError(f"--alphas: expected positive numbers; got {values[0]:g}")
+    return values
+
+
+def read_gammas(text: str | None) -> list[Any]:
+    """Read ``--gammas``: a grid, with the rules "scale" and "median" among the numbers.
+
+    Examples
+    --------
+    >>> read_gammas("0.1:10:3,median"), read_gammas(None)
+    (['median', 0.1, 1.0, 10.0], [])
+    """
+    from kernelrank.kernels import GAMMA_RULES
+
+    parts = [] if text is None else [part.strip() for part in text.split(",")]
+    rules = [rule for rule in GAMMA_RULES if rule in parts]
+    numbers = [part for part in parts if part not in rules]
+    return [*rules, *(read_grid(",".join(numbers), "--gammas") if numbers else [])]
+
+
+def read_gamma(text: str | None) -> Any:
+    """Read ``--gamma``: a number, or a rule.
+
+    Examples
+    --------
+    >>> read_gamma("0.5"), read_gamma("scale"), read_gamma(None)
+    (0.5, 'scale', None)
+    """
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.kernels import GAMMA_RULES
+
+    if text is None or text in GAMMA_RULES:
+        return text
+    try:
+        return _read_number(text)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise InvalidInputError(f"--gamma must be a number, scale or median, got {text!r}") from None
+
+
+def _read_part(part: str) -> list[float]:
+    numbers = part.split(":")
+    if len(numbers) == 1:
+        return [_read_number(part)]
+    if len(numbers) > 3:
+        raise ValueError(f"{part!r} has more than two colons")
+    low, high = map(_read_number, numbers[:2])
+    if not 0 < low < high:
+        raise ValueError(f"{part!r} must be an increasing range of positive numbers")
+    steps = int(numbers[2]) if len(numbers) == 3 else round(math.log2(high / low)) + 1
+    if not 2 <= steps <= LONGEST:
+        raise ValueError(f"{part!r} has {steps} numbers, not 2 to {LONGEST}")
+    ratio = (high / low) ** (1 / (steps - 1))
+    # Numbers of a grid are read by people: 0.1, not 0.10000000000000002.
+    return [low, *(float(f"{low * ratio**step:.12g}") for step in range(1, steps - 1)), high]
+
+
+def _read_number(text: str) -> float:
+    base, power, exponent = text.partition("^")
+    value = float(base) ** float(exponent) if power else float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text!r} is not finite")
+    return value

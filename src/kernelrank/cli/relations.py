@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kernelrank.cli import options
-from kernelrank.cli.answer import Answer
-from kernelrank.cli.output_file import STANDARD_STREAM, check_file, check_output
-from kernelrank.cli.relations_corpora import CorpusOptions, Mentions, Pairs, Parse, Tokenization, joined
-from kernelrank.cli.relations_evaluation import cross_corpora, cross_validate_all, measure_model
-from kernelrank.cli.relations_learning import (
-    Alphas,
-    BasisSize,
-    CombineWalks,
-    Corpora,
-    CorpusFile,
-    Features,
-    Jobs,
-    Labels,
-    Learner,
-    Lowercase,
-    OrderWeight,
-    OtherWeight,
-    PathWeight,
-    RuleName,
-    Scoring,
-    graph_settings,
-    make_extractor,
-)
-from kernelrank.cli.relations_tables import as_csv, as_json_lines, pair_row
+from kernelrank.cli.answer import STANDARD_STREAM, Answer, check_file, check_output
 
 if TYPE_CHECKING:
+    from kernelrank.metrics import Interval
     from kernelrank.relations import Corpus, RelationExtractor
+    from kernelrank.relations.corpus import RankedCandidate
+    from kernelrank.relations.scores import ExtractionScores
 
-__all__ = ["app"]
+__all__ = [
+    "COLUMNS",
+    "Alphas",
+    "BasisSize",
+    "CombineWalks",
+    "Corpora",
+    "CorpusFile",
+    "CorpusOptions",
+    "Features",
+    "Jobs",
+    "Labels",
+    "Learner",
+    "Lowercase",
+    "Mentions",
+    "OrderWeight",
+    "OtherWeight",
+    "Pairs",
+    "Parse",
+    "PathWeight",
+    "RuleName",
+    "Scoring",
+    "Tokenization",
+    "app",
+    "as_csv",
+    "as_json_lines",
+    "cross_corpora",
+    "cross_validate_all",
+    "graph_settings",
+    "interval_row",
+    "joined",
+    "make_extractor",
+    "measure_model",
+    "pair_row",
+    "score_facts",
+    "score_row",
+]
 
 app = typer.Typer(
     rich_markup_mode="rich", no_args_is_help=True, help="Find interactions in parsed sentences.", add_completion=False
@@ -310,3 +330,414 @@ def _find_pair(corpus: Corpus, pair: str | None) -> Any:
     raise InvalidInputError(
         f"there is no pair {pair!r}: give an id such as {corpus.candidates[0].id!r}, or a number from 0 to {last}"
     )
+
+
+# Relations corpora ----------------------------------------------------------------------------------------------------
+#
+# The corpora that ``kernelrank relations`` reads.
+
+READING = "How the corpus is read"
+
+Parse = Annotated[
+    str,
+    typer.Option("--parse", help="XML: name of the parse to use.", rich_help_panel=READING),
+]
+Tokenization = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenization",
+        help="XML: name of the tokenization to use. Default: that of the parse.",
+        rich_help_panel=READING,
+        show_default=False,
+    ),
+]
+Mentions = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--mentions",
+        help="CoNLL-U: table of the mentions. Give one per file, in the same order.",
+        rich_help_panel=READING,
+        show_default=False,
+    ),
+]
+Pairs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--pairs",
+        help="CoNLL-U: table of the known pairs. Give one per file, in the same order.",
+        rich_help_panel=READING,
+        show_default=False,
+    ),
+]
+
+
+class CorpusOptions:
+    """How corpora are read.
+
+    Parameters
+    ----------
+    parse, tokenization, mentions, pairs
+        What the options say.
+    """
+
+    def __init__(
+        self, parse: str, tokenization: str | None, mentions: Sequence[Path] | None, pairs: Sequence[Path] | None
+    ) -> None:
+        self._parse = parse
+        self._tokenization = tokenization
+        self._mentions = list(mentions or [])
+        self._pairs = list(pairs or [])
+
+    def read(self, paths: Sequence[Path], answer: Answer) -> list[Corpus]:
+        """Read corpora, and note what was left out: CoNLL-U by its name, XML otherwise."""
+        from kernelrank.errors import InvalidInputError
+
+        tables = [path for path in paths if path.suffix in (".conllu", ".conll")]
+        if len(self._mentions) != len(tables):
+            raise InvalidInputError(
+                f"{len(tables)} CoNLL-U files and {len(self._mentions)} --mentions: give the table of each file"
+            )
+        if self._pairs and len(self._pairs) != len(tables):
+            raise InvalidInputError(f"{len(tables)} CoNLL-U files and {len(self._pairs)} --pairs: give one for each")
+        corpora = [self._read(path, tables) for path in paths]
+        for corpus, path in zip(corpora, paths, strict=True):
+            for reason, count in corpus.skipped.items():
+                answer.note(f"{path}: {count:,} {reason} left out")
+            if not corpus.candidates:
+                raise InvalidInputError(f"{path}: no sentence has two mentions that can be used")
+        return corpora
+
+    def _read(self, path: Path, tables: list[Path]) -> Corpus:
+        from kernelrank.relations import read_conllu, read_interaction_xml
+
+        if path not in tables:
+            return read_interaction_xml(path, parse=self._parse, tokenization=self._tokenization)
+        place = tables.index(path)
+        return read_conllu(path, self._mentions[place], self._pairs[place] if self._pairs else None)
+
+
+def joined(corpora: Sequence[Corpus]) -> tuple[list[Any], list[str]]:
+    """Return the candidates of all corpora and their documents, each with the number of its corpus before it."""
+    candidates = [candidate for corpus in corpora for candidate in corpus.candidates]
+    documents = [f"{number}:{name}" for number, corpus in enumerate(corpora) for name in corpus.documents]
+    return candidates, documents
+
+
+# Relations evaluation -------------------------------------------------------------------------------------------------
+#
+# How ``kernelrank relations evaluate`` measures: within corpora, from corpus to corpus, or a given model.
+
+SCORES = ("", "precision", "recall", "F", "AUC")
+
+
+def _folds(text: str) -> int | dict[str, int]:
+    from kernelrank.errors import FileFormatError
+
+    if text.isdigit():
+        return int(text)
+    found = {}
+    with open(text, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            fold, tab, document = line.strip().partition("\t")
+            if not (tab and fold.isdigit()):
+                raise FileFormatError("a line must be the number of a fold, a tab and a document", text, number)
+            found[document] = int(fold)
+    return found
+
+
+def cross_validate_all(
+    answer: Answer,
+    extractor: RelationExtractor,
+    corpora: list[Corpus],
+    cv: str,
+    rule: Any,
+    confidence: float,
+    seed: int,
+) -> None:
+    """Cross-validate each corpus by document, and answer with a table."""
+    from kernelrank.relations import cross_validate
+    from kernelrank.relations.features import CHOSEN
+
+    facts: dict[str, Any] = {}
+    rows = []
+    for corpus in corpora:
+        result = cross_validate(extractor, corpus.candidates, _folds(cv), random_state=seed)
+        mean, spread, baseline = result.mean(rule), result.deviation(rule), result.all_true()
+        intervals = result.intervals(rule, confidence=confidence)
+        rows += [
+            score_row(corpus.name, mean),
+            score_row("  deviation over folds", spread),
+            score_row("  all folds together", result.pooled(rule)),
+            interval_row(intervals),
+            score_row("  all pairs interact", baseline),
+        ]
+        facts[corpus.name] = {
+            "positive": corpus.n_positive,
+            "negative": corpus.n_negative,
+            "documents": corpus.n_documents,
+            "mean": score_facts(mean),
+            "pooled": score_facts(result.pooled(rule), intervals),
+            "deviation": score_facts(spread),
+            "all_true": score_facts(baseline),
+            "features": [choice.features for choice in result.choices],
+            "alphas": [choice.alpha for choice in result.choices],
+            "thresholds": [choice.thresholds["calibrated"] for choice in result.choices],
+        }
+    answer.fact("cross_validation", facts)
+    answer.table("Means over folds of documents; intervals by resampling documents", SCORES, rows)
+    for name, fact in facts.items():
+        chosen = Counter(fact["features"])
+        if extractor.features == CHOSEN:
+            answer.line(f"{name}: {', '.join(f'{one} in {count} folds' for one, count in chosen.most_common())}.")
+
+
+def cross_corpora(answer: Answer, extractor: RelationExtractor, corpora: list[Corpus]) -> None:
+    """Train on each corpus and test on the others, and answer with a table."""
+    from sklearn.base import clone
+
+    from kernelrank.relations import evaluate_on
+    from kernelrank.relations.extractor import RULES
+
+    facts = []
+    rows = []
+    for train in corpora:
+        fitted = clone(extractor).fit(train.candidates)
+        for test in corpora:
+            if test is train:
+                continue
+            result = evaluate_on(fitted, test, train)
+            chosen: dict[str, Any] = {name: result.measure(name) for name in RULES}
+            best = result.best()
+            f_scores = [*(scores.f for scores in chosen.values()), best.f, result.all_true().f]
+            rows.append((train.name, test.name, f"{100 * best.auc:.1f}", *(f"{100 * f:.1f}" for f in f_scores)))
+            facts.append(
+                {
+                    "train": train.name,
+                    "test": test.name,
+                    **{name: score_facts(scores) for name, scores in chosen.items()},
+                    "best": score_facts(best),
+                    "all_true": score_facts(result.all_true()),
+                }
+            )
+    answer.fact("cross_corpus", facts)
+    heading = ("trained on", "tested on", "AUC", *RULES, "best", "all")
+    answer.table("From corpus to corpus: AUC, and F by the rule for the threshold", heading, rows)
+
+
+def measure_model(
+    answer: Answer, extractor: RelationExtractor, corpora: list[Corpus], rule: Any, confidence: float
+) -> None:
+    """Measure a trained model on each corpus, and answer with a table."""
+    from kernelrank.relations import evaluate_on
+
+    facts = {}
+    rows = []
+    for corpus in corpora:
+        result = evaluate_on(extractor, corpus)
+        intervals = result.intervals(rule, confidence=confidence)
+        rows += [
+            score_row(corpus.name, result.measure(rule)),
+            interval_row(intervals),
+            score_row("  all pairs interact", result.all_true()),
+        ]
+        facts[corpus.name] = {
+            "measured": score_facts(result.measure(rule), intervals),
+            "best": score_facts(result.best()),
+            "all_true": score_facts(result.all_true()),
+        }
+    answer.fact("measured", facts)
+    answer.table("Measured on other corpora; intervals by resampling documents", SCORES, rows)
+
+
+# Relations learning ---------------------------------------------------------------------------------------------------
+#
+# What ``kernelrank relations`` learns: the options of the commands, and the extractor that they make.
+
+LEARNING = "Model"
+
+Corpora = Annotated[
+    list[Path],
+    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
+]
+CorpusFile = Annotated[
+    Path,
+    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
+]
+Learner = Annotated[
+    Literal["rls", "rankrls"],
+    typer.Option(
+        "--learner", help="rls: squared loss over labels. rankrls: squared loss over pairs.", rich_help_panel=LEARNING
+    ),
+]
+Features = Annotated[
+    str,
+    typer.Option(
+        "--features",
+        metavar="[parts|article|chosen|PART+PART]",
+        help="parts: dependencies, path and word order with equal weight; or some of them, as in path+order. "
+        "article: one graph, as in the article. chosen: the best of these by leave-document-out.",
+        rich_help_panel=LEARNING,
+    ),
+]
+CombineWalks = Annotated[
+    Literal["max", "sum"],
+    typer.Option("--combine", help="How to combine the walks between two labels.", rich_help_panel=LEARNING),
+]
+Scoring = Annotated[
+    Literal["auc", "f"],
+    typer.Option(
+        "--scoring",
+        help="Measure to choose alpha by, in leave-document-out cross-validation.",
+        rich_help_panel=LEARNING,
+    ),
+]
+Alphas = Annotated[
+    str | None,
+    typer.Option(
+        "--alphas",
+        help="Values of alpha to try, separated by commas, or auto.  \\[default: auto]",
+        rich_help_panel=LEARNING,
+        show_default=False,
+    ),
+]
+BasisSize = Annotated[
+    int | None,
+    typer.Option(
+        "--basis",
+        help="Nyström approximation with this many random pairs as basis. Default: all pairs.",
+        rich_help_panel=LEARNING,
+    ),
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Convert words to lower case.", rich_help_panel=LEARNING)]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="Labels of the words, separated by commas: text, pos, lemma.  \\[default: text,pos]",
+        rich_help_panel=LEARNING,
+        show_default=False,
+    ),
+]
+
+
+def _weight(flag: str, what: str, default: str) -> Any:
+    return typer.Option(
+        flag, min=0.0, help=f"{what}  \\[default: {default}]", rich_help_panel=LEARNING, show_default=False
+    )
+
+
+PathWeight = Annotated[float | None, _weight("--path-weight", "Weight of edges on the shortest path.", "0.9")]
+OtherWeight = Annotated[float | None, _weight("--other-weight", "Weight of all other dependency edges.", "0.3")]
+OrderWeight = Annotated[float | None, _weight("--order-weight", "Weight of edges between neighbouring words.", "0.9")]
+Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of parallel processes.", show_default=False)]
+RuleName = Annotated[
+    Literal["calibrated", "resampled", "training", "zero", "proportion"],
+    typer.Option("--rule", help="How to set the decision threshold."),
+]
+
+
+def make_extractor(
+    learner: str,
+    features: str,
+    combine: Any,
+    scoring: str,
+    alphas: str | None,
+    basis: int | None,
+    scheme: dict[str, Any] | None,
+    *,
+    jobs: int | None,
+    seed: int,
+) -> RelationExtractor:
+    """Return an extractor with the options of the command, checked."""
+    from kernelrank.relations import GraphScheme, RelationExtractor
+    from kernelrank.relations.features import feature_sets
+
+    given: dict[str, Any] = {} if alphas in (None, "auto") else {"alphas": _numbers(alphas)}
+    extractor = RelationExtractor(
+        learner=learner,
+        features=features,
+        combine=combine,
+        scheme=scheme,
+        scoring=scoring,
+        basis=basis,
+        n_jobs=jobs,
+        random_state=seed,
+        **given,
+    )
+    extractor.learning()
+    feature_sets(features)
+    GraphScheme.of(scheme)
+    return extractor
+
+
+def graph_settings(lowercase: bool, labels: str | None, **weights: float | None) -> dict[str, Any] | None:
+    """Return the graph options that were given; None if there are none."""
+    given: dict[str, Any] = {name: weight for name, weight in weights.items() if weight is not None}
+    if lowercase:
+        given["lowercase"] = True
+    if labels is not None:
+        given["labels"] = [label.strip() for label in labels.split(",")]
+    return given or None
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    from kernelrank.errors import InvalidInputError
+
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInputError(f"--alphas: expected numbers such as 0.1,1,10; got {text!r}") from None
+
+
+# Relations tables -----------------------------------------------------------------------------------------------------
+#
+# The tables of ``kernelrank relations``: ranked pairs, and measures.
+
+MEASURES = ("precision", "recall", "f", "auc")
+COLUMNS = ("rank", "score", "interacts", "first", "second", "document", "sentence", "pair", "text")
+
+
+def pair_row(rank: int, ranked: RankedCandidate) -> dict[str, Any]:
+    """Return a ranked pair by the names of the columns."""
+    candidate = ranked.candidate
+    first, second = candidate.names
+    where = candidate.sentence
+    values = (rank, ranked.score, ranked.interacts, first, second, where.document, where.id, candidate.id, where.text)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the rows as CSV with a heading."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**row, "score": repr(row["score"])} for row in rows)
+    return text.getvalue()
+
+
+def as_json_lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the rows as a JSON list, one row on each line."""
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+    return f"[\n{lines}\n]\n" if rows else "[]\n"
+
+
+def score_row(name: str, scores: ExtractionScores) -> tuple[str, ...]:
+    """Return the four measures in hundredths."""
+    values = [getattr(scores, measure) for measure in MEASURES]
+    return (name, *("–" if value != value else f"{100 * value:.1f}" for value in values))
+
+
+def interval_row(intervals: Mapping[str, Interval]) -> tuple[str, ...]:
+    """Return the intervals of the four measures, in a row of their own: beside them they would not fit 80 columns."""
+    shown = (f"[{100 * low:.1f}, {100 * high:.1f}]" for low, high in (intervals[name] for name in MEASURES))
+    return (f"    {100 * intervals['f'].level:g} % interval", *shown)
+
+
+def score_facts(scores: ExtractionScores, intervals: Mapping[str, Interval] | None = None) -> dict[str, Any]:
+    """Return the four measures for programs."""
+    facts: dict[str, Any] = {name: getattr(scores, name) for name in MEASURES}
+    if intervals is not None:
+        facts["intervals"] = {name: [found.low, found.high] for name, found in intervals.items()}
+    return facts

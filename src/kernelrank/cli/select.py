@@ -11,12 +11,9 @@ import typer
 from kernelrank.base.progress import working
 from kernelrank.base.text import p_is
 from kernelrank.cli import options
-from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import joined
-from kernelrank.cli.model_file import command_line, save_model
-from kernelrank.cli.model_rows import counted
-from kernelrank.cli.output_file import check_file, check_page
-from kernelrank.cli.sources import SourceFile, fold_part, speaking_of
+from kernelrank.cli.answer import Answer, check_file, check_page, counted
+from kernelrank.cli.options import joined
+from kernelrank.cli.sources import SourceFile, command_line, fold_part, save_model, speaking_of
 
 if TYPE_CHECKING:
     from kernelrank.data import Items

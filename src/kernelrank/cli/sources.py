@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from kernelrank.cli.answer import counted
+from kernelrank.cli.options import MeasureRules
+from kernelrank.persistence.provenance import feature_names, final_step, provenance
 
 if TYPE_CHECKING:
+    from kernelrank.base.arrays import Float
     from kernelrank.cli.answer import Answer
-    from kernelrank.data import Items, TablePreparation
+    from kernelrank.cli.options import LearnerOptions
+    from kernelrank.data import Items, Preferences, TablePreparation
     from kernelrank.data.columns import ColumnRequest
+    from kernelrank.data.readers import StoredTable
+    from kernelrank.metrics import JudgedRun, Measure, MeasureResult
 
 __all__ = [
+    "Judgement",
+    "LargeFile",
+    "PreferenceFile",
     "SourceFile",
+    "columns_matched",
+    "command_line",
+    "fit_large_file",
     "fold_file",
     "fold_part",
     "folds_in",
+    "for_model",
     "is_fold",
+    "is_model_file",
+    "judge",
+    "load_model",
+    "measured",
     "read_events",
     "read_ordinal",
+    "refuse_columns",
+    "save_model",
+    "scores_of",
     "speaking_of",
     "survival_columns",
+    "trained_on",
 ]
-
 
 LARGE_BYTES = 1 << 27
 """From this size of X on, `fit` reads a file in batches: below it, memory is no concern."""
@@ -310,3 +335,559 @@ def fold_part(path: Path, part: str) -> Path:
             "tune, which measures all"
         )
     raise InvalidInputError(f"{path}: the folder has no {part}.txt; give a file or a LETOR fold")
+
+
+# Preference file ------------------------------------------------------------------------------------------------------
+#
+# A file of preferences as a command reads it: which columns are what, and which items they compare.
+
+ARGUMENT = re.compile(r"\b(winner|loser|left|right|tie|weight|judge)=(?=[\s,;)]|$)")
+"""An argument of `read_pairs` in a message, which is an option of the command."""
+
+
+@dataclass(frozen=True)
+class PreferenceFile:
+    """A file of preferences and how it is to be read.
+
+    Parameters
+    ----------
+    path : Path
+        "-" is standard input.
+    winner, loser, left, right, tie, weight, judge : str or None
+        Columns, as the options say; None lets the reader guess.
+    """
+
+    path: Path
+    winner: str | None = None
+    loser: str | None = None
+    left: str | None = None
+    right: str | None = None
+    tie: str | None = None
+    weight: str | None = None
+    judge: str | None = None
+
+    def read(self, answer: Answer, items: list[object] | None = None) -> Preferences:
+        """Read the file, and note what was guessed; `items` are the names that it may have."""
+        from kernelrank.data import read_pairs
+        from kernelrank.errors import InvalidInputError
+
+        columns = {name: value for name, value in asdict(self).items() if name != "path"}
+        try:
+            found = read_pairs(str(self.path), items=items, **columns)
+        except InvalidInputError as error:
+            error.args = (ARGUMENT.sub(r"--\1", str(error)),)
+            raise
+        if found.notes:
+            answer.note(f"{self.path}: {'; '.join(found.notes)}")
+        if found.weight is not None and not (found.weight > 0).any():
+            raise InvalidInputError(
+                f"{self.path}: every weight is zero: expected a vote with a weight above zero. An empty --pair-weight "
+                "ignores weights"
+            )
+        return found
+
+    def between(self, items: Items, answer: Answer) -> Preferences:
+        """Read preferences between items: by name where they have names, by number, from 0, elsewhere."""
+        from kernelrank.errors import InvalidInputError
+
+        found = self.read(answer, None if items.ids is None else items.ids.tolist())
+        if found.names is not None and items.ids is None:
+            raise InvalidInputError(
+                f"{self.path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have no names: "
+                "give --id"
+            )
+        largest = int(found.pairs.max())
+        if largest >= len(items):
+            raise InvalidInputError(
+                f"{self.path}: has the item number {largest}, but the items of {items.path} go from 0 to "
+                f"{len(items) - 1}"
+            )
+        return found
+
+    def without_ties(self, found: Preferences, answer: Answer, reason: str) -> Preferences:
+        """Leave the ties out, and note how many and why."""
+        from kernelrank.errors import InvalidInputError
+
+        if found.tie is None:
+            return found
+        if found.tie.all():
+            raise InvalidInputError(f"{self.path}: has only ties, {reason}")
+        answer.note(f"{self.path}: left out: {counted(int(found.tie.sum()), 'tie')}, {reason}")
+        return found._replace(magnitude=_beside_ties(found)).chosen(~found.tie)
+
+    def votes(self, found: Preferences, method: str) -> dict[str, Any]:
+        """Return the arguments of `fit_pairs` for a method that does not support magnitudes."""
+        from kernelrank.errors import InvalidInputError
+
+        if _beside_ties(found) is not None:
+            raise InvalidInputError(
+                f"{self.path}: has magnitudes, which --method {method} does not support: use --method rankrls"
+            )
+        tie = None if found.tie is None or not found.tie.any() else found.tie
+        given = {"pairs": found.pairs, "tie": tie, "weight": found.weight}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def effects(self, found: Preferences, learner: LearnerOptions) -> dict[str, Any]:
+        """Return what `fit_pairs` needs for a side bias and effects of judges; raise an error if the file lacks it."""
+        from kernelrank.errors import InvalidInputError
+
+        given: dict[str, Any] = {}
+        if learner.side_bias or learner.judge_effect == "side":
+            flag = "--side-bias" if learner.side_bias else "--judge-effect side"
+            if found.side is None:
+                raise InvalidInputError(
+                    f"{self.path}: {flag} needs the side of each item: expected two columns of items, such as left and "
+                    "right or model_a and model_b, and a column that says who won; found winners and losers. Name the "
+                    f"columns with --left, --right and --winner, or remove {flag}"
+                )
+            given["side"] = found.side
+        if learner.judge_effect is not None:
+            flag = f"--judge-effect {learner.judge_effect}"
+            if found.judge is None:
+                raise InvalidInputError(
+                    f"{self.path}: {flag} needs the judge of each vote: expected a column of judges; found none. Name "
+                    f"it with --judge, or remove {flag}"
+                )
+            given["judge"] = found.judge
+        return given
+
+    def check_holdout(self, found: Preferences) -> None:
+        """Raise an error if nothing can be learnt from some preferences and measured on others."""
+        import numpy as np
+
+        from kernelrank.errors import InvalidInputError
+
+        counts = np.ones(len(found.pairs), dtype=np.bool_) if found.weight is None else found.weight > 0
+        if found.tie is not None and found.tie[counts].all():
+            raise InvalidInputError(
+                f"{self.path}: has only ties, which neither order agrees with, so that alpha cannot be chosen"
+            )
+        if counts.sum() < 2:
+            raise InvalidInputError(
+                f"{self.path}: expected at least two votes to hold out; found {int(counts.sum())}. Use kernelrank fit "
+                "with --alpha"
+            )
+        judges = None if found.judge is None else dict.fromkeys(found.judge[counts].tolist())
+        if judges is not None and len(judges) < 2:
+            raise InvalidInputError(
+                f"{self.path}: expected at least two judges to hold out one at a time; found {next(iter(judges))!r} "
+                "only. An empty --judge holds out votes instead"
+            )
+
+
+def refuse_columns(**columns: str | None) -> None:
+    """Raise an error for columns of preferences that are named where there is no file of preferences."""
+    from kernelrank.errors import InvalidInputError
+
+    for role, column in columns.items():
+        if column is not None:
+            flag = f"--{role.replace('_', '-')}"
+            raise InvalidInputError(
+                f"{flag} names a column of preferences: give their file by --pairs, or remove {flag}"
+            )
+
+
+def _beside_ties(found: Preferences) -> Float | None:
+    """Return the magnitudes, if they say more than which preferences are ties."""
+    if found.magnitude is None or (found.tie is not None and not set(found.magnitude.tolist()) - {0.0, 1.0}):
+        return None
+    return found.magnitude
+
+
+# Model file -----------------------------------------------------------------------------------------------------------
+#
+# Model files as the command writes and reads them: an estimator, and where it comes from.
+#
+# What a command needs besides the estimator, the names of the columns above all, stands in its fitted attribute
+# `provenance_`, which `kernelrank.save` keeps like any other.
+
+REMEMBERED = ("target", "query", "id", "positive")
+"""What was said of the columns of a table when a model was fitted, and holds for tables that it meets later."""
+
+MAGIC = b"PK\x03\x04"
+
+
+def command_line() -> str:
+    """Return the command line as it was typed."""
+    import shlex
+
+    return shlex.join(["kernelrank", *sys.argv[1:]])
+
+
+def is_model_file(path: Path) -> bool:
+    """Whether a file begins as model files do."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == MAGIC
+
+
+def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceFile, **facts: Any) -> None:
+    """Write a model with what is known of its data, atomically."""
+    from kernelrank import __version__
+    from kernelrank.persistence.model_files import save
+
+    named = {name: getattr(source, name) for name in REMEMBERED}
+    if items.classes is not None:
+        # In another file another class may sort last.
+        named["positive"] = items.classes[1]
+    model.provenance_ = {
+        "file": str(items.path),
+        "items": len(items),
+        "queries": items.n_queries,
+        "feature_names": None if items.feature_names is None else [str(name) for name in items.feature_names],
+        "first_index": items.first_index,
+        "preparation": None if items.preparation is None else items.preparation.as_data(),
+        "training_ids": items.ids if _keeps_items(model) else None,
+        "named": named,
+        "command": command_line(),
+        "version": __version__,
+        **facts,
+    }
+    save(model, path)
+
+
+def _keeps_items(model: Any) -> bool:
+    """Whether a model is made of training items, whose names then say why it ranks as it does."""
+    return hasattr(final_step(model), "dual_coef_")
+
+
+def load_model(path: Path) -> Any:
+    """Load a model file; raise an error if it does not hold a ranker of items."""
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.persistence.model_files import load
+
+    model = load(path)
+    if not hasattr(model, "predict"):
+        raise InvalidInputError(f"{path}: holds a {type(model).__name__}, which does not rank")
+    if not hasattr(model, "n_features_in_"):
+        if hasattr(model, "n_features_rows_in_"):
+            raise InvalidInputError(
+                f"{path}: holds a {type(model).__name__}, which scores dyads; use kernelrank dyads predict"
+            )
+        raise InvalidInputError(
+            f"{path}: holds a {type(model).__name__}, which does not rank rows of numbers. Use kernelrank "
+            "relations extract for models of kernelrank relations train"
+        )
+    return model
+
+
+def trained_on(model: Any, path: Path, what: str = "file") -> bool:
+    """Whether a model was fitted to this very file of items, or of "preferences"."""
+    file = provenance(model).get(what)
+    return file is not None and path.is_file() and Path(file).is_file() and path.samefile(file)
+
+
+def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> SourceFile:
+    """Read a file as a model expects it: columns by name if the model has names, else by number."""
+    known, names = provenance(model), feature_names(model)
+    expected = getattr(model, "n_features_in_", None)
+    if source.has_no_names():
+        return replace(source, n_features=expected)
+    from kernelrank.data import TablePreparation
+
+    prepared = known.get("preparation")
+    preparation = source.preparation if prepared is None else TablePreparation.from_data(prepared)
+    # Without a preparation nothing is learnt from the file: its medians and words are not the model's.
+    source = replace(
+        source,
+        names=None if names is None else tuple(names),
+        n_features=expected,
+        preparation=preparation,
+        strict=preparation is None,
+    )
+    said = {name: word for name, word in known.get("named", {}).items() if getattr(source, name) is None}
+    if not needs_target:
+        said = {name: word for name, word in said.items() if name not in ("target", "positive")}
+    return replace(source, **said)
+
+
+# Large file -----------------------------------------------------------------------------------------------------------
+#
+# Large files: ``kernelrank fit`` learns from a large Parquet, CSV or TSV file in batches, if the learner supports it.
+#
+# The model is that of all items in memory, but it knows no medians: a file that it scores later may have no missing
+# cells. What needs them all at once is read into memory as any other file: a target
+# that is a class, weights, ids without queries, queries whose rows are not contiguous. So is a file with a fault, so
+# that the error is the same, however large the file is.
+
+
+@dataclass(frozen=True)
+class LargeFile:
+    """A file that was learnt in batches, and what is known of its items.
+
+    Parameters
+    ----------
+    stored : StoredTable
+    n_queries : int or None
+    """
+
+    stored: StoredTable
+    n_queries: int | None
+    ids: None = None
+    classes: None = None
+    preparation: None = None
+    first_index: int = 1
+
+    def __len__(self) -> int:
+        return self.stored.n_items
+
+    @property
+    def path(self) -> str:
+        """What messages call the file."""
+        return self.stored.path
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return self.stored.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """What the columns are called."""
+        return None if self.stored.names is None else tuple(self.stored.names)
+
+
+def fit_large_file(
+    source: SourceFile, learner: LearnerOptions, alpha: float | None, answer: Answer
+) -> tuple[Any, Any, LargeFile] | None:
+    """Return the scaling, the fitted ranker and its data; None if the file has to be read into memory."""
+    from kernelrank.errors import KernelRankError
+    from kernelrank.estimators.streams import batch_mode
+
+    if learner.kernel != "linear" or learner.basis is not None:
+        return None
+    try:
+        stored = _opened(source)
+        if stored is None:
+            return None
+        ranker = learner.estimator(alpha)
+        if not hasattr(ranker, "fit_stream") or (stored.has_queries and not ranker.compares_queries):
+            return None
+        mode = batch_mode(ranker, stored, "whole")
+        scaler = _scaler(stored) if learner.scale else None
+        with answer.noting_warnings():
+            ranker.fit_stream(_batches(stored, scaler, whole_queries=mode == "whole"), queries=mode)
+    except KernelRankError:
+        return None
+    answer.note(f"{stored.path}: {'; '.join(stored.notes)}")
+    return scaler, ranker, LargeFile(stored, ranker.n_queries_ if stored.has_queries else None)
+
+
+def _opened(source: SourceFile) -> StoredTable | None:
+    import numpy as np
+
+    from kernelrank.data.readers import StoredTable, open_table
+    from kernelrank.data.text import file_format
+
+    if source.positive is not None or source.ordinal:
+        return None
+    table = open_table(str(source.path), file_format(str(source.path), source.format))
+    # A number takes about as many bytes in text as in memory.
+    size = source.path.stat().st_size if table.n_rows is None else 8 * table.n_rows * len(table.names)
+    if size < LARGE_BYTES:
+        return None
+    stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64))
+    roles = stored.reader.roles
+    if roles.weight is not None or (roles.id is not None and roles.query is None):
+        return None
+    return stored
+
+
+def _scaler(stored: StoredTable) -> Any:
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler()
+    for chunk in stored.chunks(whole_queries=False):
+        scaler.partial_fit(chunk.X)
+    return scaler
+
+
+def _batches(stored: StoredTable, scaler: Any, *, whole_queries: bool) -> Iterator[tuple[Any, Any, Any]]:
+    from kernelrank.cli.options import scaled
+
+    for chunk in stored.chunks(whole_queries=whole_queries):
+        yield scaled(scaler, chunk.X), chunk.y, chunk.qid
+
+
+# Judgement ------------------------------------------------------------------------------------------------------------
+#
+# What is measured: the scores of a model on a file, or a run against qrels.
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Predicted scores with true scores, ready to be measured.
+
+    Parameters
+    ----------
+    name : str
+        What was judged.
+    y, scores, qid, ids : arrays or None
+        Of a model on a file; None for a run.
+    run : JudgedRun or None
+    """
+
+    name: str
+    y: Any = None
+    scores: Any = None
+    qid: Any = None
+    ids: Any = None
+    run: JudgedRun | None = None
+
+    @classmethod
+    def of_sets(cls, sets: Sequence[tuple[str, Items, Any]]) -> Judgement:
+        """Combine test sets (name, items, predicted scores); queries of different sets stay different."""
+        import numpy as np
+
+        names = [name for name, _, _ in sets]
+        if len(sets) == 1:
+            _, items, scores = sets[0]
+            return cls(names[0], items.y, scores, items.qid, items.ids)
+        truth: list[Any] = [items.y for _, items, _ in sets]
+        queries = [
+            f"{name}: {query}"
+            for name, items, _ in sets
+            for query in (["all"] * len(items) if items.qid is None else items.qid.tolist())
+        ]
+        scores = np.concatenate([scores for _, _, scores in sets])
+        ids = [items.ids for _, items, _ in sets]
+        known = None if any(one is None for one in ids) else np.concatenate([one for one in ids if one is not None])
+        return cls(", ".join(names), np.concatenate(truth), scores, np.array(queries), known)
+
+    def measure(self, measure: Measure, rules: MeasureRules) -> MeasureResult:
+        """Compute a measure; the rules decide the order of tied items."""
+        if self.run is not None:
+            return self.run.measure(measure, order=rules.order(self.run.ids))
+        placed = self.placed(rules)
+        return measure(placed.y, placed.scores, qid=placed.qid)
+
+    def placed(self, rules: MeasureRules) -> Judgement:
+        """Return the items of a model on a file in the order in which the rules place tied ones."""
+        order = rules.order(self.ids)
+        if order is None:
+            return self
+        columns = (None if column is None else column[order] for column in (self.y, self.scores, self.qid, self.ids))
+        return Judgement(self.name, *columns)
+
+
+def measured(
+    answer: Answer, measures: Sequence[Measure], find: Callable[[Measure], Found], *, asked: bool
+) -> list[tuple[Measure, Found]]:
+    """Compute the measures; default measures that do not apply to the scores are left out, with a note.
+
+    Parameters
+    ----------
+    answer : Answer
+    measures : sequence of Measure
+    find : callable
+        Takes a measure and returns what it finds.
+    asked : bool
+        Whether these very measures were asked for, so that each must fit.
+
+    Returns
+    -------
+    list of (measure, found)
+        At least one.
+    """
+    from kernelrank.errors import InvalidInputError
+
+    found, problems = [], []
+    for measure in measures:
+        try:
+            found.append((measure, find(measure)))
+        except InvalidInputError as error:
+            if asked:
+                raise
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    for problem in problems:
+        answer.note(f"left out: {problem}")
+    return found
+
+
+def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
+    """Pair predictions with true scores: those of a model (also of RankLib or SVM-rank) or of a TREC run."""
+    from kernelrank.data.trec import is_linear_model_file, read_linear_model
+
+    if str(judged) != "-" and is_model_file(judged):
+        model = load_model(judged)
+        items = for_model(truth, model).read(answer)
+        if trained_on(model, truth.path):
+            answer.note(f"{judged} was trained on {truth.path}: the measures are too optimistic for new items")
+        with speaking_of(items):
+            scores = scores_of(model, items.X)
+        return Judgement(str(judged), items.y, scores, items.qid, items.ids)
+    if str(judged) != "-" and is_linear_model_file(judged):
+        linear, items = read_linear_model(judged), truth.read(answer)
+        answer.note(f"{judged}: a model of {linear.program} ({linear.method}), with features by their numbers")
+        return Judgement(str(judged), items.y, linear.scores(items.X, items.first_index), items.qid, items.ids)
+    return _judge_run(answer, judged, truth.path)
+
+
+def _judge_run(answer: Answer, path: Path, qrels_path: Path) -> Judgement:
+    from kernelrank.data import read_qrels, read_run
+    from kernelrank.metrics import JudgedRun
+
+    run, qrels = read_run(str(path)), read_qrels(str(qrels_path))
+    judged = JudgedRun.of((run.qid, run.ids, run.scores), (qrels.qid, qrels.ids, qrels.grades))
+    if judged.unjudged_queries:
+        number = len(judged.unjudged_queries)
+        answer.note(f"{path}: {counted(number, 'query', 'queries')} without a judgement left out")
+    if judged.unanswered_queries:
+        number = len(judged.unanswered_queries)
+        answer.note(
+            f"{path}: {counted(number, 'judged query', 'judged queries')} missing from the run: they count as empty "
+            "rankings"
+        )
+    if judged.n_unjudged:
+        answer.note(f"{path}: {counted(judged.n_unjudged, 'item')} without a judgement count as not relevant")
+    return Judgement(str(path), run=judged)
+
+
+# Scoring --------------------------------------------------------------------------------------------------------------
+#
+# The scores of items by a model, with an error message if the two do not match.
+
+
+@contextmanager
+def columns_matched() -> Iterator[None]:
+    """Allow a model fitted to a data frame to take an array whose columns were matched by name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+def scores_of(model: Any, X: Any) -> Float:
+    """Score items; a classifier by its decision function.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : array or sparse matrix, shape (m, n_features)
+
+    Returns
+    -------
+    ndarray, shape (m,)
+    """
+    import numpy as np
+    from scipy import sparse
+
+    from kernelrank.errors import InvalidInputError
+
+    expected = model.n_features_in_
+    if X.shape[1] != expected:
+        raise InvalidInputError(
+            f"expected {expected} feature columns, as in the training data; the file has {X.shape[1]}"
+        )
+    if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
+        X = X.toarray()
+    with columns_matched():
+        scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    if np.ndim(scores) != 1:
+        raise InvalidInputError(f"the model has {np.shape(scores)[1]} outputs; the command supports one")
+    return np.asarray(scores, dtype=np.float64)

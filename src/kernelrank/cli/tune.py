@@ -2,42 +2,101 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from kernelrank.cli import options
-from kernelrank.cli.answer import Answer
-from kernelrank.cli.learner import REFITTED, LearnerOptions, check_kernel_options, joined, scaled
-from kernelrank.cli.measuring import DEFAULT_MEASURES, MeasureRules
-from kernelrank.cli.model_file import for_model, save_model
-from kernelrank.cli.model_rows import counted, setting_rows
-from kernelrank.cli.number_grid import read_alphas, read_gammas, read_grid
-from kernelrank.cli.optional_value import ScaleCommand
-from kernelrank.cli.output_file import check_file, check_page
-from kernelrank.cli.preference_file import PreferenceFile, refuse_columns
-from kernelrank.cli.preference_tuning import tune_preferences
-from kernelrank.cli.scoring import scores_of
-from kernelrank.cli.searches import Search, kernel_settings, search_on_file
-from kernelrank.cli.sources import SourceFile, fold_file, fold_part, folds_in, is_fold, speaking_of, survival_columns
-from kernelrank.cli.survival_tuning import answer_nested_times, for_times, nested_times, times_page
-from kernelrank.cli.tuning_answer import (
-    answer_candidates,
-    answer_tests,
-    fold_page,
-    parameter_names,
-    shown_or_dash,
-    shown_value,
-    tuning_page,
+from kernelrank.cli.answer import Answer, check_file, check_page, counted, setting_rows
+from kernelrank.cli.options import (
+    DEFAULT_MEASURES,
+    REFITTED,
+    LearnerOptions,
+    MeasureRules,
+    check_kernel_options,
+    facts_of,
+    interval_lines,
+    joined,
+    read_alphas,
+    read_gammas,
+    read_grid,
+    row_of,
+    scaled,
 )
-from kernelrank.cli.tuning_plan import Plan
+from kernelrank.cli.searches import (
+    Search,
+    answer_nested_times,
+    for_times,
+    kernel_settings,
+    nested_times,
+    search_exactly,
+    search_folds,
+    search_on_file,
+    times_page,
+    tune_preferences,
+)
+from kernelrank.cli.sources import (
+    Judgement,
+    PreferenceFile,
+    SourceFile,
+    command_line,
+    fold_file,
+    fold_part,
+    folds_in,
+    for_model,
+    is_fold,
+    measured,
+    refuse_columns,
+    save_model,
+    scores_of,
+    speaking_of,
+    survival_columns,
+)
+from kernelrank.persistence.provenance import final_step
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
+    from kernelrank.metrics import Measure
 
-__all__ = ["app"]
+__all__ = [
+    "Plan",
+    "ScaleCommand",
+    "answer_candidates",
+    "answer_tests",
+    "app",
+    "fold_page",
+    "parameter_names",
+    "shown_or_dash",
+    "shown_value",
+    "tuning_page",
+]
+
+
+# Optional value -------------------------------------------------------------------------------------------------------
+#
+# An option whose value may be omitted: ``--scale`` is ``--scale columns``.
+
+VALUES = ("columns", "query")
+
+
+class ScaleCommand(TyperCommand):
+    """A command whose ``--scale`` may omit its value, which is then the first one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the default value after each ``--scale`` that has none."""
+        given: list[str] = []
+        for word, following in zip(args, [*args[1:], ""], strict=True):
+            given.append(word)
+            if word == "--scale" and following not in VALUES:
+                given.append(VALUES[0])
+        rest: list[str] = super().parse_args(ctx, given)
+        return rest
+
+
+# Tune -----------------------------------------------------------------------------------------------------------------
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -386,3 +445,257 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
         fold_page(answer, plan, source, found, tests).save(report)
         answer.fact("report", str(report))
         answer.line(f"The report is in {report}.")
+
+
+# Tuning plan ----------------------------------------------------------------------------------------------------------
+#
+# The plan of ``kernelrank tune``: which learners are tried, how they are held out and measured.
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which candidates are tried, and how they are measured.
+
+    Parameters
+    ----------
+    learner : LearnerOptions
+    alphas : list of float, or "auto"
+    settings : list of dict
+        Kernels with their parameters.
+    rules : MeasureRules
+        The conventions of the measures.
+    measures : list of Measure
+        What is measured; the first one chooses.
+    measure_name : str
+        The first one as it was typed.
+    cv : str or int
+    by_query : bool
+        Whether columns are scaled inside each query.
+    """
+
+    learner: LearnerOptions
+    alphas: str | list[float]
+    settings: list[dict[str, Any]]
+    rules: MeasureRules
+    measures: list[Measure]
+    measure_name: str
+    cv: str | int
+    by_query: bool = False
+
+    @property
+    def measure(self) -> Measure:
+        """The measure by which candidates are compared."""
+        return self.measures[0]
+
+    def scaled(self, items: Items) -> Items:
+        """Return the items with their columns scaled inside queries, if requested."""
+        from kernelrank.data.letor import scale_items_by_query
+
+        return scale_items_by_query(items) if self.by_query else items
+
+    def value(self, model: Any, items: Items, X: Any = None) -> float:
+        """Measure a model on scored items, or on their columns as they are given."""
+        from kernelrank.errors import FileFormatError, InvalidInputError
+
+        scores = scores_of(model, items.X if X is None else X)
+        judgement = Judgement(str(items.path), items.y, scores, items.qid, items.ids)
+        try:
+            return float(judgement.measure(self.measure, self.rules).mean)
+        except InvalidInputError as error:
+            raise FileFormatError(str(error), items.path) from error
+
+    @property
+    def sign(self) -> int:
+        """The factor that makes higher values better: -1 for an error measure."""
+        return 1 if self.measure.higher_is_better else -1
+
+    def search(self, X: Any, items: Items) -> Search:
+        """Choose by cross-validation on one file."""
+        from kernelrank.errors import InvalidInputError
+
+        if self.learner.method not in REFITTED:
+            by_query = self.cv == "leave_query_out" or (self.cv == "auto" and items.qid is not None)
+            if by_query and (items.n_queries or 0) < 2:
+                raise InvalidInputError(
+                    f"Expected at least two queries to hold out one at a time; got {items.n_queries or 'none'}. Name "
+                    "the column of the queries by --query, or use --cv leave_pair_out."
+                )
+            squares = self.learner.method == "rls" and self.measure_name == "pairwise_accuracy"
+            scoring = None if squares else self.measure
+            found = search_exactly(self.learner, X, items, self.alphas, self.settings, cv=self.cv, scoring=scoring)
+            if not squares:
+                found.model.set_params(scoring=self.measure_name)  # a model file holds names, not measures
+            return found
+        folds = 5 if self.cv == "auto" else self.cv
+        if not isinstance(folds, int):
+            raise InvalidInputError(
+                f"--cv {folds} is exact for rankrls and rls; for {self.learner.method} give a number of folds"
+            )
+        return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
+
+    def nested(self, found: Search, X: Any, items: Items) -> Any:
+        """Run nested cross-validation: return held-out scores, or for pairs the share in the right order."""
+        from sklearn.base import clone
+
+        from kernelrank.errors import InvalidInputError
+        from kernelrank.model_selection import leave_one_out, leave_pair_out, leave_query_out
+
+        search = clone(found.model)
+        if not isinstance(search.cv, str):
+            raise InvalidInputError("--nested holds out queries, pairs or items; groups are held out in folds")
+        if items.qid is not None and search.cv in ("auto", "leave_query_out"):
+            return leave_query_out(search, X, items.y, items.qid, sample_weight=items.weight)
+        if search.cv == "leave_pair_out" or (search.cv == "auto" and search._without_queries == "leave_pair_out"):
+            return float(leave_pair_out(search, X, items.y, differences=False, sample_weight=items.weight).accuracy)
+        return leave_one_out(search, X, items.y, sample_weight=items.weight)
+
+
+# Tuning answer --------------------------------------------------------------------------------------------------------
+#
+# The output of ``kernelrank tune``: candidates, test sets, a page.
+
+SHOWN = 12
+"""How many candidates people see; programs see all."""
+
+SCALED = "columns were scaled by the training items: weights, deviations and values are those of scaled columns"
+
+
+def answer_candidates(answer: Answer, found: Search) -> None:
+    """Add the best candidates of a search to the answer."""
+    answer.fact("best", found.best)
+    answer.fact("candidates", found.candidates)
+    answer.table(f"The best of {len(found.candidates)}, {found.how}", *_candidate_table(found))
+
+
+def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
+    columns = parameter_names(found.candidates)
+    best = sorted(found.candidates, key=lambda candidate: -candidate["score"])[:SHOWN]
+    rows = [[*(shown_value(one.get(name)) for name in columns), f"{one['score']:.4f}"] for one in best]
+    return [*columns, found.measure], rows
+
+
+def parameter_names(candidates: list[dict[str, Any]]) -> list[str]:
+    """Return the parameters that some candidate has, the kernel first and alpha last."""
+    known = {name: None for candidate in candidates for name in candidate}
+    between = [name for name in known if name not in ("kernel", "alpha", "score")]
+    return [*(["kernel"] if "kernel" in known else []), *between, "alpha"]
+
+
+def shown_value(value: Any) -> str:
+    """Return a parameter for a table: four digits, large numbers to the unit."""
+    if value is None:
+        return "-"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.4g}"
+
+
+def answer_tests(
+    answer: Answer, plan: Plan, title: str, tests: list[tuple[str, Items, Any]], name: str = "test_measures"
+) -> None:
+    """Measure the queries of all test sets by the measure that chose alpha and by the usual ones."""
+    judgement, rules = Judgement.of_sets(tests), plan.rules
+    pairs = measured(answer, plan.measures, lambda one: judgement.measure(one, rules), asked=False)
+    found = [
+        facts_of(result, one, confidence=0.95, seed=plan.learner.seed, by_query=False, rules=rules)
+        for one, result in pairs
+    ]
+    answer.fact(name, found)
+    answer.table(title, ("measure", "mean", "95% interval", "queries", "left out"), [row_of(one) for one in found])
+    for one, _ in pairs:
+        answer.line(rules.label_of(one), style="dim")
+    for line in interval_lines(found):
+        answer.line(line, style="dim")
+    labels = [label for _, items, _ in tests for label in set([] if items.qid is None else items.qid.tolist())]
+    if len(set(labels)) < len(labels):
+        answer.note("several test sets have queries with the same name; the intervals treat them as different queries")
+
+
+def shown_or_dash(value: float | None) -> str:
+    """Return a measured value for a table."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def fold_page(answer: Answer, plan: Plan, source: SourceFile, found: list[dict[str, Any]], tests: Any) -> Any:
+    """Make the page of the folds of a folder."""
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.report import folds_report
+
+    if not tests:
+        raise InvalidInputError(f"{source.path}: Expected a test.txt in at least one fold for --report; found none.")
+    judgement = Judgement.of_sets(tests).placed(plan.rules)
+    notes = [*answer.notes]
+    if plan.by_query:
+        notes.append("columns were scaled to 0 to 1 inside each query")
+    if plan.rules.trec:
+        notes.append("items were first sorted by descending item name, as trec_eval orders tied items")
+    with answer.noting_warnings():
+        return folds_report(
+            found,
+            judgement.y,
+            judgement.scores,
+            qid=judgement.qid,
+            X=_features_of([items for _, items, _ in tests]),
+            feature_names=tests[0][1].column_names,
+            measures=plan.measures,
+            title=f"Ranking of {source.path}",
+            command=command_line(),
+            notes=notes,
+            random_state=plan.learner.seed,
+        )
+
+
+def _features_of(sets: list[Items]) -> Any:
+    """Put the features of several sets below each other; None where their numbers of columns differ."""
+    import numpy as np
+    from scipy.sparse import issparse, vstack
+
+    matrices = [items.X for items in sets]
+    if len({matrix.shape[1] for matrix in matrices}) > 1:
+        return None
+    return vstack(matrices, format="csc") if issparse(matrices[0]) else np.concatenate(matrices)
+
+
+def tuning_page(answer: Answer, found: Search, model: Any, items: Items, test: Items | None, plan: Plan) -> Any:
+    """Make the page of a search."""
+    from kernelrank.report import ranking_report
+
+    if items.groups is not None and items.qid is None and test is None:
+        answer.note("the report uses leave-pair-out and ignores groups; kernelrank auc keeps groups together")
+    # The ranker alone, on scaled columns, has exact hold-outs; a pipeline would be refitted.
+    scaler = model.steps[0][1] if hasattr(model, "steps") else None
+    with answer.noting_warnings():
+        return ranking_report(
+            final_step(model),
+            scaled(scaler, items.X),
+            items.y,
+            qid=items.qid,
+            ids=items.ids,
+            feature_names=items.column_names,
+            test=None if test is None else (scaled(scaler, test.X), test.y, test.qid, test.ids),
+            alpha_curve=_curve(found),
+            measures=plan.measures,
+            title=f"Ranking of {items.path}",
+            command=command_line(),
+            notes=[*answer.notes, *([] if scaler is None else [SCALED])],
+        )
+
+
+def _curve(found: Search) -> Any:
+    """Return the scores over alpha of the kernel that was chosen; None where the model keeps them, or there is one."""
+    from kernelrank.report import AlphaCurveDisplay
+
+    if hasattr(found.model, "cv_results_"):
+        return None
+    varied = ("alpha", "score")
+    kernel = {name: value for name, value in found.best.items() if name not in varied}
+    alike = [one for one in found.candidates if {k: v for k, v in one.items() if k not in varied} == kernel]
+    if len(alike) < 2:
+        return None
+    return AlphaCurveDisplay(
+        [one["alpha"] for one in alike],
+        [one["score"] for one in alike],
+        name=found.how if found.how.startswith("on ") else f"by {found.how}",
+        score_name=f"{found.measure} {found.how}" if found.how.startswith("on ") else f"hold-out {found.measure}",
+        best_alpha=found.best["alpha"],
+    )
