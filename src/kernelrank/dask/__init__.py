@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskRankRLS", "DaskRankRLSCV"]
 
-_find, _ = late_names(__name__, {"DaskRankRLS": "rank_rls", "DaskRankRLSCV": "rank_rls_cv"})
+_find, _ = late_names(__name__, dict.fromkeys(__all__, "estimators"))
 
 
 def __getattr__(name: str) -> Any:
